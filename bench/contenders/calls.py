@@ -37,7 +37,7 @@ class Side(Engine):
             run = Run(self._context(record, inputs, spool, workspace))
             errands = [Errand(name, name, Reply, Goal(text="wait")) for name in self._names()]
             returned = await run.clusters.send_all(errands)
-            await workspace.tidy()
+            await workspace.clean_up()
         return record.model_copy(update={"state": f"{sum(one.good for one in returned.values())} answered"})
 
 

@@ -34,7 +34,7 @@ class Capabilities:
     vendor: str = ""  # known by itself; "" is no other vendor than anybody's
 
     @property
-    def lacks(self) -> tuple[str, ...]:
+    def limitations(self) -> tuple[str, ...]:
         """What the engine makes up for, or what is simply missing, in words for a person."""
         missing = {
             "cannot resume: a later turn starts afresh and is told all facts again": not self.resume,
@@ -126,7 +126,7 @@ class Server(Protocol):
         """A file to inherit for another sandbox: a stream socket that is sent over it is connected to that port."""
         ...
 
-    def gone(self) -> bool:
+    def has_ended(self) -> bool:
         """The command has ended, or failed."""
         ...
 
@@ -156,7 +156,7 @@ class Workspace(Protocol):
         adopted, or looked at again after a crash, finds its clone as its agent left it."""
         ...
 
-    async def take(
+    async def commit_clone(
         self,
         name: str,
         head: str,
@@ -172,23 +172,23 @@ class Workspace(Protocol):
         that ends with "/" means all below it."""
         ...
 
-    async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
+    async def execute_in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
         """Run a command in a clone that is there, confined as its agent is."""
         ...
 
-    async def drop(self, name: str, why: str) -> None:
+    async def drop_clone(self, name: str, why: str) -> None:
         """Remove a clone; what is in it and nowhere else goes to a rescue ref first."""
         ...
 
-    async def record(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+    async def commit_files(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
         """The engine's own commit on top of `head`: these files and nothing else."""
         ...
 
-    async def apart(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+    async def commit_without_history(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
         """A commit of the engine's own without any history: these files and nothing else."""
         ...
 
-    async def knows(self, commit: str) -> bool:
+    async def is_known_commit(self, commit: str) -> bool:
         """Is that a commit of this run: of its line, or one that an agent made in a clone that has been dropped?"""
         ...
 
@@ -218,40 +218,40 @@ class Workspace(Protocol):
         ...
 
     async def tree(self, commit: str) -> str: ...
-    async def changed(self, base: str, head: str) -> tuple[str, ...]: ...
+    async def changed_files(self, base: str, head: str) -> tuple[str, ...]: ...
     async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]: ...
 
     def room(self, commit: str) -> AbstractAsyncContextManager[Path]:
         """A clean room: a fresh, writable, throw-away checkout, without `.git`. What is put beside it goes with it."""
         ...
 
-    def lacking(self, commit: str) -> tuple[str, ...]:
+    def missing_content(self, commit: str) -> tuple[str, ...]:
         """What a room of this commit could not be given: large files and submodules that are not here."""
         ...
 
     async def execute(self, command: Command) -> CommandResult: ...
 
-    def serving(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
+    def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
         """Start a server: its port is chosen here, told by this variable and by {port} in its command line."""
         ...
 
-    async def keep(self, content: bytes) -> str:
+    async def save_artifact(self, content: bytes) -> str:
         """Keep something for people to look at, by the hash that is returned."""
         ...
 
-    async def recall(self, name: str) -> bytes | None:
+    async def load_artifact(self, name: str) -> bytes | None:
         """What was kept under this hash, if it is still there and still the same."""
         ...
 
-    def setting(self) -> str:
+    def describe_second_surroundings(self) -> str:
         """What is different for a command in its second setting, at this level of the sandbox."""
         ...
 
-    async def readable_by_agents(self, path: Path) -> bool:
+    async def can_agents_read(self, path: Path) -> bool:
         """Probe: can a process confined as agents are read this file?"""
         ...
 
-    async def tidy(self) -> None:
+    async def clean_up(self) -> None:
         """Nothing of the run is left but its refs: clones are dropped, rooms removed."""
         ...
 
@@ -331,7 +331,7 @@ class PullRequestProposal:
 
 
 @dataclass(frozen=True, slots=True)
-class PullRequest:
+class ForgePullRequest:
     """A pull request as it is."""
 
     number: int
@@ -358,11 +358,11 @@ class Forge(Protocol):
         """Raise one sentence where it cannot be offered to: no token, no rights, no such repository, not now."""
         ...
 
-    def offered(self, branch: str) -> PullRequest | None:
+    def offered(self, branch: str) -> ForgePullRequest | None:
         """The newest pull request of that branch, whatever became of it."""
         ...
 
-    def offer(self, offer: PullRequestProposal) -> PullRequest:
+    def offer(self, offer: PullRequestProposal) -> ForgePullRequest:
         """Open one, or bring the open one of that branch up to date; one that is closed or merged is not touched."""
         ...
 

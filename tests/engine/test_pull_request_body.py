@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from trued.engine.pull_request_body import Round, Spent, Work, body_of, offered, pairs, rounds_told, title_of
 from trued.errors import BadInput
 from trued.model import Evidence, Grade, Judged, Outcomes, Shot, Tried, Verdict
-from trued.protocols import PullRequest, PullRequestProposal, Workspace
+from trued.protocols import ForgePullRequest, PullRequestProposal, Workspace
 from trued.support.markdown_escape import quoted
 
 EVIL = "Fixes #7, @all <img src=x onerror=alert(1)> ![t](http://evil/t.png) [x](javascript:1) | a | b |\n</details>"
@@ -143,18 +143,18 @@ def as_workspace(store: Store) -> Workspace:
 class Hub:
     name, remote = "hub", "origin"
 
-    def __init__(self, there: PullRequest | None = None) -> None:
+    def __init__(self, there: ForgePullRequest | None = None) -> None:
         self.there, self.offers = there, list[PullRequestProposal]()
 
     def ready(self) -> None:
         return None
 
-    def offered(self, branch: str) -> PullRequest | None:
+    def offered(self, branch: str) -> ForgePullRequest | None:
         return self.there
 
-    def offer(self, offer: PullRequestProposal) -> PullRequest:
+    def offer(self, offer: PullRequestProposal) -> ForgePullRequest:
         self.offers.append(offer)
-        return PullRequest(1, "https://hub/1", "open", head=offer.head)
+        return ForgePullRequest(1, "https://hub/1", "open", head=offer.head)
 
     def picture(self, commit: str, path: str) -> str:
         return f"https://hub/{commit}/{path}"
@@ -177,6 +177,6 @@ async def test_the_proven_commit_is_pushed_with_its_pictures_on_a_branch_of_thei
 
 @pytest.mark.spec("TIC-9")
 async def test_a_closed_pull_request_is_left_as_it_is() -> None:
-    store, hub = Store(), Hub(PullRequest(1, "https://hub/1", "closed"))
+    store, hub = Store(), Hub(ForgePullRequest(1, "https://hub/1", "closed"))
     assert (await offered(hub, as_workspace(store), work())).state == "closed"
     assert (store.pushed, hub.offers) == ([], [])

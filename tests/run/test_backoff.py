@@ -33,7 +33,9 @@ def refused(in_s: float = 0.0, *, ago: float = 0.0, worked: float = 1.0, why: st
     )
 
 
-def decided(report: Report, number: int = 1, waits: tuple[PastWait, ...] = (), *, wait: bool = True) -> WaitUntil | GiveUp:
+def decided(
+    report: Report, number: int = 1, waits: tuple[PastWait, ...] = (), *, wait: bool = True
+) -> WaitUntil | GiveUp:
     return decide_wait(report, number, waits, wait=wait, now=NOW, zone=UTC)
 
 

@@ -71,7 +71,7 @@ async def test_the_second_time_is_elsewhere_as_somebody_else_on_another_day(begi
     assert {name for name in first if first[name] != second[name]} == differing
     assert second["uid"] == second["owner"]  # what is in the room is theirs
     for word in ("HOME", "TMPDIR", "time zone", *(("host name",) if level == "bubblewrap" else ())):
-        assert word in workspace.setting()
+        assert word in workspace.describe_second_surroundings()
 
 
 @pytest.mark.spec("LAW-6")

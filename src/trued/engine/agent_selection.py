@@ -33,7 +33,7 @@ class Seen:
     name: str
     agent: Agent
     path: str = ""
-    program_version: str = ""
+    version: str = ""
     login: LoginMethod = field(default_factory=lambda: LoginMethod("", ""))
     missing: str = ""  # what is not there; empty: it can be started
     installs: tuple[str, ...] = ()  # what brings it
@@ -54,7 +54,9 @@ class Seen:
 
 def look(settings: Settings, environ: Mapping[str, str], *, versions: bool = False) -> list[Seen]:
     """Every agent that has a file here, those that are preferred first."""
-    names = sorted(agent_names(), key=lambda name: (PREFERRED.index(name) if name in PREFERRED else len(PREFERRED), name))
+    names = sorted(
+        agent_names(), key=lambda name: (PREFERRED.index(name) if name in PREFERRED else len(PREFERRED), name)
+    )
     seen = [seen_as(name, load_agent(name), settings, environ) for name in names]
     if not versions:
         return seen
@@ -86,7 +88,7 @@ def playable(agents: Iterable[str], settings: Settings, environ: Mapping[str, st
     for name in dict.fromkeys(agents):
         one = seen_as(name, agent_of(name), settings, environ)
         if one.missing:
-            title = one.name if one.agent.named else one.agent.title  # those are titled by what is behind their name
+            title = one.name if one.agent.specify else one.agent.title  # those are titled by what is behind their name
             raise BadInput(f"{title} {one.missing}", then=one.to_do)
 
 

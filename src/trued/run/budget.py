@@ -108,22 +108,22 @@ class Budget:
         self._freed = asyncio.Event()
 
     @asynccontextmanager
-    async def reserved(self, wanted: CallRequest) -> AsyncIterator["Reservation"]:
+    async def reserve(self, request: CallRequest) -> AsyncIterator["Reservation"]:
         """What the call may use. Raises LimitReached where a limit of the run, a part of it or the role leaves nothing.
 
         While others are at work whose reservation may come free, it waits for them. The same call, asked for again
         after a crash, has what it had.
         """
-        price = self._price(wanted.agent, wanted.model)
-        self._look_at_window(wanted)
-        row = await self._granted(wanted)
+        price = self._price(request.agent, request.model)
+        self._check_quota(request)
+        row = await self._wait_for_room(request)
         try:
-            yield Reservation(self, wanted, row.reserved, price)
+            yield Reservation(self, request, row.reserved, price)
         finally:
-            self._at_work.discard((wanted.call, wanted.attempt))
+            self._at_work.discard((request.call, request.attempt))
             self._freed.set()
 
-    def raised(self, call: str) -> bool:
+    def has_used_up(self, call: str) -> bool:
         """Whether a call was ended because it used up what we had reserved for it, and so may ask for more."""
         found: list[bool] = []
 
@@ -134,31 +134,31 @@ class Budget:
         self._journal.spend(look)
         return found[0]
 
-    def know(self, windows: Mapping[str, QuotaWindow]) -> None:
+    def set_windows(self, windows: Mapping[str, QuotaWindow]) -> None:
         """What agents told of the user's subscriptions, by their kind."""
         self._windows.update(windows)
 
-    def _look_at_window(self, wanted: CallRequest) -> None:
-        window, most = self._windows.get(agent_kind(wanted.agent)), self._limits.quota
+    def _check_quota(self, request: CallRequest) -> None:
+        window, most = self._windows.get(agent_kind(request.agent)), self._limits.quota
         if window and most and window.used >= most and window.until > time.time():
             until = datetime.fromtimestamp(window.until).astimezone().strftime("%a %d %b %H:%M")
             told = (
                 f"{window.used:.0f} % of its {window.name.replace('_', '-')} window is used, and the limit is {most} %"
             )
             raise LimitReached(
-                f"{agent_kind(wanted.agent)}: {told}; it begins anew {until}: trued resume {self._run} then, "
+                f"{agent_kind(request.agent)}: {told}; it begins anew {until}: trued resume {self._run} then, "
                 f"or go on with more: trued resume {self._run} --limit quota=100"
             )
 
     # -- reserve -------------------------------------------------------------------------------------------------------
 
-    async def _granted(self, wanted: CallRequest) -> Spend:
+    async def _wait_for_room(self, request: CallRequest) -> Spend:
         looked = False
         while True:
             self._freed.clear()
-            row, short = self._tried(wanted)
+            row, short = self._try_to_reserve(request)
             if row is not None:
-                self._at_work.add((wanted.call, wanted.attempt))
+                self._at_work.add((request.call, request.attempt))
                 return row
             assert short is not None  # noqa: S101  (one or the other)
             if self._at_work:  # they may leave something; and what is being paid for is not broken off
@@ -167,29 +167,35 @@ class Budget:
                 looked = True
                 await asyncio.sleep(GRACE_S)
             else:
-                raise LimitReached(self._sentence(wanted, short))
+                raise LimitReached(self._limit_message(request, short))
 
-    def _tried(self, wanted: CallRequest) -> tuple[Spend | None, Shortage | None]:
-        usual = self._usual(wanted) if any(self._limit(scope) != Amount() for scope in wanted.scopes()) else Amount()
+    def _try_to_reserve(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
+        usual = (
+            self._usual_amount(request)
+            if any(self._limit(scope) != Amount() for scope in request.scopes())
+            else Amount()
+        )
         short: list[Shortage] = []
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
-            known = [row for row in rows if (row.call, row.attempt) == (wanted.call, wanted.attempt)]
+            known = [row for row in rows if (row.call, row.attempt) == (request.call, request.attempt)]
             if known:  # a crash came between: what was reserved is still reserved, what is settled is paid
                 return known[0]
-            short.extend(self._short(wanted, rows, usual))
-            return None if short else self._row(wanted, self._allowance(wanted, rows, usual))
+            short.extend(self._shortages(request, rows, usual))
+            return None if short else self._row(request, self._allowance(request, rows, usual))
 
         return self._journal.spend(decide), next(iter(sorted(short, key=lambda one: bool(one.reserved))), None)
 
-    def _row(self, wanted: CallRequest, reserved: Amount) -> Spend:
-        return Spend(wanted.call, wanted.attempt, wanted.key, wanted.task, wanted.role, wanted.agent, reserved=reserved)
+    def _row(self, request: CallRequest, reserved: Amount) -> Spend:
+        return Spend(
+            request.call, request.attempt, request.key, request.task, request.role, request.agent, reserved=reserved
+        )
 
-    def _short(self, wanted: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
+    def _shortages(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
         """Every limit that leaves too little."""
-        for scope in wanted.scopes():
-            limit, own = self._limit(scope), [row for row in rows if wanted.shares(row, scope)]
-            if limit.calls and wanted.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
+        for scope in request.scopes():
+            limit, own = self._limit(scope), [row for row in rows if request.shares(row, scope)]
+            if limit.calls and request.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
                 yield Shortage(scope, "calls", limit.calls, len(steps), 0)
             for what in UNITS:
                 most: float = getattr(limit, what)
@@ -199,20 +205,20 @@ class Budget:
                     room = most - spent >= LEAST * min(getattr(usual, what), most)
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
 
-    def _allowance(self, wanted: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
+    def _allowance(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
         """What a call usually takes, or all that the tightest limit leaves; nothing where nothing is limited."""
         found: dict[str, float] = {}
-        for scope in wanted.scopes():
-            limit, own = self._limit(scope), [row for row in rows if wanted.shares(row, scope)]
+        for scope in request.scopes():
+            limit, own = self._limit(scope), [row for row in rows if request.shares(row, scope)]
             for what in UNITS:
                 if most := getattr(limit, what):
                     left = most - sum(getattr(row.held, what) for row in own)
                     found[what] = min(found.get(what, getattr(usual, what)), left)
         return Amount(usd=found.get("usd", 0.0), tokens=int(found.get("tokens", 0)), seconds=found.get("seconds", 0.0))
 
-    def _usual(self, wanted: CallRequest) -> Amount:
+    def _usual_amount(self, request: CallRequest) -> Amount:
         """Learnt from calls of this role by this agent, generously; as stated, before there are any."""
-        past = self._journal.past(wanted.role, wanted.agent)
+        past = self._journal.past(request.role, request.agent)
         usd = [row.spent.usd for row in past if row.spent.usd]
         tokens = [row.spent.tokens for row in past if row.spent.tokens]
         return Amount(
@@ -227,15 +233,15 @@ class Budget:
 
     # -- settle --------------------------------------------------------------------------------------------------------
 
-    def settle(self, wanted: CallRequest, report: Report) -> None:
+    def settle(self, request: CallRequest, report: Report) -> None:
         """What was reserved and not used is free again. A report that is found again is not paid again."""
         usage = report.usage
         seconds = max(0.0, report.ended - report.began)
         now = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
-            found = [row for row in rows if (row.call, row.attempt) == (wanted.call, wanted.attempt)]
-            row = found[0] if found else self._row(wanted, Amount())
+            found = [row for row in rows if (row.call, row.attempt) == (request.call, request.attempt)]
+            row = found[0] if found else self._row(request, Amount())
             if row.state != "open" and report.ended <= row.at:
                 return None
             spent = Amount(
@@ -250,8 +256,8 @@ class Budget:
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
-    def _sentence(self, wanted: CallRequest, short: Shortage) -> str:
-        parts = {"": "the run", FEATURE: wanted.feature, TASK: wanted.task}
+    def _limit_message(self, request: CallRequest, short: Shortage) -> str:
+        parts = {"": "the run", FEATURE: request.feature, TASK: request.task}
         whose = parts.get(short.scope, f"the role {short.scope}")
         held = f" and {_shown(short.what, short.reserved)} reserved" if short.reserved else ""
         spent = f"{_shown(short.what, short.spent)} of {_shown(short.what, short.limit)} spent{held}"
@@ -259,7 +265,7 @@ class Budget:
         base = short.limit if short.spent < 1.5 * short.limit else short.spent
         more = f"{NAMES[short.what]}={_as_option(short.what, 2 * base)}"
         return (
-            f"{whose} has used up its {NAMES[short.what]}: {spent}, and {wanted.key} is still to come; "
+            f"{whose} has used up its {NAMES[short.what]}: {spent}, and {request.key} is still to come; "
             f"go on with more: trued resume {self._run} --limit {scope}{more}"
         )
 
@@ -269,7 +275,7 @@ class Reservation:
     """What one call may use, and at what price that is counted."""
 
     budget: Budget
-    wanted: CallRequest
+    request: CallRequest
     allowance: Amount = field(default_factory=Amount)
     price: Price = field(default_factory=Price)
 
@@ -277,12 +283,12 @@ class Reservation:
         """How long the call may take."""
         return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
 
-    def settled(self, report: Report) -> Report:
+    def settle(self, report: Report) -> Report:
         """The report with its cost, after it has been paid."""
         report = replace(report, usage=self._charged(report))
-        self.budget.settle(self.wanted, report)
+        self.budget.settle(self.request, report)
         if report.quota:
-            self.budget.know({agent_kind(self.wanted.agent): QuotaWindow.of(report.quota)})
+            self.budget.set_windows({agent_kind(self.request.agent): QuotaWindow.of(report.quota)})
         if report.kind == "wall" and self.allowance.seconds and self.allowance.seconds < self.budget.wall_s:
             return replace(report, kind="budget")
         return report

@@ -96,8 +96,8 @@ class Clusters:
                 self._steps.apart(), errand.role, errand.reply, publishes=False, only=errand.only, name=errand.name
             )
             undone = {"undone": Undone(files=tuple(returned.undone)[:NAMED])} if returned.undone else {}
-            reply = await session.tolerant(errand.subject, **{**errand.context, **undone})
-            lefts, before = (*returned.lefts, session.left), returned.replies if reply else returned.before
+            reply = await session.try_once(errand.subject, **{**errand.context, **undone})
+            lefts, before = (*returned.lefts, session.last_answer), returned.replies if reply else returned.before
             returned = Returned(errand.name, errand.role, reply or returned.reply, lefts, returned.tries + 1, before)
         return returned
 

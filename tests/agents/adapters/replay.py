@@ -18,7 +18,7 @@ STREAMS = Path(__file__).parent / "streams"
 
 @dataclass
 class Replay:
-    """A launch that starts nothing: every line is heard as if the program said it now."""
+    """A launch that starts nothing: every line is transcript as if the program said it now."""
 
     lines: list[str]
     code: int = 0
@@ -28,7 +28,7 @@ class Replay:
     programs: list[Program] = field(default_factory=list)
 
     async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit:
-        known = program.adapted(self.variables) if program.adapted else program
+        known = program.adapt(self.variables) if program.adapt else program
         self.programs.append(known)
         assert program.listener is not None
         for line in self.stderr:

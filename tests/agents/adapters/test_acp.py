@@ -168,4 +168,4 @@ async def test_an_agent_that_is_not_there_is_missing(world: World) -> None:
 
 def test_of_an_unknown_agent_no_vendor_is_known() -> None:
     assert capabilities_of("acp:anything").vendor == ""
-    assert "cannot resume" not in " ".join(capabilities_of("acp:anything").lacks)
+    assert "cannot resume" not in " ".join(capabilities_of("acp:anything").limitations)

@@ -31,12 +31,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def begun(world: World, given: dict[str, str] | None = None, **changes: object) -> Program:
-    begin = load_agent("codex").begin
+    begin = load_agent("codex").build_program
     assert begin is not None
     order = replace(world.order("codex", tools=("read", "edit")), **changes)  # type: ignore[arg-type]
     program = begin(order, InstalledProgram("/opt/bin/codex"))
-    assert program.adapted is not None
-    return program.adapted(given or {})
+    assert program.adapt is not None
+    return program.adapt(given or {})
 
 
 def settings(program: Program) -> dict[str, object]:

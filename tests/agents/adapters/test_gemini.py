@@ -31,12 +31,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def begun(world: World, given: dict[str, str] | None = None, **changes: object) -> Program:
-    begin = load_agent("gemini").begin
+    begin = load_agent("gemini").build_program
     assert begin is not None
     order = replace(world.order("gemini", session=SESSION, tools=("read", "edit")), **changes)  # type: ignore[arg-type]
     program = begin(order, InstalledProgram("/opt/bin/gemini"))
-    assert program.adapted is not None
-    return program.adapted(KEY if given is None else given)
+    assert program.adapt is not None
+    return program.adapt(KEY if given is None else given)
 
 
 def settings(program: Program) -> dict[str, dict[str, object]]:

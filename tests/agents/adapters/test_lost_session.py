@@ -26,10 +26,10 @@ def quiet(kind: str, **data: object) -> None:
     pass
 
 
-def fold(event: dict[str, Any], heard: Transcript) -> None:
-    heard.session(event["id"])
-    heard.request(Usage(event["sent"], 1))
-    heard.text, heard.finished = event.get("text", ""), "text" in event
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    transcript.set_session(event["id"])
+    transcript.add_request(Usage(event["sent"], 1))
+    transcript.text, transcript.finished = event.get("text", ""), "text" in event
 
 
 class Played:
@@ -48,7 +48,9 @@ class Played:
 
 def talking(launch: Played) -> ConversationRuntime:
     can = Capabilities(resume=True, cumulative_usage=True)
-    return ConversationRuntime(Agent("X", can, program="sh", begin=lambda *_: Program(("sh",)), fold=fold, lost=("lost",)), launch)
+    return ConversationRuntime(
+        Agent("X", can, program="sh", build_program=lambda *_: Program(("sh",)), fold=fold, lost=("lost",)), launch
+    )
 
 
 LOST, KILLED = ("", ProgramExit(1, stderr="that thread is lost")), ProgramExit(-9)

@@ -1,4 +1,4 @@
-"""How Qwen Code and OpenCode are begun and heard; that they really work is for the conformance suite."""
+"""How Qwen Code and OpenCode are begun and transcript; that they really work is for the conformance suite."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ ORDER = Order(
 FOUND = InstalledProgram("/bin/agent")
 
 
-def heard(*events: dict[str, Any]) -> tuple[Transcript, list[str]]:
+def transcript(*events: dict[str, Any]) -> tuple[Transcript, list[str]]:
     told: list[str] = []
     ear = Transcript(ORDER, lambda kind, **_: told.append(kind))
     for event in events:
@@ -29,8 +29,8 @@ def heard(*events: dict[str, Any]) -> tuple[Transcript, list[str]]:
 
 def qwens(order: Order, **given: str) -> list[str]:
     program = qwen.build_program(order, FOUND)
-    assert program.adapted is not None
-    return list(program.adapted(given).argv)
+    assert program.adapt is not None
+    return list(program.adapt(given).argv)
 
 
 @pytest.mark.spec("AGT-2", "PUR-4")
@@ -68,7 +68,7 @@ def test_settings_above_all_others_keep_hooks_and_instructions_out_of_qwen() -> 
 @pytest.mark.spec("AGT-6")
 def test_of_qwen_each_request_is_counted_once() -> None:
     lines = (STREAMS / "qwen.stream.jsonl").read_text().splitlines()
-    ear, told = heard(*map(json.loads, lines))
+    ear, told = transcript(*map(json.loads, lines))
     assert (ear.finished, ear.text, ear.native) == (
         True,
         'Done {"success":true}',
@@ -81,14 +81,18 @@ def test_of_qwen_each_request_is_counted_once() -> None:
 @pytest.mark.spec("AGT-3", "RUN-7")
 def test_qwens_typed_answer_its_plain_one_and_its_errors_are_told_apart() -> None:
     text = {"type": "assistant", "message": {"id": "1", "content": [{"type": "text", "text": '{"a": 1}'}]}}
-    typed, _ = heard({"type": "result", "is_error": False, "result": "{}", "structured_result": {"a": 1}})
+    typed, _ = transcript({"type": "result", "is_error": False, "result": "{}", "structured_result": {"a": 1}})
     assert typed.structured == {"a": 1}
-    plain, _ = heard(text, {"type": "result", "is_error": True, "error": {"message": f"{qwen.PLAIN} instead of …"}})
+    plain, _ = transcript(
+        text, {"type": "result", "is_error": True, "error": {"message": f"{qwen.PLAIN} instead of …"}}
+    )
     assert (plain.finished, plain.text, plain.refusal) == (True, '{"a": 1}', None)
-    refused, _ = heard({"type": "result", "is_error": False, "result": "[API Error: 401 Incorrect API key provided]"})
+    refused, _ = transcript(
+        {"type": "result", "is_error": False, "result": "[API Error: 401 Incorrect API key provided]"}
+    )
     assert refused.refusal is not None
     assert refused.refusal.kind == "auth"
-    broken, _ = heard({"type": "result", "is_error": True, "subtype": "error_during_execution"})
+    broken, _ = transcript({"type": "result", "is_error": True, "subtype": "error_during_execution"})
     assert broken.refusal is not None
 
 
@@ -126,7 +130,10 @@ def test_opencode_takes_no_settings_but_ours_and_goes_on_with_its_own_session() 
     assert ".config/opencode/plugin/told.js" in files
     variables = opencode.build_program(ORDER, FOUND).variables
     assert variables["OPENCODE_DISABLE_PROJECT_CONFIG"] == "1"
-    assert variables["OPENCODE_SERVER_PASSWORD"] != opencode.build_program(ORDER, FOUND).variables["OPENCODE_SERVER_PASSWORD"]
+    assert (
+        variables["OPENCODE_SERVER_PASSWORD"]
+        != opencode.build_program(ORDER, FOUND).variables["OPENCODE_SERVER_PASSWORD"]
+    )
 
 
 @pytest.mark.spec("AGT-1")

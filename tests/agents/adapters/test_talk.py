@@ -243,7 +243,9 @@ async def test_a_killed_supervisor_is_followed_by_one_that_goes_on_with_the_sess
     assert [("--resume" in turn["argv"]) for turn in turns] == [False, True]
     assert "interrupted" in turns[1]["brief"]
     (left,) = world.top.rglob("report.json")
-    assert from_json(Report, left.read_bytes()).usage.tokens_in == 200  # what the first one was heard to use was spent
+    assert (
+        from_json(Report, left.read_bytes()).usage.tokens_in == 200
+    )  # what the first one was transcript to use was spent
     assert not world.left()
 
 
@@ -252,7 +254,7 @@ def test_every_agent_is_described_by_its_file() -> None:
         behind = {"acp": ":program", "coder": ":openai:gpt-5", "command": ":program", "scripted": ":file.py"}
         agent = agent_of(f"{kind}{behind.get(kind, '')}")
         assert agent.title
-        assert agent.runtime or (agent.begin and agent.fold)
+        assert agent.runtime or (agent.build_program and agent.fold)
 
 
 @pytest.mark.spec("AGT-3", "RUN-6")

@@ -47,7 +47,9 @@ class Lender:
         return self.copy(name)
 
     def follow(self, name: str) -> list[borrowed_login.LoginEvent]:
-        return borrowed_login.sync_login(self.call(name), lambda file, content: write_home_files(self.home(name), {file: content}))
+        return borrowed_login.sync_login(
+            self.call(name), lambda file, content: write_home_files(self.home(name), {file: content})
+        )
 
     def settle(self, name: str) -> list[borrowed_login.LoginEvent]:
         told = borrowed_login.return_login(self.call(name))

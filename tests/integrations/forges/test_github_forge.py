@@ -39,7 +39,9 @@ def said(error: pytest.ExceptionInfo[TruedError]) -> str:
 
 
 @pytest.mark.spec("TIC-9")
-def test_an_offer_opens_a_pull_request_and_the_next_one_brings_it_up_to_date(github: GitHub, offer: PullRequestProposal) -> None:
+def test_an_offer_opens_a_pull_request_and_the_next_one_brings_it_up_to_date(
+    github: GitHub, offer: PullRequestProposal
+) -> None:
     hub = forge(github)
     hub.ready()
     assert hub.offered(offer.branch) is None
@@ -147,7 +149,9 @@ def test_a_wrong_token_is_named_by_its_variable(github: GitHub) -> None:
         forge(github, "wrong-token-0123456789").ready()
 
 
-def test_a_token_that_may_not_push_is_found_out_before_anything_is_done(github: GitHub, offer: PullRequestProposal) -> None:
+def test_a_token_that_may_not_push_is_found_out_before_anything_is_done(
+    github: GitHub, offer: PullRequestProposal
+) -> None:
     with pytest.raises(BadInput, match="may not push to acme/shop"):
         forge(github, READ_ONLY).ready()
     with pytest.raises(BadInput, match="does not allow to offer a pull request"):
@@ -198,7 +202,9 @@ FAULTS: dict[str, Callable[[], Fault]] = {
 @pytest.mark.parametrize(
     ("call", "fault"), [(call, fault) for call in CALLS for fault in FAULTS if (call, fault) != ("offered", "a list")]
 )
-def test_a_forge_that_answers_nonsense_is_one_sentence(github: GitHub, offer: PullRequestProposal, call: str, fault: str) -> None:
+def test_a_forge_that_answers_nonsense_is_one_sentence(
+    github: GitHub, offer: PullRequestProposal, call: str, fault: str
+) -> None:
     github.faults.append(FAULTS[fault]())
     with pytest.raises(ForgeFailed) as error:
         CALLS[call](forge(github), offer)

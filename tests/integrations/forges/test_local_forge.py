@@ -47,7 +47,9 @@ def test_a_file_that_is_not_ours_is_not_written_over(shop: Path, offer: PullRequ
     assert (tmp_path / "pull-request.md").read_text() == "# My own notes\n"
 
 
-def test_a_picture_that_is_not_there_and_a_folder_that_cannot_be(shop: Path, offer: PullRequestProposal, tmp_path: Path) -> None:
+def test_a_picture_that_is_not_there_and_a_folder_that_cannot_be(
+    shop: Path, offer: PullRequestProposal, tmp_path: Path
+) -> None:
     with pytest.raises(BadInput, match=r"there is no file nothing\.png in commit"):
         LocalForge(tmp_path, shop).picture(offer.head, "nothing.png")
     (tmp_path / "file").write_text("")

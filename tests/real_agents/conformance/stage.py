@@ -134,7 +134,7 @@ async def committed(stage: Stage, folder: Path) -> tuple[Report, AgentCommit]:
     if stage.row.absolute:
         stage.model.script = Script(WORK, clone)
     report = await stage.works(folder=str(clone), home=str(home), confinement=workspace.confinement())
-    return report, await workspace.take("builder", found.head, author="builder", message="made", when=1.0)
+    return report, await workspace.commit_clone("builder", found.head, author="builder", message="made", when=1.0)
 
 
 def _markers(parts: Mapping[str, tuple[Step, ...]]) -> dict[str, tuple[Step, ...]]:

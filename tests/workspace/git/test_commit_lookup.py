@@ -108,7 +108,9 @@ async def test_a_content_is_found_in_history_under_any_name_and_only_there(repo:
     head, base = await find_commit("HEAD", repo), await find_commit("HEAD~2", repo)
     assert await commit_lookup.is_in_history((base, head), blob("secret\n"))
     assert not await commit_lookup.is_in_history((base,), blob("secret\n"))
-    assert not await commit_lookup.is_in_history((base, head), blob("on another branch\n")), "no history of either commit"
+    assert not await commit_lookup.is_in_history((base, head), blob("on another branch\n")), (
+        "no history of either commit"
+    )
     assert not await commit_lookup.is_in_history((base, head), blob("never seen"))
     assert await commit_lookup.is_tracked(head, repo / "notes/old.txt"), "whatever is in it now"
     assert not await commit_lookup.is_tracked(base, repo / "notes/old.txt")

@@ -38,7 +38,7 @@ def agent_of(agent: str) -> Agent:
     found = load_agent(kind)
     if not rest.strip() and (colon or not found.argument.startswith("[")):
         raise BadInput(f"the agent {agent!r} is named by half", then=f"write {kind}{found.argument}")
-    return found.named(rest) if found.named else found
+    return found.specify(rest) if found.specify else found
 
 
 def runtime_of(agent: str, launch: ProgramLauncher) -> Runtime:

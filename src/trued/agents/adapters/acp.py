@@ -22,12 +22,12 @@ def agent_for_command_line(line: str) -> Agent:
             f"{line!r} is no command line: {error}", then="write acp:PROGRAM ARGS, and mind its quotes"
         ) from error
 
-    def begin(order: Order, found: InstalledProgram) -> Program:
+    def build_program(order: Order, found: InstalledProgram) -> Program:
         path, shown = visible_files(found.path, arguments, Path(order.folder))
         return acp.client_program(order, acp.AcpAgent((path, *arguments), readable=shown))
 
     install = f"install {program}, or write an absolute path"
-    return replace(AGENT, program=program, install=install, begin=begin)
+    return replace(AGENT, program=program, install=install, build_program=build_program)
 
 
 AGENT = Agent(
@@ -38,5 +38,5 @@ AGENT = Agent(
     lost=acp.LOST,
     extra="acp",
     modules=("acp",),
-    named=agent_for_command_line,
+    specify=agent_for_command_line,
 )

@@ -49,56 +49,58 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
     return Program(tuple(words), order.brief.encode(), variables=QUIET)
 
 
-def fold(event: dict[str, Any], heard: Transcript) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
     kind, sub = event["type"], event.get("subtype", "")
-    heard.session(event.get("session_id", ""))
+    transcript.set_session(event.get("session_id", ""))
     if kind == "system" and sub == "api_retry":
-        heard.refused(str(event.get("error")), status=event.get("error_status") or 0, final=False)
+        transcript.refuse(str(event.get("error")), status=event.get("error_status") or 0, final=False)
     elif kind == "system" and sub == "compact_boundary":
-        heard.compacted((event.get("compact_metadata") or {}).get("pre_tokens", 0))
+        transcript.count_compaction((event.get("compact_metadata") or {}).get("pre_tokens", 0))
     elif kind == "rate_limit_event":
-        _fold_quota(event["rate_limit_info"], heard)
+        _fold_quota(event["rate_limit_info"], transcript)
     elif kind == "assistant":
-        _fold_message(event["message"], heard)
+        _fold_message(event["message"], transcript)
     elif kind == "user" and isinstance(event["message"]["content"], list):
         for block in event["message"]["content"]:
             if block.get("type") == "tool_result":
-                heard.tool_ended(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
+                transcript.end_tool(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
     elif kind == "result":
-        _fold_result(event, heard)
+        _fold_result(event, transcript)
 
 
-def _fold_quota(told: dict[str, Any], heard: Transcript) -> None:
+def _fold_quota(told: dict[str, Any], transcript: Transcript) -> None:
     """Of a subscription: the window that it speaks of, and all of them where it tells."""
     name, until, used = told.get("rateLimitType") or "", told.get("resetsAt") or 0.0, told.get("utilization")
-    heard.window(name, until, used=None if used is None else 100 * used, closed=told.get("status") == "rejected")
+    transcript.set_quota(
+        name, until, used=None if used is None else 100 * used, closed=told.get("status") == "rejected"
+    )
     for each, window in (told.get("unifiedWindows") or {}).items():
-        heard.window(each, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
+        transcript.set_quota(each, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
 
 
-def _fold_message(message: dict[str, Any], heard: Transcript) -> None:
+def _fold_message(message: dict[str, Any], transcript: Transcript) -> None:
     for block in message["content"]:
         if block["type"] == "text":
-            heard.says(block["text"])
+            transcript.add_text(block["text"])
         elif block["type"] == "tool_use":
             what = json.dumps(block["input"], ensure_ascii=False)
             if block["name"] in STARTERS:
-                heard.started_agent(f"{block['name']} {what}")
-            heard.tool(block["name"], block["id"], what)
+                transcript.report_started_agent(f"{block['name']} {what}")
+            transcript.start_tool(block["name"], block["id"], what)
     # One message comes in several events, each with the usage of the whole: its id says which they are.
-    if (usage := _usage(message["usage"])).tokens_in and message["id"] != heard.last:
-        heard.last = message["id"]
-        heard.request(usage)
+    if (usage := _usage(message["usage"])).tokens_in and message["id"] != transcript.last:
+        transcript.last = message["id"]
+        transcript.add_request(usage)
 
 
-def _fold_result(event: dict[str, Any], heard: Transcript) -> None:
+def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     usage = _usage(event["usage"])
-    peak, requests = heard.usage.peak, heard.usage.requests
+    peak, requests = transcript.usage.peak, transcript.usage.requests
     cost = event.get("total_cost_usd")
-    heard.used(
+    transcript.set_usage(
         Usage(
-            max(usage.tokens_in, heard.usage.tokens_in),  # an answer that it gives up on is not in its own sum
-            max(usage.tokens_out, heard.usage.tokens_out),
+            max(usage.tokens_in, transcript.usage.tokens_in),  # an answer that it gives up on is not in its own sum
+            max(usage.tokens_out, transcript.usage.tokens_out),
             usage.tokens_cached,
             peak or usage.tokens_in + usage.tokens_out,
             cost or 0.0,
@@ -107,13 +109,15 @@ def _fold_result(event: dict[str, Any], heard: Transcript) -> None:
             requests=requests,
         )
     )
-    heard.text, heard.finished = event.get("result") or "", True
-    heard.structured = event.get("structured_output")
+    transcript.text, transcript.finished = event.get("result") or "", True
+    transcript.structured = event.get("structured_output")
     for denial in event.get("permission_denials") or ():
-        heard.denied(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))
+        transcript.deny_tool(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))
     if event.get("is_error"):
-        said = heard.text or "; ".join(map(str, event.get("errors") or ())) or event.get("subtype", "")
-        heard.refused(said, kind=ERRORS.get(event.get("subtype", ""), ""), status=event.get("api_error_status") or 0)
+        said = transcript.text or "; ".join(map(str, event.get("errors") or ())) or event.get("subtype", "")
+        transcript.refuse(
+            said, kind=ERRORS.get(event.get("subtype", ""), ""), status=event.get("api_error_status") or 0
+        )
 
 
 def _usage(told: dict[str, Any]) -> Usage:
@@ -145,7 +149,7 @@ AGENT = Agent(
         how="run `claude` once and log in, or set ANTHROPIC_API_KEY",
     ),
     models=MODELS,
-    begin=build_program,
+    build_program=build_program,
     fold=fold,
     brings=True,
     lost=("No conversation found with session ID",),

@@ -42,27 +42,27 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
             dict.fromkeys(keys, ""),
         )
 
-    return replace(with_keys({}), adapted=with_keys)
+    return replace(with_keys({}), adapt=with_keys)
 
 
-def fold(event: dict[str, Any], heard: Transcript) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
     """Its events were made for this: most are a word of `Heard` with its arguments."""
     words: dict[str, Callable[..., None]] = {
-        "session": heard.session,
-        "says": heard.says,
-        "tool": heard.tool,
-        "tool ended": heard.tool_ended,
-        "denied": heard.denied,
-        "compacted": heard.compacted,
-        "refused": heard.refused,
+        "session": transcript.set_session,
+        "says": transcript.add_text,
+        "tool": transcript.start_tool,
+        "tool ended": transcript.end_tool,
+        "denied": transcript.deny_tool,
+        "compacted": transcript.count_compaction,
+        "refused": transcript.refuse,
     }
     kind = event.pop("type")
     if kind in words:
         words[kind](**event)
     elif kind == "usage":
-        heard.request(Usage(event["sent"], event["said"], event["cached"]))
+        transcript.add_request(Usage(event["sent"], event["said"], event["cached"]))
     elif kind == "finished":
-        heard.structured, heard.text, heard.finished = event.get("reply"), event.get("text", ""), True
+        transcript.structured, transcript.text, transcript.finished = event.get("reply"), event.get("text", ""), True
 
 
 def agent_for_model(rest: str) -> Agent:
@@ -76,7 +76,7 @@ def agent_for_model(rest: str) -> Agent:
     known = PROVIDERS[provider]
     login = Login(keys=known.keys, along=known.along, how=f"set {' or '.join(known.keys)}")
     return replace(
-        AGENT, login=login, capabilities=replace(AGENT.capabilities, vendor=vendor_of(provider, model)), named=None
+        AGENT, login=login, capabilities=replace(AGENT.capabilities, vendor=vendor_of(provider, model)), specify=None
     )
 
 
@@ -99,9 +99,9 @@ AGENT = Agent(
         keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
         how="set the key of a provider, ANTHROPIC_API_KEY or OPENAI_API_KEY for example",
     ),
-    begin=build_program,
+    build_program=build_program,
     fold=fold,
     lost=("there is no session",),
     taken=("there is already a session",),
-    named=agent_for_model,
+    specify=agent_for_model,
 )

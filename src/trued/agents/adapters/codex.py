@@ -55,10 +55,10 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
     words += ["--output-schema", str(Path(order.home, SCHEMA))] if files else []
     session = order.native if order.resume else ""
     words += ["resume", session] if session else []
-    diary = SessionLog(order, ROLLOUT, _fold_rollout_line, session)
-    program = Program((*words, "-"), order.brief.encode(), files=files, look=diary)
-    lent = Path(order.home, AUTH).exists()
-    return replace(program, adapted=lambda given: program if lent else _with_key(program, given))
+    log = SessionLog(order, ROLLOUT, _fold_rollout_line, session)
+    program = Program((*words, "-"), order.brief.encode(), files=files, poll=log)
+    borrowed = Path(order.home, AUTH).exists()
+    return replace(program, adapt=lambda given: program if borrowed else _with_key(program, given))
 
 
 def _with_key(program: Program, given: Mapping[str, str]) -> Program:
@@ -69,53 +69,55 @@ def _with_key(program: Program, given: Mapping[str, str]) -> Program:
     return replace(program, argv=(*program.argv[:2], *there, *program.argv[2:]), variables=variables)
 
 
-def fold(event: dict[str, Any], heard: Transcript) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
     kind = event["type"]
     if kind == "thread.started":
-        heard.session(event["thread_id"])
+        transcript.set_session(event["thread_id"])
     elif kind in ("item.started", "item.completed"):
-        _fold_item(event["item"], heard, ended=kind == "item.completed")
+        _fold_item(event["item"], transcript, ended=kind == "item.completed")
     elif kind == "error" and (again := AGAIN.fullmatch(event["message"])):
-        heard.refused(again[1], final=" 429 " in again[1])
-        if heard.refusal:  # it would wait in silence, for as long as it was told
-            heard.stop = heard.stop or Stop(heard.refusal.kind, again[1])
+        transcript.refuse(again[1], final=" 429 " in again[1])
+        if transcript.refusal:  # it would wait in silence, for as long as it was told
+            transcript.stop = transcript.stop or Stop(transcript.refusal.kind, again[1])
     elif kind in ("error", "turn.failed"):
-        heard.refused(event["error"]["message"] if kind == "turn.failed" else event["message"])
+        transcript.refuse(event["error"]["message"] if kind == "turn.failed" else event["message"])
     elif kind == "turn.completed":  # it counts the whole thread; what was used before is known
-        used = usage_since(_usage(event["usage"]), heard.order.before if heard.order.resume else Usage())
-        heard.used(replace(used, peak=heard.usage.peak, requests=heard.usage.requests, estimated=False))
-        heard.finished = True
+        used = usage_since(_usage(event["usage"]), transcript.order.before if transcript.order.resume else Usage())
+        transcript.set_usage(
+            replace(used, peak=transcript.usage.peak, requests=transcript.usage.requests, estimated=False)
+        )
+        transcript.finished = True
         with suppress(BrokenReply):
-            heard.structured = from_strict(parse_final_reply(heard.text), heard.order.schema)
+            transcript.structured = from_strict(parse_final_reply(transcript.text), transcript.order.schema)
 
 
-def _fold_item(item: dict[str, Any], heard: Transcript, *, ended: bool) -> None:
+def _fold_item(item: dict[str, Any], transcript: Transcript, *, ended: bool) -> None:
     kind = item["type"]
     if kind == "agent_message":
-        heard.text = item["text"]
-        heard.says(item["text"])
+        transcript.text = item["text"]
+        transcript.add_text(item["text"])
     elif kind in ("reasoning", "todo_list", "error"):  # an error here is a warning
-        heard.tell("log", text=str(item.get("text") or item.get("message") or item.get("items"))[:SHOWN])
+        transcript.tell("log", text=str(item.get("text") or item.get("message") or item.get("items"))[:SHOWN])
     else:
         if kind in STARTERS and not ended:
-            heard.started_agent(str(item.get("tool")))
-        if item["id"] not in heard.running:
+            transcript.report_started_agent(str(item.get("tool")))
+        if item["id"] not in transcript.running:
             what = item.get("command") or item.get("query") or item.get("changes") or item.get("arguments") or ""
             name = TOOLS.get(kind) or item.get("tool") or kind
-            heard.tool(str(name), item["id"], what if isinstance(what, str) else json.dumps(what))
+            transcript.start_tool(str(name), item["id"], what if isinstance(what, str) else json.dumps(what))
         if ended:
-            heard.tool_ended(item["id"], failed=item.get("status") in ("failed", "declined"))
+            transcript.end_tool(item["id"], failed=item.get("status") in ("failed", "declined"))
 
 
-def _fold_rollout_line(line: dict[str, Any], heard: Transcript) -> None:
+def _fold_rollout_line(line: dict[str, Any], transcript: Transcript) -> None:
     if line["type"] == "compacted":
-        heard.compacted()
+        transcript.count_compaction()
     elif line["type"] == "event_msg" and line["payload"]["type"] == "token_count":
         for window in map((line["payload"].get("rate_limits") or {}).get, ("primary", "secondary")):
             if window:  # of a subscription
                 name = f"{window.get('window_minutes')} min"
-                heard.window(name, window.get("resets_at") or 0.0, used=window.get("used_percent"))
-        count_request(_usage(line["payload"]["info"]["last_token_usage"]), heard)
+                transcript.set_quota(name, window.get("resets_at") or 0.0, used=window.get("used_percent"))
+        count_request(_usage(line["payload"]["info"]["last_token_usage"]), transcript)
 
 
 def _usage(told: dict[str, Any]) -> Usage:
@@ -135,7 +137,7 @@ AGENT = Agent(
         along=("OPENAI_BASE_URL",),
         how="run `codex login`, or set OPENAI_API_KEY",
     ),
-    begin=build_program,
+    build_program=build_program,
     fold=fold,
     lost=("no rollout found for thread id",),
 )

@@ -44,7 +44,9 @@ class CommandRuntime:
         try:
             reply = parse_reply(ended.stdout)
         except BrokenReply as error:
-            return failed_report(order, "contract", f"the answer cannot be read: {error}", reaped=ended.reaped, usage=usage)
+            return failed_report(
+                order, "contract", f"the answer cannot be read: {error}", reaped=ended.reaped, usage=usage
+            )
         return Report(
             order.call,
             order.attempt,
@@ -83,7 +85,9 @@ def visible_files(program: str, arguments: list[str], clone: Path) -> tuple[str,
     What lies in the clone is the agent's to write: it is neither run here, outside the sandbox, nor followed anywhere.
     """
     values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
-    named = [value for value in values if value.startswith("/") and Path(value).exists() and not _is_within(value, clone)]
+    named = [
+        value for value in values if value.startswith("/") and Path(value).exists() and not _is_within(value, clone)
+    ]
     if _is_within(program, clone):
         return program, tuple(named)
     program, folders = _resolve_python(program)

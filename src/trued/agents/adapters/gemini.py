@@ -62,17 +62,17 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
         words += ["--model", model]
     # Not trusted: settings, commands, servers and .env of the project stay out.
     variables = {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "false"}
-    diary = SessionLog(order, CHAT, _fold_chat_line, order.session)
+    log = SessionLog(order, CHAT, _fold_chat_line, order.session)
     brief = _escape_at_signs(order.brief).encode()
-    program = Program(tuple(words), brief, variables=variables, overheard=_fold_stderr_line, look=diary)
-    lent = Path(order.home, OAUTH).exists()
+    program = Program(tuple(words), brief, variables=variables, on_stderr_line=_fold_stderr_line, poll=log)
+    borrowed = Path(order.home, OAUTH).exists()
 
-    def adapted(given: Mapping[str, str]) -> Program:
-        login = "oauth-personal" if lent else "gemini-api-key" if given.get("GEMINI_API_KEY") else "vertex-ai"
+    def adapt(given: Mapping[str, str]) -> Program:
+        login = "oauth-personal" if borrowed else "gemini-api-key" if given.get("GEMINI_API_KEY") else "vertex-ai"
         files = {SETTINGS: json.dumps(_settings(tools, login)), POLICY: ALLOWED.format(json.dumps(tools))}
         return replace(program, files={name: content.encode() for name, content in files.items()})
 
-    return replace(program, adapted=adapted)
+    return replace(program, adapt=adapt)
 
 
 def _settings(tools: list[str], login: str) -> dict[str, Any]:
@@ -87,54 +87,56 @@ def _escape_at_signs(brief: str) -> str:
     return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
 
 
-def fold(event: dict[str, Any], heard: Transcript) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
     kind = event["type"]
     if kind == "init":
-        heard.session(event["session_id"])
+        transcript.set_session(event["session_id"])
     elif kind == "message" and event["role"] == "assistant":
-        heard.text += event["content"]
+        transcript.text += event["content"]
     elif kind == "tool_use":
-        heard.says(heard.text)
-        heard.text = ""  # what it says before a tool is no answer
+        transcript.add_text(transcript.text)
+        transcript.text = ""  # what it says before a tool is no answer
         what = json.dumps(event["parameters"], ensure_ascii=False)
         if event["tool_name"] in STARTERS:
-            heard.started_agent(f"{event['tool_name']} {what}")
-        heard.tool(event["tool_name"], event["tool_id"], what)
+            transcript.report_started_agent(f"{event['tool_name']} {what}")
+        transcript.start_tool(event["tool_name"], event["tool_id"], what)
     elif kind == "tool_result":
         if "requires user confirmation" in str(event.get("output")):
-            heard.denied(event["tool_id"].partition("__")[0])
-        heard.tool_ended(event["tool_id"], failed=event["status"] != "success")
+            transcript.deny_tool(event["tool_id"].partition("__")[0])
+        transcript.end_tool(event["tool_id"], failed=event["status"] != "success")
     elif kind == "error":
-        heard.refused(str(event["message"]), final=False)
+        transcript.refuse(str(event["message"]), final=False)
     elif kind == "result":
-        _fold_result(event, heard)
+        _fold_result(event, transcript)
 
 
-def _fold_stderr_line(line: str, heard: Transcript) -> None:
+def _fold_stderr_line(line: str, transcript: Transcript) -> None:
     """It waits as long as it is told to, and says so here alone."""
     if FAILED.match(line):
-        heard.refused(line, final=False)
+        transcript.refuse(line, final=False)
     if (wait := WAITS.search(line)) and int(wait[1]) > PATIENCE_MS:
-        heard.refusal = Refusal("rate", time.time() + int(wait[1]) / 1000, line)
-        heard.stop = heard.stop or Stop("rate", line)
+        transcript.refusal = Refusal("rate", time.time() + int(wait[1]) / 1000, line)
+        transcript.stop = transcript.stop or Stop("rate", line)
 
 
-def _fold_chat_line(line: dict[str, Any], heard: Transcript) -> None:
+def _fold_chat_line(line: dict[str, Any], transcript: Transcript) -> None:
     # One message is written again when its tools have run: its id says that it is the same.
-    if line["type"] == "gemini" and line["id"] != heard.last:
-        heard.last, told = line["id"], line["tokens"]
-        count_request(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), heard)
+    if line["type"] == "gemini" and line["id"] != transcript.last:
+        transcript.last, told = line["id"], line["tokens"]
+        count_request(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), transcript)
 
 
-def _fold_result(event: dict[str, Any], heard: Transcript) -> None:
+def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     told = event.get("stats") or {}
     if told.get("total_tokens"):
         used = Usage(told["input_tokens"], told["total_tokens"] - told["input_tokens"], told.get("cached") or 0)
-        heard.used(replace(used, peak=heard.usage.peak, requests=heard.usage.requests, estimated=False))
-    heard.says(heard.text)
-    heard.finished = True
-    if event["status"] != "success" and not heard.stop:
-        heard.refused(str((event.get("error") or {}).get("message")))
+        transcript.set_usage(
+            replace(used, peak=transcript.usage.peak, requests=transcript.usage.requests, estimated=False)
+        )
+    transcript.add_text(transcript.text)
+    transcript.finished = True
+    if event["status"] != "success" and not transcript.stop:
+        transcript.refuse(str((event.get("error") or {}).get("message")))
 
 
 CAN = Capabilities(resume=True, chosen_session=True, withholds_tools=True, vendor="google")
@@ -151,7 +153,7 @@ AGENT = Agent(
         how="run `gemini` once and log in, or set GEMINI_API_KEY",
     ),
     models=MODELS,
-    begin=build_program,
+    build_program=build_program,
     fold=fold,
     lost=("Invalid session identifier", "No previous sessions found"),
     taken=("already exists",),

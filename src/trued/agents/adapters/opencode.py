@@ -79,7 +79,7 @@ AGENT = Agent(
         how="run `opencode auth login` once, or set the key of a provider that it knows",
     ),
     argument="[:PROVIDER/MODEL]",
-    begin=build_program,
+    build_program=build_program,
     fold=acp.fold,
     lost=acp.LOST,
     extra="acp",

@@ -52,54 +52,54 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
     files = {SETTINGS: json.dumps(KEPT_OUT).encode(), TRUST: json.dumps(trust).encode()}
     program = Program(tuple(words), order.brief.encode(), variables=quiet, files=files)
 
-    def adapted(given: Mapping[str, str]) -> Program:
+    def adapt(given: Mapping[str, str]) -> Program:
         login = ("--auth-type", "openai" if "OPENAI_API_KEY" in given else "qwen-oauth")
         return replace(program, argv=(*program.argv, *login))
 
-    return replace(program, adapted=adapted)
+    return replace(program, adapt=adapt)
 
 
-def fold(event: dict[str, Any], heard: Transcript) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
     kind = event["type"]
-    heard.session(event.get("session_id", ""))
+    transcript.set_session(event.get("session_id", ""))
     if kind == "assistant":
-        _fold_message(event["message"], heard)
+        _fold_message(event["message"], transcript)
     elif kind == "user" and isinstance(event["message"]["content"], list):
         for block in event["message"]["content"]:
             if block.get("type") == "tool_result":
-                heard.tool_ended(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
+                transcript.end_tool(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
     elif kind == "result":
-        _fold_result(event, heard)
+        _fold_result(event, transcript)
 
 
-def _fold_message(message: dict[str, Any], heard: Transcript) -> None:
+def _fold_message(message: dict[str, Any], transcript: Transcript) -> None:
     for block in message["content"]:
         if block["type"] == "text":
-            heard.text = block["text"]
-            heard.says(block["text"])
+            transcript.text = block["text"]
+            transcript.add_text(block["text"])
         elif block["type"] == "tool_use":
             what = json.dumps(block["input"], ensure_ascii=False)
             if block["name"] in STARTERS:
-                heard.started_agent(f"{block['name']} {what}")
-            heard.tool(block["name"], block["id"], what)
+                transcript.report_started_agent(f"{block['name']} {what}")
+            transcript.start_tool(block["name"], block["id"], what)
     used = message.get("usage") or {}
-    if used.get("input_tokens") and message["id"] != heard.last:
-        heard.last = message["id"]
+    if used.get("input_tokens") and message["id"] != transcript.last:
+        transcript.last = message["id"]
         cached = used.get("cache_read_input_tokens") or 0
-        heard.request(Usage(used["input_tokens"], used.get("output_tokens") or 0, cached))
+        transcript.add_request(Usage(used["input_tokens"], used.get("output_tokens") or 0, cached))
 
 
-def _fold_result(event: dict[str, Any], heard: Transcript) -> None:
+def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     """What it says of usage counts the whole session again: each message has told of its own."""
-    heard.finished, heard.structured = True, event.get("structured_result")
-    heard.text = event.get("result") or heard.text
+    transcript.finished, transcript.structured = True, event.get("structured_result")
+    transcript.text = event.get("result") or transcript.text
     for denial in event.get("permission_denials") or ():
-        heard.denied(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))
+        transcript.deny_tool(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))
     said = str((event.get("error") or {}).get("message") or event.get("subtype"))
-    if heard.text.startswith(FAILED):
-        heard.refused(heard.text.strip("[]"))
+    if transcript.text.startswith(FAILED):
+        transcript.refuse(transcript.text.strip("[]"))
     elif event.get("is_error") and PLAIN not in said:
-        heard.refused(said)
+        transcript.refuse(said)
 
 
 AGENT = Agent(
@@ -113,7 +113,7 @@ AGENT = Agent(
         along=("OPENAI_BASE_URL", "OPENAI_MODEL"),
         how="set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or run `qwen` once and log in",
     ),
-    begin=build_program,
+    build_program=build_program,
     fold=fold,
     lost=("No saved session found with ID",),
     taken=("is already in use",),

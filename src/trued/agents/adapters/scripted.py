@@ -80,7 +80,9 @@ class ScriptedProcess:
         where, _, name = order.agent.partition(":")[2].partition("#")
         script = Path(where).expanduser().resolve()
         if not script.is_file():
-            return failed_report(order, "missing", f"there is no script {where}; write scripted:PATH.py with an absolute path")
+            return failed_report(
+                order, "missing", f"there is no script {where}; write scripted:PATH.py with an absolute path"
+            )
         program = _program(order, script, name or order.role.replace("-", "_"))
         ended = await self._launch(order, program, lambda line: tell("log", text=line))
         return report_if_failed(order, ended) or _report(order, ended, tell)

@@ -70,123 +70,123 @@ def client_program(order: Order, choice: AcpAgent) -> Program:
     )
 
 
-def fold(event: dict[str, Any], heard: Transcript) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
     kind = event["event"]
     if kind == "session":
-        heard.session(event["id"])
+        transcript.set_session(event["id"])
     elif kind == "update":
-        _fold_update(event["update"], heard)
+        _fold_update(event["update"], transcript)
     elif kind == "request":
-        _fold_request(event, heard)
+        _fold_request(event, transcript)
     elif kind == "compacted":
-        heard.compacted()
+        transcript.count_compaction()
     elif kind == "permission":
-        _fold_permission(event, heard)
+        _fold_permission(event, transcript)
     elif kind == "answered":
-        _fold_answer(event["response"], heard)
+        _fold_answer(event["response"], transcript)
     elif kind == "refused":
-        _fold_refusal(event, heard)
+        _fold_refusal(event, transcript)
 
 
-def _fold_update(update: dict[str, Any], heard: Transcript) -> None:
+def _fold_update(update: dict[str, Any], transcript: Transcript) -> None:
     kind = update["sessionUpdate"]
     if kind == "agent_message_chunk":
-        _fold_message_chunk(update, heard)
+        _fold_message_chunk(update, transcript)
     elif kind in ("tool_call", "tool_call_update"):
-        _fold_tool(update, heard)
+        _fold_tool(update, transcript)
     elif kind == "usage_update":
-        _fold_usage_update(update, heard)
+        _fold_usage_update(update, transcript)
 
 
-def _fold_message_chunk(update: dict[str, Any], heard: Transcript) -> None:
-    if (message := update.get("messageId") or "") != heard.last:
-        _end_message(heard)
-        heard.last = message
-    heard.text += (update.get("content") or {}).get("text") or ""
-    if len(heard.text) > (most := heard.order.limits.output_bytes):
-        heard.stop = Stop("output", f"it said more than {most} characters in one message, and was ended")
+def _fold_message_chunk(update: dict[str, Any], transcript: Transcript) -> None:
+    if (message := update.get("messageId") or "") != transcript.last:
+        _end_message(transcript)
+        transcript.last = message
+    transcript.text += (update.get("content") or {}).get("text") or ""
+    if len(transcript.text) > (most := transcript.order.limits.output_bytes):
+        transcript.stop = Stop("output", f"it said more than {most} characters in one message, and was ended")
     if usage := (update.get("_meta") or {}).get("usage"):
-        heard.request(_usage(usage))
+        transcript.add_request(_usage(usage))
 
 
-def _end_message(heard: Transcript) -> None:
+def _end_message(transcript: Transcript) -> None:
     """A message is over: what it says is no answer, unless it stays the last."""
-    heard.says(heard.text)
-    heard.text = ""
+    transcript.add_text(transcript.text)
+    transcript.text = ""
 
 
-def _fold_tool(update: dict[str, Any], heard: Transcript) -> None:
+def _fold_tool(update: dict[str, Any], transcript: Transcript) -> None:
     """It is at work when its input is whole; before that the model is still talking. Some are told of at their end."""
     status, id = update.get("status"), update["toolCallId"]
     if update["sessionUpdate"] == "tool_call":
-        _end_message(heard)
+        _end_message(transcript)
     whole = status in ("in_progress", "completed", "failed") or set(update.get("rawInput") or {}) - {"cwd"}
-    if whole and id not in heard.running:
-        _start_tool(update, heard)
+    if whole and id not in transcript.running:
+        _start_tool(update, transcript)
     if status in ("completed", "failed"):
-        heard.tool_ended(id, failed=status == "failed")
+        transcript.end_tool(id, failed=status == "failed")
 
 
-def _start_tool(update: dict[str, Any], heard: Transcript) -> None:
-    _end_message(heard)
+def _start_tool(update: dict[str, Any], transcript: Transcript) -> None:
+    _end_message(transcript)
     title, kind = str(update.get("title") or ""), update.get("kind") or "other"
     name = str((update.get("_meta") or {}).get("toolName") or (title if kind == "other" else kind))
     what = json.dumps(update.get("rawInput") or title, ensure_ascii=False)
     if {name.lower(), title.lower()} & STARTERS:
-        heard.started_agent(f"{name} {what}")
-    heard.tool(name, update["toolCallId"], what)
+        transcript.report_started_agent(f"{name} {what}")
+    transcript.start_tool(name, update["toolCallId"], what)
 
 
-def _fold_permission(event: dict[str, Any], heard: Transcript) -> None:
+def _fold_permission(event: dict[str, Any], transcript: Transcript) -> None:
     tool = event["tool"]
     name = f"{tool.get('kind') or 'an unknown kind of tool'}"
     what = str(tool.get("title") or json.dumps(tool.get("rawInput") or {}, ensure_ascii=False))
     if event["allowed"]:
-        heard.tell("permission", tool=name, what=what[:500], answer="allowed")
+        transcript.tell("permission", tool=name, what=what[:500], answer="allowed")
     else:
-        heard.denied(name, what)
+        transcript.deny_tool(name, what)
 
 
-def _fold_request(event: dict[str, Any], heard: Transcript) -> None:
+def _fold_request(event: dict[str, Any], transcript: Transcript) -> None:
     if event["sent"] or event["said"]:
         cost = float(event["cost"] or 0.0)
         kind = "reported" if cost else ""
-        heard.request(Usage(event["sent"], event["said"], event["cached"], cost_usd=cost, cost=kind))
+        transcript.add_request(Usage(event["sent"], event["said"], event["cached"], cost_usd=cost, cost=kind))
 
 
-def _fold_usage_update(update: dict[str, Any], heard: Transcript) -> None:
+def _fold_usage_update(update: dict[str, Any], transcript: Transcript) -> None:
     """What the context holds now, and what the whole session has cost so far."""
-    usage = replace(heard.usage, peak=max(heard.usage.peak, update.get("used") or 0))
+    usage = replace(transcript.usage, peak=max(transcript.usage.peak, update.get("used") or 0))
     cost = update.get("cost") or {}
     if cost.get("currency") == "USD" and cost.get("amount"):
-        spent = max(0.0, float(cost["amount"]) - heard.order.before.cost_usd)
+        spent = max(0.0, float(cost["amount"]) - transcript.order.before.cost_usd)
         usage = replace(usage, cost_usd=spent, cost="reported")
-    heard.used(usage)
+    transcript.set_usage(usage)
 
 
-def _fold_answer(response: dict[str, Any], heard: Transcript) -> None:
+def _fold_answer(response: dict[str, Any], transcript: Transcript) -> None:
     quota = ((response.get("_meta") or {}).get("quota") or {}).get("token_count") or {}
     told = _usage(response.get("usage") or {})
     if quota:
         told = Usage(quota.get("input_tokens") or 0, quota.get("output_tokens") or 0)
-    if told.tokens_in and not heard.usage.requests:
-        known = heard.usage
+    if told.tokens_in and not transcript.usage.requests:
+        known = transcript.usage
         peak = known.peak or told.tokens_in + told.tokens_out
-        heard.used(replace(told, peak=peak, cost_usd=known.cost_usd, cost=known.cost, estimated=False))
-    heard.says(heard.text)
-    heard.finished = True
+        transcript.set_usage(replace(told, peak=peak, cost_usd=known.cost_usd, cost=known.cost, estimated=False))
+    transcript.add_text(transcript.text)
+    transcript.finished = True
     if (reason := response.get("stopReason")) not in WELL:
-        heard.refused(f"the agent ended its turn: {reason}", kind="other")
+        transcript.refuse(f"the agent ended its turn: {reason}", kind="other")
 
 
-def _fold_refusal(event: dict[str, Any], heard: Transcript) -> None:
+def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
     data, code = event.get("data"), event.get("code") or 0
     why = f"{event['why']}{f': {json.dumps(data, ensure_ascii=False)}' if data else ''}"
     status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
     kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
     if event.get("waits") and not parse_refusal(why, now=time.time(), headers=headers):
         status = 429 if "429" in why else 503  # whatever it is, the agent itself takes it for something that passes
-    heard.refused(why, kind=kind, status=status, headers=headers)
+    transcript.refuse(why, kind=kind, status=status, headers=headers)
 
 
 def _usage(told: dict[str, Any]) -> Usage:

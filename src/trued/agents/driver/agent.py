@@ -35,7 +35,7 @@ class Agent:
     login: Login = field(default_factory=Login)
     models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large and its own short names
     argument: str = "[:MODEL]"  # what may stand, or without brackets has to stand, behind its name
-    begin: Callable[[Order, InstalledProgram], Program] | None = None
+    build_program: Callable[[Order, InstalledProgram], Program] | None = None
     fold: Callable[[dict[str, Any], Transcript], None] | None = None
     lost: tuple[str, ...] = ()  # what it says of a session that it does not know
     taken: tuple[str, ...] = ()  # and of one that exists already
@@ -44,7 +44,7 @@ class Agent:
     brings: bool = False  # it can load the project's own settings for it, where the user asks for that
     extra: str = ""  # of ours, that it takes: trued[…]
     modules: tuple[str, ...] = ()  # that this extra brings: looked for, and not loaded
-    named: "Callable[[str], Agent] | None" = None  # more exactly, by what stands behind its name
+    specify: "Callable[[str], Agent] | None" = None  # more exactly, by what stands behind its name
 
 
 def model_of(order: Order, models: Mapping[str, str]) -> str:

@@ -38,124 +38,128 @@ class ConversationRuntime:
         asked, spent, lost = order, Usage(), False
         order = replace(order, brief=_interrupted_brief(order.brief)) if order.interrupted and order.resume else order
         for death in count(1):
-            order, heard, ended = await self._answered(order, tell)
-            report = _report(order, heard, ended)
+            order, transcript, ended = await self._ask(order, tell)
+            report = _report(order, transcript, ended)
             spent, lost = add_usage(spent, report.usage), lost or (asked.resume and not order.resume)
-            if not _was_killed(heard, ended) or death > DEATHS or not self.capabilities.resume:
+            if not _was_killed(transcript, ended) or death > DEATHS or not self.capabilities.resume:
                 return replace(report, usage=spent, resumed=report.resumed and not lost)
             tell("agent died", why=report.why)
-            goes_on = order.resume or bool(heard.native)
+            goes_on = order.resume or bool(transcript.native)
             order = replace(
                 asked,
                 brief=_interrupted_brief(asked.brief if goes_on else asked.anew or asked.brief),
                 resume=goes_on,
-                native=heard.native or order.native,
+                native=transcript.native or order.native,
                 before=add_usage(order.before, report.usage),
                 allowance=remaining(asked.allowance, spent),
             )
         raise AssertionError("it dies only so often")
 
-    async def _answered(self, order: Order, tell: Tell) -> tuple[Order, Transcript, ProgramExit]:
+    async def _ask(self, order: Order, tell: Tell) -> tuple[Order, Transcript, ProgramExit]:
         """A session that is lost begins afresh, with all facts; one that was begun before goes on."""
-        heard, ended = await self._heard(order, tell)
-        said = f"{ended.stderr}\n{heard.refusal.why if heard.refusal else ''}"
+        transcript, ended = await self._listen(order, tell)
+        said = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
         if order.resume and _mentions_any(self._agent.lost, said):
             tell("session lost", session=order.native or order.session)
             order = replace(order, brief=order.anew or order.brief, resume=False, native="", before=Usage())
-            heard, ended = await self._heard(order, tell)
+            transcript, ended = await self._listen(order, tell)
         elif not order.resume and _mentions_any(self._agent.taken, said):
             tell("session was begun before", session=order.session)
             order = replace(order, brief=_interrupted_brief(order.brief), resume=True)
-            heard, ended = await self._heard(order, tell)
-        return order, heard, ended
+            transcript, ended = await self._listen(order, tell)
+        return order, transcript, ended
 
-    async def _heard(self, order: Order, tell: Tell) -> tuple[Transcript, ProgramExit]:
-        heard = Transcript(order, tell)
+    async def _listen(self, order: Order, tell: Tell) -> tuple[Transcript, ProgramExit]:
+        transcript = Transcript(order, tell)
         place = find_program(self._agent.program)
-        if place is None or self._agent.begin is None:
+        if place is None or self._agent.build_program is None:
             why = f"{self._agent.title} is not installed: there is no program {self._agent.program} on PATH"
-            return heard, ProgramExit(None, kind="missing", why=f"{why}; {self._agent.install}")
-        program = self._agent.begin(order, place)
+            return transcript, ProgramExit(None, kind="missing", why=f"{why}; {self._agent.install}")
+        program = self._agent.build_program(order, place)
         seen, needed = (*place.readable, *program.readable), {**place.variables, **program.variables}
-        look = program.look or (lambda heard: None)
-        program = replace(program, readable=seen, variables=needed, listener=_EventListener(self._agent, heard, look))
-        ended = await self._launch(order, program, _stderr_logger(heard, program))
-        look(heard)
-        return heard, ended
+        look = program.poll or (lambda transcript: None)
+        program = replace(
+            program, readable=seen, variables=needed, listener=_EventListener(self._agent, transcript, look)
+        )
+        ended = await self._launch(order, program, _stderr_logger(transcript, program))
+        look(transcript)
+        return transcript, ended
 
 
 class _EventListener:
     """Folds one line after another; whatever is no event of the agent's is log."""
 
-    def __init__(self, agent: Agent, heard: Transcript, look: Callable[[Transcript], None]) -> None:
-        self._fold, self._heard, self._look = agent.fold, heard, look
+    def __init__(self, agent: Agent, transcript: Transcript, look: Callable[[Transcript], None]) -> None:
+        self._fold, self._transcript, self._look = agent.fold, transcript, look
 
     @property
     def busy(self) -> bool:
-        return bool(self._heard.running)
+        return bool(self._transcript.running)
 
     @property
     def stop(self) -> Stop | None:
-        return self._heard.stop
+        return self._transcript.stop
 
     def hear(self, line: str) -> Stop | None:
-        self._look(self._heard)
+        self._look(self._transcript)
         try:
             event = json.loads(line) if line.startswith("{") else None
         except (ValueError, RecursionError):
             event = None
         if isinstance(event, dict) and self._fold is not None:
             try:
-                self._fold(event, self._heard)
+                self._fold(event, self._transcript)
             except ODD as error:
-                self._heard.tell("unreadable", text=line[:LOGGED], why=f"{type(error).__name__}: {error}")
+                self._transcript.tell("unreadable", text=line[:LOGGED], why=f"{type(error).__name__}: {error}")
         elif line.strip():
-            self._heard.tell("log", text=line[:LOGGED])
-        return self._heard.stop
+            self._transcript.tell("log", text=line[:LOGGED])
+        return self._transcript.stop
 
 
-def _report(order: Order, heard: Transcript, ended: ProgramExit) -> Report:
-    usage = heard.usage
+def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
+    usage = transcript.usage
     if usage.estimated and not (usage.tokens_in or usage.tokens_out):
-        guess = estimate_usage(order, len(heard.text))  # some tell what it cost, but not of how many tokens
-        heard.usage = replace(
+        guess = estimate_usage(order, len(transcript.text))  # some tell what it cost, but not of how many tokens
+        transcript.usage = replace(
             usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
         )
-    report = _outcome(order, heard, ended)
+    report = _outcome(order, transcript, ended)
     return replace(
         report,
-        native=heard.native,
-        resumed=order.resume and bool(heard.native),
+        native=transcript.native,
+        resumed=order.resume and bool(transcript.native),
         reaped=ended.reaped,
-        usage=heard.priced(),
-        quota=heard.quota,
+        usage=transcript.usage_with_cost(),
+        quota=transcript.quota,
     )
 
 
-def _outcome(order: Order, heard: Transcript, ended: ProgramExit) -> Report:
-    if heard.question:
-        return Report(order.call, order.attempt, "asks", question=heard.question, session=order.session)
-    if ended.kind and not (heard.refusal and heard.refusal.kind == ended.kind):  # which may know until when
+def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
+    if transcript.question:
+        return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
+    if ended.kind and not (transcript.refusal and transcript.refusal.kind == ended.kind):  # which may know until when
         return failed_report(order, ended.kind, ended.why)
-    if heard.refusal is not None:
-        said = heard.refusal
+    if transcript.refusal is not None:
+        said = transcript.refusal
         kind = "crashed" if said.kind == "other" else said.kind
         return replace(failed_report(order, kind, f"{order.agent}: {said.why}"), until=said.until)
-    if not heard.finished or (ended.code != 0 and not heard.text and heard.structured is None):
+    if not transcript.finished or (ended.code != 0 and not transcript.text and transcript.structured is None):
         return _exit_without_result(order, ended)
     try:
-        reply = heard.structured if heard.structured is not None else parse_final_reply(heard.text)
+        reply = transcript.structured if transcript.structured is not None else parse_final_reply(transcript.text)
     except BrokenReply as error:
-        if notice := parse_refusal(heard.text, now=time.time(), prose=True):  # in place of an answer, and called a success
+        if notice := parse_refusal(
+            transcript.text, now=time.time(), prose=True
+        ):  # in place of an answer, and called a success
             return replace(failed_report(order, notice.kind, f"{order.agent}: {notice.why}"), until=notice.until)
         return failed_report(order, "contract", f"the answer cannot be read: {error}")
     return Report(order.call, order.attempt, "done", reply=reply, session=order.session)
 
 
-def _was_killed(heard: Transcript, ended: ProgramExit) -> bool:
+def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:
     """By a signal, in mid-turn, and not by us: the machine had no memory left, or somebody was in a hurry."""
     code = ended.code or 0
-    said_something = heard.finished or heard.question or heard.refusal
+    said_something = transcript.finished or transcript.question or transcript.refusal
     return not ended.kind and not said_something and (code < 0 or code - 128 in SIGNALS)
 
 
@@ -180,10 +184,10 @@ def _mentions_any(words: tuple[str, ...], said: str) -> bool:
     return any(word.casefold() in said.casefold() for word in words)
 
 
-def _stderr_logger(heard: Transcript, program: Program) -> Callable[[str], None]:
+def _stderr_logger(transcript: Transcript, program: Program) -> Callable[[str], None]:
     def log(line: str) -> None:
-        heard.tell("log", text=line)
-        if program.overheard:
-            program.overheard(line, heard)
+        transcript.tell("log", text=line)
+        if program.on_stderr_line:
+            program.on_stderr_line(line, transcript)
 
     return log

@@ -33,11 +33,14 @@ def find_program(program: str, path: str | None = None, home: str | None = None)
     shown = [chain[-1], *_package_folders(chain[-1], user), *_interpreter_folders(chain[-1], path, user)]
     # A link has to stay a link: a script looks for the rest of its package from where it really lies.
     start = next(
-        (one for one in chain if _is_in_bin_folder(one, user) or any(_is_below(one, folder) for folder in shown)), chain[-1]
+        (one for one in chain if _is_in_bin_folder(one, user) or any(_is_below(one, folder) for folder in shown)),
+        chain[-1],
     )
     shown += [str(Path(one).parent) for one in chain[chain.index(start) : -1] if _is_in_bin_folder(one, user)]
     wanted = [one for one in dict.fromkeys(shown) if not one.startswith(SYSTEM)]
-    return InstalledProgram(start, tuple(one for one in wanted if not any(_is_below(one, two) for two in wanted)), variables)
+    return InstalledProgram(
+        start, tuple(one for one in wanted if not any(_is_below(one, two) for two in wanted)), variables
+    )
 
 
 def program_version(path: str) -> str:

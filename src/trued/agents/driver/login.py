@@ -54,7 +54,9 @@ def _file(login: Login, names: list[str]) -> str:
 
 def _files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
     """Those that are there, if one is good for a login as far as shape and time tell; else what is wrong with it."""
-    there = {name: content for name in login.files if (content := credentials.read_credentials(home / name)) is not None}
+    there = {
+        name: content for name in login.files if (content := credentials.read_credentials(home / name)) is not None
+    }
     trouble = ""
     for name, content in there.items():
         value = credentials.parse_credentials(content)

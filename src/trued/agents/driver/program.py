@@ -37,11 +37,11 @@ class Program:
     stdin: bytes = b""
     readable: tuple[str, ...] = ()  # beyond what the order's confinement shows already
     variables: Mapping[str, str] = field(default_factory=dict)
-    listener: Listener | None = None  # with one, stdout is heard and not kept
+    listener: Listener | None = None  # with one, stdout is transcript and not kept
     files: Mapping[str, bytes] = field(default_factory=dict)  # below HOME, there before it starts
-    adapted: "Callable[[Mapping[str, str]], Program] | None" = None  # to the user's variables, when these are known
-    overheard: Callable[[str, Any], None] | None = None  # a line of its stderr
-    look: Callable[[Any], None] | None = None  # at what it writes down elsewhere: before every line, and at the end
+    adapt: "Callable[[Mapping[str, str]], Program] | None" = None  # to the user's variables, when these are known
+    on_stderr_line: Callable[[str, Any], None] | None = None  # a line of its stderr
+    poll: Callable[[Any], None] | None = None  # at what it writes down elsewhere: before every line, and at the end
 
 
 @dataclass(frozen=True, slots=True)

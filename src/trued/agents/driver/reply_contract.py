@@ -30,7 +30,9 @@ def parse_reply(said: bytes) -> dict[str, Any]:
     value, end = _decoded(text)
     if rest := text[end:].strip():
         more = "a second JSON value" if rest[0] in '{["' else "other text"
-        raise BrokenReply(f"after the JSON comes {more}: {rest[:EXCERPT]!r}; one JSON object and nothing else is needed")
+        raise BrokenReply(
+            f"after the JSON comes {more}: {rest[:EXCERPT]!r}; one JSON object and nothing else is needed"
+        )
     if not isinstance(value, dict):
         raise BrokenReply(f"it is {_json_type(value)}, and one JSON object is needed")
     try:
@@ -62,7 +64,9 @@ def _text(said: bytes) -> str:
 
 def _decoded(text: str) -> tuple[Any, int]:
     try:
-        return json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_reject_constant, parse_float=_finite).raw_decode(text)
+        return json.JSONDecoder(
+            object_pairs_hook=_unique_keys, parse_constant=_reject_constant, parse_float=_finite
+        ).raw_decode(text)
     except BrokenReply:
         raise
     except RecursionError as error:
@@ -113,7 +117,9 @@ async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: 
     if still := _contract_errors(asked, order):
         why = f"{order.agent} broke its contract twice: {'; '.join(still)}"
         return replace(
-            failed_report(order, "contract", why, reaped=asked.reaped, usage=asked.usage), asks=2, resumed=report.resumed
+            failed_report(order, "contract", why, reaped=asked.reaped, usage=asked.usage),
+            asks=2,
+            resumed=report.resumed,
         )
     return asked
 

@@ -31,12 +31,12 @@ class SessionLog:
         self._path = self._found(session)
         self._read = self._path.lstat().st_size if self._path else 0
 
-    def __call__(self, heard: Transcript) -> None:
+    def __call__(self, transcript: Transcript) -> None:
         """Fold what is new."""
-        self._path = self._path or self._found(heard.native)
+        self._path = self._path or self._found(transcript.native)
         for line in self._lines() if self._path else ():
             with contextlib.suppress(*ODD):
-                self._fold(json.loads(line), heard)
+                self._fold(json.loads(line), transcript)
 
     def _found(self, session: str) -> Path | None:
         return next(self._home.glob(self._pattern.format(session)), None) if NAME.fullmatch(session) else None
@@ -54,13 +54,13 @@ class SessionLog:
             yield from piece[:whole].splitlines()
 
 
-def count_request(usage: Usage, heard: Transcript) -> None:
+def count_request(usage: Usage, transcript: Transcript) -> None:
     """One request to the model. When the agent has told of its whole turn, only the largest of them is news."""
-    if not heard.finished:
-        heard.request(usage)
+    if not transcript.finished:
+        transcript.add_request(usage)
         return
-    peak = max(heard.usage.peak, usage.tokens_in + usage.tokens_out)
-    heard.usage = replace(heard.usage, peak=peak, requests=heard.usage.requests + 1)
+    peak = max(transcript.usage.peak, usage.tokens_in + usage.tokens_out)
+    transcript.usage = replace(transcript.usage, peak=peak, requests=transcript.usage.requests + 1)
 
 
 def usage_since(told: Usage, before: Usage) -> Usage:

@@ -28,15 +28,15 @@ class Transcript:
     text: str = ""  # its last words
     structured: dict[str, Any] | None = None
     usage: Usage = field(default_factory=Usage)  # of this call
-    parse_refusal: Refusal | None = None
+    refusal: Refusal | None = None
     question: str = ""
     finished: bool = False  # it said itself that its turn is over
     running: set[str] = field(default_factory=set)  # its tools at work
     stop: Stop | None = None
     quota: dict[str, Any] = field(default_factory=dict)  # of the user's subscription, where the agent tells
-    last: str = ""  # the message that was heard last, for agents that tell one in pieces
+    last: str = ""  # the message that was transcript last, for agents that tell one in pieces
 
-    def session(self, native: str) -> None:
+    def set_session(self, native: str) -> None:
         """As soon as it is known: whoever comes after a crash goes on with it."""
         if native and native != self.native:
             if not SESSION.fullmatch(native):
@@ -44,19 +44,19 @@ class Transcript:
             self.native = native
             self.tell("session", id=native)
 
-    def says(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         if text.strip():
             self.tell("says", text=text[:SHOWN])
 
-    def tool(self, name: str, id: str = "", what: str = "") -> None:
+    def start_tool(self, name: str, id: str = "", what: str = "") -> None:
         self.running.add(id)
         self.tell("tool", name=name, id=id, what=what[:SHOWN])
 
-    def tool_ended(self, id: str = "", *, failed: bool = False) -> None:
+    def end_tool(self, id: str = "", *, failed: bool = False) -> None:
         self.running.discard(id)
         self.tell("tool ended", id=id, failed=failed)
 
-    def denied(self, tool: str, what: str = "") -> None:
+    def deny_tool(self, tool: str, what: str = "") -> None:
         """It wanted to do what its role does not allow."""
         self.tell("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
@@ -64,24 +64,26 @@ class Transcript:
             self.question = f"{self.order.role} wants to use {tool}{f': {shown}' if what else ''}. Shall it?"
             self.stop = Stop("question", self.question)
 
-    def started_agent(self, name: str) -> None:
+    def report_started_agent(self, name: str) -> None:
         self.tell("tried to start an agent", program=name)
 
-    def compacted(self, tokens: int = 0) -> None:
+    def count_compaction(self, tokens: int = 0) -> None:
         self.usage = replace(self.usage, compactions=self.usage.compactions + 1)
         self.tell("compacted", tokens=tokens)
 
-    def request(self, usage: Usage) -> None:
+    def add_request(self, usage: Usage) -> None:
         """One request to the model, where the agent tells of each. Its context is all that was sent and said."""
         context = usage.tokens_in + usage.tokens_out
-        self.used(add_usage(self.usage, replace(usage, peak=max(usage.peak, context), requests=1, estimated=False)))
+        self.set_usage(
+            add_usage(self.usage, replace(usage, peak=max(usage.peak, context), requests=1, estimated=False))
+        )
 
-    def used(self, usage: Usage) -> None:
+    def set_usage(self, usage: Usage) -> None:
         """All of this call so far; more than was reserved for it ends it."""
         if not all(0 <= figure <= MOST for figure in (usage.tokens_in, usage.tokens_out, usage.peak, usage.cost_usd)):
             raise ValueError("such figures cannot be")
         self.usage = replace(usage, compactions=max(usage.compactions, self.usage.compactions))
-        with_cost = self.priced()
+        with_cost = self.usage_with_cost()
         self.tell(
             "usage",
             tokens_in=usage.tokens_in,
@@ -98,7 +100,7 @@ class Transcript:
             why = f"it has used {usage.tokens_in + usage.tokens_out} tokens, and {allowed.tokens} were reserved for it"
             self.stop = self.stop or Stop("budget", why)
 
-    def window(self, name: str, until: float, *, used: float | None = None, closed: bool = False) -> None:
+    def set_quota(self, name: str, until: float, *, used: float | None = None, closed: bool = False) -> None:
         """A subscription's window: how much of it is used, in per cent, and when it begins anew. The fullest counts."""
         full = 100.0 if closed else used
         if full is None or not (self.quota.get("used") or 0.0) <= full < MOST:
@@ -106,11 +108,11 @@ class Transcript:
         self.quota = {"window": name, "used": round(full, 1), "until": until if 0 <= until < MOST else 0.0}
         self.tell("quota", **self.quota)
 
-    def priced(self) -> Usage:
+    def usage_with_cost(self) -> Usage:
         """With a cost: the agent's own figure, or one by the price of its model."""
         return with_cost(self.usage, self.order.price)
 
-    def refused(
+    def refuse(
         self,
         text: str,
         *,

@@ -60,7 +60,9 @@ def find_roles(
         _add(found, own, other_files_of_user(home, user.parent) if home else (), "user")
     if project is not None:
         own = dict(_folder(project / ".trued" / "roles", "project", inside=project, allowed=allowed))
-        _add(found, own, (one for one in other_files_of_project(project) if allowed(one.path)), "project", inside=project)
+        _add(
+            found, own, (one for one in other_files_of_project(project) if allowed(one.path)), "project", inside=project
+        )
     return found
 
 
@@ -74,7 +76,9 @@ def apply_role_choices(found: RoleSet, chosen: Mapping[str, str]) -> dict[str, R
     return roles
 
 
-def _add(found: RoleSet, own: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None) -> None:
+def _add(
+    found: RoleSet, own: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None
+) -> None:
     """One level more: it takes the place of what has the same name below."""
     here: dict[str, Role] = dict(own)
     broken: dict[str, BadInput] = {}

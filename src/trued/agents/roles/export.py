@@ -56,7 +56,8 @@ def is_unchanged(text: str) -> bool:
 def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Export]:
     """What would be written below a folder; nothing is."""
     return [
-        plan_export(role.name, top / form.folder / f"{role.name}{form.ending}", export_text(role, form), top) for role in roles
+        plan_export(role.name, top / form.folder / f"{role.name}{form.ending}", export_text(role, form), top)
+        for role in roles
     ]
 
 

@@ -61,11 +61,11 @@ class Spool:
         try:
             call.path.mkdir(parents=True, exist_ok=True)
             _reuse_recorded_brief(call, order.brief)
-            while (report := call.settled()) is None:
+            while (report := call.final_report()) is None:
                 if is_supervised(call.path):
-                    await self._adopted(call)
+                    await self._adopt(call)
                 else:
-                    await self._begun(call)
+                    await self._start(call)
         except OSError as error:
             what = f"cannot use {error.filename or call.path}: {error.strerror}"
             raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
@@ -87,23 +87,23 @@ class Spool:
                     atomic_files.write(file.parent / "dead", "it failed, and is tried again", sync=False)
                     file.replace(file.with_name("report.failed.json"))
 
-    async def _adopted(self, call: CallFolder) -> None:
+    async def _adopt(self, call: CallFolder) -> None:
         """Somebody looks after the call already: wait for the end of that, and look again."""
         keeper = supervisor_identity(call.path)
         if not keeper:
             await asyncio.sleep(0.02)  # it holds the lock and has not yet said who it is, or is just going
             return
-        call.adopted(keeper)
+        call.emit_adopted(keeper)
         try:
             with self._slots.taken():
-                await self._outwaited(call, processes.gone(processes.number(keeper)))
+                await self._wait_for_supervisor(call, processes.gone(processes.number(keeper)))
         except asyncio.CancelledError:
             await stop_call(call.path)
             await reap_call(call.path)
             raise
         call.raise_if_stopped()
 
-    async def _outwaited(self, call: CallFolder, gone: Awaitable[None]) -> None:
+    async def _wait_for_supervisor(self, call: CallFolder, gone: Awaitable[None]) -> None:
         """A supervisor keeps its agent within limits; one that stands still itself is ended from here."""
         try:
             async with asyncio.timeout(call.order.limits.wall_s + SLACK_S):
@@ -112,37 +112,37 @@ class Spool:
             call.tell("supervisor stands still")
             await stop_call(call.path)
 
-    async def _begun(self, call: CallFolder) -> None:
+    async def _start(self, call: CallFolder) -> None:
         # Only what is about to start holds its lock, and so an open file: a thousand calls may wait here.
         async with self._ahead:
             with call.locked() as lock:
-                if lock is not None and await call.to_start():
-                    await self._started(call, lock)
+                if lock is not None and await call.prepare_start():
+                    await self._start_supervisor(call, lock)
 
-    def _go(self, agent: str) -> bytes:
+    def _go_message(self, agent: str) -> bytes:
         shown = dict(self._variables(agent))
         return f"go {json.dumps({'secrets': {**secrets_in(shown), **self._hidden}, 'variables': shown})}\n".encode()
 
-    async def _ready(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
+    async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
         """One after another, by the cores there are: the first agent need not wait until all supervisors are up."""
         async with self._starting:
             keeper = Supervisor(self._supervisor, call.path, lock)
             try:
                 await keeper.ready()
             except BaseException:
-                await keeper.ended()
+                await keeper.end()
                 raise
         return keeper
 
-    async def _started(self, call: CallFolder, lock: BinaryIO) -> None:
-        keeper = await self._ready(call, lock)
+    async def _start_supervisor(self, call: CallFolder, lock: BinaryIO) -> None:
+        keeper = await self._new_supervisor(call, lock)
         try:
             async with self._slots.free():
                 call.tell("started", pid=keeper.pid)
-                keeper.go(self._go(call.order.agent))
-                await self._outwaited(call, keeper.gone())
+                keeper.go(self._go_message(call.order.agent))
+                await self._wait_for_supervisor(call, keeper.gone())
         finally:
-            code = await keeper.ended()
+            code = await keeper.end()
         if code == UNWRITTEN:
             what = f"the report of {call.order.key} could not be written to {call.path}"
             raise StateFailed(f"{what}; free space, then resume")

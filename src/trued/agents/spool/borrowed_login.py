@@ -39,7 +39,9 @@ def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], pla
     return_login(folder)
     found = {name: content for name in names if (content := credentials.read_credentials(user / name)) is not None}
     if found:
-        _write_record(folder, LoanRecord(str(user), str(home), {name: _hash(content) for name, content in found.items()}))
+        _write_record(
+            folder, LoanRecord(str(user), str(home), {name: _hash(content) for name, content in found.items()})
+        )
     for name, content in found.items():
         place(name, content)
     return found
@@ -96,7 +98,9 @@ def read_agent_copy(home: Path, name: str) -> bytes | None:
     return None
 
 
-def _sync_file(folder: Path, note: LoanRecord, name: str, known: str, place: WriteCopy | None) -> tuple[str, list[LoginEvent], str]:
+def _sync_file(
+    folder: Path, note: LoanRecord, name: str, known: str, place: WriteCopy | None
+) -> tuple[str, list[LoginEvent], str]:
     """What both have alike afterwards, what is told, and why something was not taken back."""
     user = Path(note.user, name)
     mine, theirs = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)

@@ -44,7 +44,7 @@ class CallFolder:
         self.path, self.order, self.tell = folder / name, order, tell
         self._launches, self._waited = 0, False
 
-    def settled(self) -> Report | None:
+    def final_report(self) -> Report | None:
         """The report, if nothing more is to be done for one."""
         if (report := self._report()) is not None:
             if not self._waited:
@@ -53,7 +53,12 @@ class CallFolder:
         if (self.path / "dead").exists():
             why = (self.path / "dead").read_text("utf-8", "replace")
             return Report(
-                self.order.call, self.order.attempt, "died", why=why, session=self.order.session, usage=usage_told(self.path)
+                self.order.call,
+                self.order.attempt,
+                "died",
+                why=why,
+                session=self.order.session,
+                usage=usage_told(self.path),
             )
         return None
 
@@ -69,7 +74,7 @@ class CallFolder:
             file.truncate(0)
             yield file
 
-    async def to_start(self) -> bool:
+    async def prepare_start(self) -> bool:
         """With the lock in hand: whether an agent is to be started now. What died is cleared away first."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
@@ -77,8 +82,8 @@ class CallFolder:
         if self._launches > LAUNCHES:
             raise StateFailed(f"the supervisor of {self.order.key} never begins; see {self.path}/supervisor.log")
         begun = _count_starts(self.path)
-        if not self._same_order() and begun:
-            return self._died("its order could not be read any more")
+        if not self._has_same_order() and begun:
+            return self._mark_dead("its order could not be read any more")
         if not begun:
             atomic_files.write(self.path / "order.json", to_json(self.order), sync=False)
             return True
@@ -89,9 +94,9 @@ class CallFolder:
         if (self.path / "session").exists() and begun < STARTS:
             self.tell("session resumed", session=self.order.session)
             return True
-        return self._died("it was stopped" if stopped else "its supervisor ended without a report")
+        return self._mark_dead("it was stopped" if stopped else "its supervisor ended without a report")
 
-    def adopted(self, keeper: str) -> None:
+    def emit_adopted(self, keeper: str) -> None:
         self._waited = True
         self.tell("adopted", pid=processes.number(keeper))
 
@@ -99,7 +104,7 @@ class CallFolder:
         if (self.path / "stopped").exists() and not (self.path / "report.json").exists():
             raise Interrupted(f"the agent of {self.order.key} was told to stop; resume to go on")
 
-    def _died(self, why: str) -> bool:
+    def _mark_dead(self, why: str) -> bool:
         atomic_files.write(self.path / "dead", why, sync=False)
         return False
 
@@ -107,18 +112,18 @@ class CallFolder:
         file = self.path / "report.json"
         if not file.exists():
             return None
-        self._same_order()
+        self._has_same_order()
         try:
             report = from_json(Report, file.read_bytes())
             if (report.call, report.attempt) == (self.order.call, self.order.attempt):
                 return report
         except (ValueError, TypeError, AttributeError):
             pass
-        self._aside(file)
-        self._died("its report was corrupted on the disk")
+        self._set_aside(file)
+        self._mark_dead("its report was corrupted on the disk")
         return None
 
-    def _same_order(self) -> bool:
+    def _has_same_order(self) -> bool:
         """Whether an order is there; one that is not ours is refused."""
         file = self.path / "order.json"
         if not file.exists():
@@ -126,14 +131,14 @@ class CallFolder:
         try:
             there = json.loads(to_json(from_json(Order, file.read_bytes())))
         except (ValueError, TypeError, AttributeError):
-            self._aside(file)
+            self._set_aside(file)
             return False
         ours = json.loads(to_json(self.order))
         if changed := [name for name in _SAME if there[name] != ours[name]]:
             raise Diverged(f"{self.order.key} was ordered before with another {', '.join(changed)}; start a new run")
         return True
 
-    def _aside(self, file: Path) -> None:
+    def _set_aside(self, file: Path) -> None:
         file.replace(file.with_name(f"{file.name}.corrupt"))
         self.tell("corrupted", file=file.name)
 
@@ -192,7 +197,9 @@ async def stop_call(folder: Path) -> None:
     keeper = supervisor_identity(folder)
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         if keeper and processes.send(
-            processes.number(keeper), signal_number, still=lambda: is_supervised(folder) and supervisor_identity(folder) == keeper
+            processes.number(keeper),
+            signal_number,
+            still=lambda: is_supervised(folder) and supervisor_identity(folder) == keeper,
         ):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_S):

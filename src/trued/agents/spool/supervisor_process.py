@@ -37,7 +37,7 @@ class Supervisor:
         self.pid = self._process.pid
 
     async def ready(self) -> None:
-        said = await self._line()
+        said = await self._first_line()
         if said != "ready":
             self._process.kill()
             code = self._process.wait()
@@ -54,7 +54,7 @@ class Supervisor:
     async def gone(self) -> None:
         await processes.gone(self.pid)
 
-    async def ended(self) -> int:
+    async def end(self) -> int:
         """Its exit code; if it still runs, we were told to stop, and so is it."""
         asked = self._process.poll() is None
         try:
@@ -64,12 +64,12 @@ class Supervisor:
                     async with asyncio.timeout(call_folder.PATIENCE_S):
                         await self.gone()
         finally:
-            code = self._buried()
+            code = self._close_and_wait()
         if asked:
             await call_folder.reap_call(self._folder)
         return code
 
-    def _buried(self) -> int:
+    def _close_and_wait(self) -> int:
         if self._process.poll() is None:
             self._process.kill()
         for stream in (self._process.stdin, self._process.stdout):
@@ -78,7 +78,7 @@ class Supervisor:
                     stream.close()
         return self._process.wait()
 
-    async def _line(self) -> str:
+    async def _first_line(self) -> str:
         """The first line that it says, or what it said before it ended."""
         stream = self._process.stdout
         if stream is None:

@@ -44,7 +44,9 @@ class Stopwatch:
 async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
     """Let the agent work, and say what came of it: whatever breaks in a runtime is a failed call, not a lost one."""
     order, earlier = from_json(Order, (folder / "order.json").read_bytes()), usage_told(folder)
-    order = replace(order, before=add_usage(order.before, earlier))  # of starts that died: spent, and of the same session
+    order = replace(
+        order, before=add_usage(order.before, earlier)
+    )  # of starts that died: spent, and of the same session
     record, watch = CallRecord(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)
     warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "jsonschema"))
@@ -67,7 +69,9 @@ async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[
     return replace(report, attempt=order.attempt, usage=usage, began=watch.began, ended=watch.ended)
 
 
-async def _ask_agent(folder: Path, order: Order, launch: Launcher, record: CallRecord, variables: Mapping[str, str]) -> Report:
+async def _ask_agent(
+    folder: Path, order: Order, launch: Launcher, record: CallRecord, variables: Mapping[str, str]
+) -> Report:
     runtime = runtime_of(order.agent, launch)
     can = runtime.capabilities
     known = _session(folder)

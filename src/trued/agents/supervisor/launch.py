@@ -50,12 +50,12 @@ class Launcher:
         self._started = time.monotonic()  # the wall limit is the whole call's, re-asks included
 
     async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit:
-        if program.adapted:
-            known = program.adapted(self._variables)
+        if program.adapt:
+            known = program.adapt(self._variables)
             variables, readable = {**program.variables, **known.variables}, (*program.readable, *known.readable)
             program = replace(known, listener=program.listener, variables=variables, readable=readable)
         write_home_files(Path(order.home), program.files)
-        argv, environment = self._confined(order, program)
+        argv, environment = self._confine(order, program)
         try:
             agent = await _start_agent(argv, environment, order.folder, program)
         except OSError as error:
@@ -66,10 +66,10 @@ class Launcher:
             order.limits.output_bytes, lambda piece: None if self._record.full else stream.feed(piece), program.listener
         )
         try:
-            kind, why = await self._watched(order, agent, program.listener)
+            kind, why = await self._watch(order, agent, program.listener)
         finally:
             reaped = self._end(agent)
-            agent.drained()
+            agent.drain()
         if agent.stop and not kind:
             kind, why = agent.stop.kind, agent.stop.why
         stream.close()
@@ -84,7 +84,7 @@ class Launcher:
             reaped,
         )
 
-    def _confined(self, order: Order, program: Program) -> tuple[list[str], dict[str, str]]:
+    def _confine(self, order: Order, program: Program) -> tuple[list[str], dict[str, str]]:
         given, path = order.confinement, os.environ.get("PATH", os.defpath)
         tools = [one for one in toolchain_folders(path, os.environ.get("HOME", "/")) if not _is_below(order.home, one)]
         readable = (*given.readable, *program.readable, *tools)
@@ -99,10 +99,10 @@ class Launcher:
         variables = {"PATH": path, **self._variables, **program.variables, **always}
         return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
 
-    async def _watched(self, order: Order, agent: "_Agent", listener: Listener | None) -> tuple[str, str]:
+    async def _watch(self, order: Order, agent: "_AgentProcess", listener: Listener | None) -> tuple[str, str]:
         """Returns when the program has ended, or why it has to be."""
         limits, quiet_since, beats = order.limits, time.monotonic(), -1
-        ended = asyncio.ensure_future(agent.ended())
+        ended = asyncio.ensure_future(agent.wait())
         try:
             while True:
                 await asyncio.wait({ended}, timeout=min(LOOK_S, limits.idle_s / 4, limits.wall_s / 4))
@@ -119,13 +119,13 @@ class Launcher:
                     return "idle", f"nothing was heard of it for {limits.idle_s:g} s, and it was ended"
                 if now - self._started > limits.wall_s:
                     return "wall", f"it was not ready after {limits.wall_s:g} s, and was ended"
-                self._look_around(order, agent)
+                self._check_descendants(order, agent)
         finally:
             ended.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await ended
 
-    def _look_around(self, order: Order, agent: "_Agent") -> None:
+    def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
         """Refuse agents that the agent starts; remember what the marker would not find after our own death."""
         processes.bury(spare=agent.pid)
         strays = []
@@ -140,7 +140,7 @@ class Launcher:
             with contextlib.suppress(OSError):
                 (self._folder / "strays").write_text("\n".join(strays))
 
-    def _end(self, agent: "_Agent") -> int:
+    def _end(self, agent: "_AgentProcess") -> int:
         """End the tree. What is counted is what outlived the program, and not what the sandbox takes along with it."""
         if agent.code is None:
             agent.end(GRACE_S)
@@ -151,7 +151,7 @@ class Launcher:
         return processes.reap(self._marker, below=os.getpid())
 
 
-async def _start_agent(argv: list[str], environment: dict[str, str], folder: str, program: Program) -> "_Agent":
+async def _start_agent(argv: list[str], environment: dict[str, str], folder: str, program: Program) -> "_AgentProcess":
     """A machine that has no process or memory to spare at the moment may have some in the next."""
     for pause in (0.1, 0.4, 1.0, 2.0):
         try:
@@ -244,11 +244,11 @@ class _AgentProcess:
             asyncio.get_running_loop().remove_reader(handle)
         return bool(piece)
 
-    async def ended(self) -> None:
+    async def wait(self) -> None:
         await processes.gone(self.pid)
         self._process.wait()
 
-    def drained(self) -> None:
+    def drain(self) -> None:
         """Take what is still in the pipes and close them. The tree is gone, so nobody writes any more."""
         for stream in self._pipes:
             if stream is not None:

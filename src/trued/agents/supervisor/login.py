@@ -20,7 +20,9 @@ WORDS = re.compile(r"[a-z]{1,15}(?:[ _-][a-z]{1,15}){0,2}")
 
 
 @contextlib.contextmanager
-def borrowed_files(login: Login, order: Order, record: CallRecord, folder: Path, variables: Mapping[str, str]) -> Iterator[None]:
+def borrowed_files(
+    login: Login, order: Order, record: CallRecord, folder: Path, variables: Mapping[str, str]
+) -> Iterator[None]:
     """Copies of the log-in's files in the agent's HOME. What stands in them appears in no record of the call."""
     home, user = Path(order.home), Path(os.environ.get("HOME") or "/nonexistent")
     found = choose_login(login, order.login, variables, user, time.time())
@@ -46,11 +48,11 @@ def borrowed_files(login: Login, order: Order, record: CallRecord, folder: Path,
                 for kind, data in borrowed_login.sync_login(folder, place):
                     record.tell(kind, **data)
 
-    record.look = look
+    record.before_event = look
     try:
         yield
     finally:
-        record.look = None
+        record.before_event = None
         for name in copies:
             record.hide("login", _secrets(borrowed_login.read_agent_copy(home, name) or b""))
         for kind, data in borrowed_login.return_login(folder):

@@ -25,7 +25,7 @@ class CallRecord:
         self.beats = 0  # how much happened: the idle watchdog looks at it
         self.full = False
         self.commands: list[str] = []
-        self.look: Callable[[], None] | None = None  # before anything is told: there may be more to hide
+        self.before_event: Callable[[], None] | None = None  # before anything is told: there may be more to hide
         self._folder = folder
         self._size = 0
         self._file: BinaryIO | None = None
@@ -37,8 +37,8 @@ class CallRecord:
 
     def tell(self, kind: str, **data: object) -> None:
         self.beats += 1
-        if self.look is not None:
-            self.look()
+        if self.before_event is not None:
+            self.before_event()
         if (line := _command(kind, data)) and len(self.commands) < COMMANDS:
             self.commands.append(self.redactor(plain(line))[:COMMAND_CHARS])
         if not self.full:

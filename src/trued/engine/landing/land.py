@@ -87,7 +87,7 @@ async def _ground(engine: "Engine", record: RunRecord, wanted: Wanted) -> Ground
     if own and own != record.head:
         what = f"somebody moved {record.branch} to {own[:12]}, and what was proven is {record.head[:12]}"
         raise BadInput(what, then="`trued verify` judges what is there; move the branch back to land what was proven")
-    if not await workspace.store.holds(record.head):  # the store was lost, and the branch is what is left
+    if not await workspace.store.has_commit(record.head):  # the store was lost, and the branch is what is left
         await workspace.store.bring(await workspace.store.source(), record.head, "head")
     return Ground(engine, record, inputs, contract, workspace, wanted, home)
 
@@ -109,7 +109,7 @@ async def _landed_before(ground: Ground, tip: str) -> Landing | None:
     """Brought home already: by an earlier `land`, also one that was killed before it could say so, or by hand."""
     store, head = ground.workspace.store, ground.record.head
     for one in reversed(landings(ground.engine, ground.record.id)):
-        same = (one.onto, one.head) == (ground.onto, head) and await store.holds(one.commit)
+        same = (one.onto, one.head) == (ground.onto, head) and await store.has_commit(one.commit)
         if same and await rebase.has_ancestor(store, tip, one.commit):
             return _over(ground, one)
     if await rebase.has_ancestor(store, tip, head):
@@ -160,7 +160,9 @@ async def _candidate(ground: Ground, tip: str) -> Candidate | Landing:
     how = MERGED if way == "merge" else REBASED
     views = await _views(ground)
     made = await (
-        _merge(ground, tip, views) if how == MERGED else rebase.rebase_commits(store, ground.record.base, head, tip, views)
+        _merge(ground, tip, views)
+        if how == MERGED
+        else rebase.rebase_commits(store, ground.record.base, head, tip, views)
     )
     if made.conflicts:
         why = f"{how} onto {ground.onto} meets conflicts in {', '.join(made.conflicts)} (at “{made.at}”)"
@@ -276,7 +278,7 @@ async def _moved(ground: Ground, candidate: Candidate, again: Again | None, foun
         await home.bring(commit)
         await home.move(tip, commit, await home.ready(tip, commit), f"trued land {record.id}: {candidate.how}")
     _tell(ground, landed)
-    await ground.workspace.tidy()
+    await ground.workspace.clean_up()
     return ground.result(
         landed=True,
         how=landed.how,

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from trued.errors import BadInput
 from trued.integrations.github import speaking, web_of
 from trued.integrations.http import Place, no_token, nonsense
-from trued.protocols import PullRequest, PullRequestProposal
+from trued.protocols import ForgePullRequest, PullRequestProposal
 
 if TYPE_CHECKING:
     from github.PullRequest import PullRequest
@@ -45,13 +45,13 @@ class GitHubForge:
                 what = f"the token in {self._at.token_env} may not push to {self._pushed_to}"
                 raise BadInput(what, self._at.host, "use one of somebody who may write there")
 
-    def offered(self, branch: str) -> PullRequest | None:
+    def offered(self, branch: str) -> ForgePullRequest | None:
         doing = f"look for the pull request of {branch} in {self._repository}"
         with speaking(self._at, doing) as hub:
             found = self._pulls(hub.get_repo(self._repository), branch)
             return self._shown(found[0], doing) if found else None
 
-    def offer(self, offer: PullRequestProposal) -> PullRequest:
+    def offer(self, offer: PullRequestProposal) -> ForgePullRequest:
         doing = f"offer a pull request of {offer.branch} in {self._repository}"
         if not self._at.token:
             raise no_token(self._at, doing)
@@ -116,10 +116,10 @@ class GitHubForge:
                 pull.mark_ready_for_review()
         return pull
 
-    def _shown(self, pull: "PullRequest", doing: str) -> PullRequest:
+    def _shown(self, pull: "PullRequest", doing: str) -> ForgePullRequest:
         if not isinstance(pull.number, int) or pull.state not in ("open", "closed"):
             raise nonsense(self._at, doing)
-        return PullRequest(
+        return ForgePullRequest(
             number=pull.number,
             url=pull.html_url,
             state="merged" if pull.merged_at else "open" if pull.state == "open" else "closed",

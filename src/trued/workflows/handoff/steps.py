@@ -264,7 +264,7 @@ def broken(run: Run, project: Project, verdict: Verdict) -> tuple[Finding, ...]:
 
 async def bent(run: Run, project: Project, since: str) -> tuple[Finding, ...]:
     """Finished features whose own tests were changed since, and do not pass any more."""
-    changed, found = await run.context.workspace.changed(since, run.branch.head), list[Finding]()
+    changed, found = await run.context.workspace.changed_files(since, run.branch.head), list[Finding]()
     for feature in map(project.features.__getitem__, project.finished):
         words = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in feature.test_command.split()]
         if any(path == word or path.startswith(f"{word}/") for path in changed for word in words if word):

@@ -91,7 +91,9 @@ async def _worked(desk: Desk, work: Work, reply: type[R], gaps: Sequence[Finding
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), reply, publishes=False, name=agent_of(work))
         said = await session.attempt(work.task, **turn.context)
-        turn = replace(turn, reply=said or turn.reply, lefts=(*turn.lefts, session.left), attempts=turn.attempts + 1)
+        turn = replace(
+            turn, reply=said or turn.reply, lefts=(*turn.lefts, session.last_answer), attempts=turn.attempts + 1
+        )
         if said is not None and said.status is Status.DONE:
             return replace(turn, session=session)
         turn.part.branch.reset(before)
@@ -108,7 +110,9 @@ async def _merged(desk: Desk, turn: Turn) -> Turn:
     conflict = await desk.run.parallel.merge(turn.part.branch, message)
     while conflict is not None and turn.attempts < ATTEMPTS:
         said = await session.attempt(work.task, **{**turn.context, "conflict": conflict.files})
-        turn = replace(turn, reply=said or turn.reply, lefts=(*turn.lefts, session.left), attempts=turn.attempts + 1)
+        turn = replace(
+            turn, reply=said or turn.reply, lefts=(*turn.lefts, session.last_answer), attempts=turn.attempts + 1
+        )
         if said is not None and said.status is Status.DONE:  # nobody else says that both sides are in it
             conflict = await desk.run.parallel.merge(turn.part.branch, message)
     desk.disputes += getattr(turn.reply, "disputes", ())

@@ -56,13 +56,15 @@ class Clone:
         try:
             read = json.loads((self.folder / "state.json").read_bytes())
             state = CloneState(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
-            whole = all(_HASH.fullmatch(one) for one in (state.head, state.tree)) and _is_intact_index(self.index, state.head)
+            whole = all(_HASH.fullmatch(one) for one in (state.head, state.tree)) and _is_intact_index(
+                self.index, state.head
+            )
             return state if whole and state.when >= 0 else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
     @property
-    def half_made(self) -> bool:
+    def is_half_made(self) -> bool:
         """No agent has seen it."""
         return self.making.exists() or (self.folder.is_dir() and not any(self.folder.iterdir()))
 
@@ -77,7 +79,7 @@ class Clone:
         except (OSError, ValueError, KeyError):
             return ""  # then it is taken or rescued once more, to the same commit
 
-    def took(self, tree: str) -> None:
+    def record_taken(self, tree: str) -> None:
         atomic_files.write(self.folder / "taken.json", json.dumps({"tree": tree}), sync=False)
 
 
@@ -124,7 +126,7 @@ class Clones:
 
     async def _clear(self, clone: Clone) -> None:
         """Room for a new clone: what cannot be used may still hold somebody's work, and is kept."""
-        if clone.half_made:
+        if clone.is_half_made:
             await remove_folder(clone.folder)
         elif os.path.lexists(clone.folder):
             kept = self.folder.with_name("damaged")
@@ -182,7 +184,13 @@ class Clones:
     # -- taking -----------------------------------------------------------------------------------------------------
 
     async def take(
-        self, name: str, head: str, author: CommitAuthor, message: str, fixed: Collection[str], only: Collection[str] = ()
+        self,
+        name: str,
+        head: str,
+        author: CommitAuthor,
+        message: str,
+        fixed: Collection[str],
+        only: Collection[str] = (),
     ) -> AgentCommit:
         """What the agent left, as a commit; its changes to `fixed` paths, or to all but `only`, are undone and told."""
         clone = self[name]
@@ -192,11 +200,11 @@ class Clones:
         left = await self._tree_of(clone)
         tree, undone = left, dict[str, bytes | None]()
         if only:
-            tree, undone = await self.store.narrowed(left, head, only, clone.folder)
+            tree, undone = await self.store.keep_only_paths(left, head, only, clone.folder)
         elif fixed:
-            tree, undone = await self.store.restored(left, head, fixed, clone.folder)
+            tree, undone = await self.store.restore_paths(left, head, fixed, clone.folder)
         if tree == state.tree:
-            clone.took(left)
+            clone.record_taken(left)
             return AgentCommit(head, (), undone)
         own = await agent_commits.commit_subjects(self.store, clone.git, head)
         text = (
@@ -205,10 +213,10 @@ class Clones:
             else f"{message}\n\nThe agent's own commits:\n" + "\n".join(f"- {inert(one)}" for one in own)
         )
         commit, changed = await asyncio.gather(
-            self.store.commit(tree, [head], author, text), self.store.changed(state.tree, tree)
+            self.store.commit(tree, [head], author, text), self.store.changed_files(state.tree, tree)
         )
-        await self.store.keep(f"taken/{commit}", commit)
-        clone.took(left)
+        await self.store.set_ref(f"taken/{commit}", commit)
+        clone.record_taken(left)
         return AgentCommit(commit, changed, undone)
 
     async def _tree_of(self, clone: Clone) -> str:
@@ -239,8 +247,8 @@ class Clones:
             number = 1
             while self.store.ref(f"rescue/{name}-{number}") in kept:
                 number += 1
-            await self.store.keep(f"rescue/{name}-{number}", commit)
-        clone.took(tree)
+            await self.store.set_ref(f"rescue/{name}-{number}", commit)
+        clone.record_taken(tree)
         return commit
 
     async def drop(self, name: str, why: str) -> None:

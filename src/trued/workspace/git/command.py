@@ -37,10 +37,10 @@ TIMED_OUT = -1  # instead of an exit code
 
 
 class GitFailed(StateFailed):
-    """git ended with an error; `said` is what it wrote."""
+    """git ended with an error; `complaint` is what it wrote."""
 
     def __init__(self, arguments: Sequence[str], said: str) -> None:
-        self.said = said
+        self.complaint = said
         last = said.strip().splitlines()[-1:] or ["no message"]
         super().__init__(f"git {arguments[0] if arguments else ''} failed: {last[0]}")
 
@@ -77,7 +77,7 @@ class Git:
     def __init__(self, folder: Path, lock: Path | None = None) -> None:
         self.folder, self.lock = folder, lock
 
-    async def alone(self, within_s: float = 60.0) -> None:
+    async def wait_for_earlier_git(self, within_s: float = 60.0) -> None:
         """Returns when no git of an earlier process is left."""
         if not self.lock:
             return
@@ -119,7 +119,7 @@ class Git:
     ) -> tuple[int, bytes, str]:
         """Exit code, output and what git complained about."""
         words = git_command([f"--git-dir={self.folder}", *arguments], settings)
-        with self._held() as handles:
+        with self._shared_lock() as handles:
             try:
                 process = await start_process(
                     *words,
@@ -145,7 +145,7 @@ class Git:
         return process.returncode or 0, out, said.decode(errors="replace")
 
     @contextlib.contextmanager
-    def _held(self) -> Iterator[tuple[int, ...]]:
+    def _shared_lock(self) -> Iterator[tuple[int, ...]]:
         if not self.lock or not self.lock.parent.is_dir():
             yield ()
             return

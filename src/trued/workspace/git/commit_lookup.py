@@ -48,7 +48,11 @@ async def find_commit(given: str, here: Path) -> NamedCommit:
         place = _expanded(here, path)
         if place is None or not os.path.lexists(place):
             continue
-        if (path, revision) == (given, "HEAD") and _git_folder(place) is None and (own := await _commit_here(given, here)):
+        if (
+            (path, revision) == (given, "HEAD")
+            and _git_folder(place) is None
+            and (own := await _commit_here(given, here))
+        ):
             return own
         return await _commit_in(place, revision)
     if given.startswith("@"):

@@ -131,14 +131,14 @@ class TargetBranch:
         return (await self._git("diff-index", "--cached", "--quiet", new, within=tree))[0] == 0
 
     async def _changed(self, old: str, new: str) -> tuple[str, ...]:
-        return await self.store.changed(old, new)
+        return await self.store.changed_files(old, new)
 
     # -- moving --------------------------------------------------------------------------------------------------------
 
     async def bring(self, commit: str) -> None:
         """Copy the commit into the user's repository; no ref of it is touched."""
         name = f"landing/{commit}"
-        await self.store.keep(name, commit)
+        await self.store.set_ref(name, commit)
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
         words = ("-c", "fetch.writeCommitGraph=false", "-c", "protocol.version=2", "fetch", *quiet, "--refmap=")
         more = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
@@ -171,7 +171,7 @@ class TargetBranch:
             raise BadInput(f"git cannot bring {tree} along: {_last_line(said)}", then="nothing was moved")
 
     @asynccontextmanager
-    async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_Commit"]:
+    async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_RefTransaction"]:
         """A transaction on the one ref: it ends with nothing done, unless it is committed."""
         words = await self._words("update-ref", "-m", why, "--stdin")
         process = await start_process(

@@ -22,9 +22,11 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
         raise GitFailed(words, said)
     tree, *files = out.decode(errors="backslashreplace").split("\0")
     commit = await store.commit(tree, (ours, theirs), author, message)
-    await store.keep(f"joined/{commit}", commit)
+    await store.set_ref(f"joined/{commit}", commit)
     both = dict.fromkeys(name for name in files if name)
-    return MergeResult(commit, {path: (await _side(store, ours, path), await _side(store, theirs, path)) for path in both})
+    return MergeResult(
+        commit, {path: (await _side(store, ours, path), await _side(store, theirs, path)) for path in both}
+    )
 
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:

@@ -14,7 +14,7 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
     ref, under = f"refs/heads/{branch}", f"side/{hashlib.sha256(branch.encode()).hexdigest()[:12]}/" if side else ""
     mine, newest = f"{under}published", f"{under}head"
     user = Git(Path(await store.source()), store.git.lock)
-    store.mend(mine, newest)
+    store.remove_broken_refs(mine, newest)
     _, found, _ = await user.attempt("rev-parse", "--verify", "--quiet", ref)
     now = found.decode().strip()
     if now == head:

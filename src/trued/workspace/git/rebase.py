@@ -37,7 +37,7 @@ class HeadViews:
     @classmethod
     async def of(cls, store: Store, base: str, head: str, owned: Collection[str], scratch: Path) -> "HeadViews":
         """What the head changed of these files and folders."""
-        return cls(tuple(path for path in await store.changed(base, head) if owns(owned, path)), scratch)
+        return cls(tuple(path for path in await store.changed_files(base, head) if owns(owned, path)), scratch)
 
 
 async def rebase_commits(store: Store, base: str, head: str, onto: str, views: HeadViews | None = None) -> RebaseResult:
@@ -58,7 +58,7 @@ async def rebase_commits(store: Store, base: str, head: str, onto: str, views: H
         if made.commit != await store.tree(new):
             new = await _rewrite_commit(store, commit, made.commit, new)
         gone |= dict.fromkeys(replaced)
-    await store.keep(f"landing/{new}", new)
+    await store.set_ref(f"landing/{new}", new)
     return RebaseResult(new, replaced=await _replaced_files(store, gone, onto, new))
 
 
@@ -73,7 +73,7 @@ async def merge_into(
         return replace(made, at=await _subject(store, head))
     words = ("commit-tree", made.commit, "-p", onto, "-p", head)
     commit = await store.git.line(*words, stdin=f"{message}\n".encode(), variables=who)
-    await store.keep(f"landing/{commit}", commit)
+    await store.set_ref(f"landing/{commit}", commit)
     return RebaseResult(commit, replaced=await _replaced_files(store, replaced, onto, commit))
 
 
@@ -103,7 +103,7 @@ async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | 
     give way is there as if nobody had touched it."""
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:
-        tree, gone = await store.restored(tree, parent, views.paths, views.scratch)
+        tree, gone = await store.restore_paths(tree, parent, views.paths, views.scratch)
     return await store.commit(tree, (parent,), CommitAuthor("trued", 0), "for a comparison"), tuple(gone)
 
 

@@ -106,7 +106,9 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
         return _start_without_commits(root, tip)
     newest = _git(root, "merge-base", "--independent", *below)[1].split()
     if len(newest) != 1:
-        return BranchStart(why=f"it holds {len(newest) or len(below)} commits of yours, none of which contains the others")
+        return BranchStart(
+            why=f"it holds {len(newest) or len(below)} commits of yours, none of which contains the others"
+        )
     if ENGINE in _git(root, "show", "--no-patch", "--format=%an%n%cn", newest[0])[1].splitlines():
         return BranchStart(why=f"{newest[0][:12]}, which a branch of yours holds, was itself made by a run")
     return BranchStart(newest[0])

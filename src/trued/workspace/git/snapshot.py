@@ -26,7 +26,7 @@ class Worktree:
     head: str
     excludes: Path | None = None  # the user's own ignore file, for all repositories
     own: Mapping[str, bytes] = field(default_factory=dict)  # files of the engine's: no part of the work while unchanged
-    patience_s: float = 120.0  # git works no longer on a working tree, unless it hangs: on a pipe, a network folder
+    hang_timeout_s: float = 120.0  # git works no longer on a working tree, unless it hangs: on a pipe, a network folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ async def _list_changes(
     """Paths to take, paths that are gone, and what is left out."""
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
     code, out, said = await git.attempt(
-        f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.patience_s
+        f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.hang_timeout_s
     )
     _check_git(code, said, worktree)
     there, gone, nested = list[str](), list[str](), list[str]()
@@ -139,7 +139,7 @@ async def _sparse(worktree: Worktree) -> set[str]:
     """Paths that a sparse checkout leaves out: not there, and not removed."""
     if not (worktree.git / "info" / "sparse-checkout").is_file():
         return set()
-    code, out, _ = await Git(worktree.git).attempt("ls-files", "-z", "-t", "--sparse", within_s=worktree.patience_s)
+    code, out, _ = await Git(worktree.git).attempt("ls-files", "-z", "-t", "--sparse", within_s=worktree.hang_timeout_s)
     entries = out.decode(errors="surrogateescape").split("\0") if code == 0 else []
     return {entry[2:] for entry in entries if entry.startswith("S ")}
 
@@ -149,7 +149,7 @@ async def _update(git: Git, worktree: Worktree, *options: str, paths: list[str],
         return
     names = b"".join(path.encode(errors="surrogateescape") + b"\0" for path in paths)
     words = (f"--work-tree={worktree.root}", "update-index", "-z", *options, "--stdin")
-    code, _, said = await git.attempt(*words, stdin=names, variables=variables, within_s=worktree.patience_s)
+    code, _, said = await git.attempt(*words, stdin=names, variables=variables, within_s=worktree.hang_timeout_s)
     _check_git(code, said, worktree)
 
 

@@ -53,7 +53,7 @@ class Store:
 
     def __init__(self, repo: Path, home: Path, run: str) -> None:
         self.repo, self.run = repo, run
-        self.patience_s = 60.0  # before git is thought to hang on something that an agent left
+        self.hang_timeout_s = 60.0  # before git is thought to hang on something that an agent left
         real = os.path.realpath(repo)
         name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
         self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
@@ -74,16 +74,16 @@ class Store:
 
         `beside`: more commits of the same repository, by the names under which they are kept.
         """
-        await self.git.alone()
+        await self.git.wait_for_earlier_git()
         self._unlock()
-        self.mend(*self._loose())
+        self.remove_broken_refs(*self._loose())
         if not self.folder.is_dir():
-            await self._make(base)
-        elif not beside and await self._begun() == base:
+            await self._create(base)
+        elif not beside and await self._stored_base() == base:
             return
         await self.bring_all(await self.source(), {"base": base, **(beside or {})}, depth=depth)
 
-    async def _begun(self) -> str:
+    async def _stored_base(self) -> str:
         """The base that the store holds already; mostly a file tells, and no process is needed."""
         file = self.folder / self.ref("base")
         if file.is_file():
@@ -116,7 +116,7 @@ class Store:
             )
         except GitFailed as error:
             names = " and ".join(commit[:12] for commit in commits.values())
-            what = f"cannot copy {names} from {source}: {error.said.strip().splitlines()[-1]}"
+            what = f"cannot copy {names} from {source}: {error.complaint.strip().splitlines()[-1]}"
             raise BadInput(what) from error
 
     def _unlock(self) -> None:
@@ -131,14 +131,14 @@ class Store:
         top = self.folder / "refs" / "trued" / self.run
         return [str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()]
 
-    def mend(self, *names: str) -> None:
+    def remove_broken_refs(self, *names: str) -> None:
         """A ref that a power cut left empty says nothing, but git neither reads nor writes over it."""
         for name in names:
             file = self.folder / self.ref(name)
             if file.is_file() and not _REF.fullmatch(file.read_bytes()):
                 file.unlink(missing_ok=True)
 
-    async def _make(self, base: str) -> None:
+    async def _create(self, base: str) -> None:
         aside = self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(4)}")
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -182,7 +182,7 @@ class Store:
             path.unlink(missing_ok=True)
             path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
-    async def holds(self, commit: str) -> bool:
+    async def has_commit(self, commit: str) -> bool:
         return (await self.git.attempt("cat-file", "-e", f"{commit}^{{commit}}"))[0] == 0
 
     async def tree(self, commit: str) -> str:
@@ -205,7 +205,7 @@ class Store:
         text = message.replace("\0", "").strip() + "\n"
         return await self.git.line("commit-tree", tree, *above, stdin=text.encode(), variables=author.variables())
 
-    async def keep(self, ref: str, commit: str) -> None:
+    async def set_ref(self, ref: str, commit: str) -> None:
         """The ref is the last write of a group, and its sync makes the whole group last."""
         await self.git("update-ref", self.ref(ref), commit, settings=SYNCED)
 
@@ -214,10 +214,12 @@ class Store:
         pairs = [line.split(" ", 1) for line in lines.decode().splitlines()]
         return {name: commit for commit, name in pairs}
 
-    async def record(self, head: str, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path) -> str:
+    async def commit_files(
+        self, head: str, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path
+    ) -> str:
         """A commit on `head` that changes exactly these files; `head` itself when they are like that already."""
         paths = list(files)
-        listed, hashes = await asyncio.gather(self.entries(head, paths), self._written(files.values()))
+        listed, hashes = await asyncio.gather(self.entries(head, paths), self._write_blobs(files.values()))
         if not paths or all(listed.get(path, ("", ""))[1] == known for path, known in zip(paths, hashes, strict=True)):
             return head
         starts = {path for path, content in files.items() if content.startswith(b"#!")}
@@ -234,22 +236,24 @@ class Store:
             )
             tree = await self.git.line("write-tree", variables=variables)
         commit = await self.commit(tree, [head], author, message)
-        await self.keep(f"record/{commit}", commit)
+        await self.set_ref(f"record/{commit}", commit)
         return commit
 
-    async def apart(self, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path) -> str:
+    async def commit_without_history(
+        self, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path
+    ) -> str:
         """A commit without history that holds exactly these files."""
-        hashes = await self._written(files.values())
+        hashes = await self._write_blobs(files.values())
         wanted = "".join(f"100644 {known}\t{path}\0" for path, known in zip(files, hashes, strict=True))
         async with self.index(scratch) as index:
             variables = {"GIT_INDEX_FILE": str(index)}
             await self.git("update-index", "-z", "--add", "--index-info", stdin=wanted.encode(), variables=variables)
             tree = await self.git.line("write-tree", variables=variables)
         commit = await self.commit(tree, [], author, message)
-        await self.keep(f"apart/{commit}", commit)
+        await self.set_ref(f"apart/{commit}", commit)
         return commit
 
-    async def _written(self, contents: Iterable[bytes]) -> list[str]:
+    async def _write_blobs(self, contents: Iterable[bytes]) -> list[str]:
         """The names under which these are in the store now; a plan may have hundreds of files."""
         room = asyncio.Semaphore(AT_ONCE)
 
@@ -259,7 +263,7 @@ class Store:
 
         return list(await asyncio.gather(*map(write, contents)))
 
-    async def knows(self, commit: str) -> bool:
+    async def is_known_commit(self, commit: str) -> bool:
         """Is that, or what begins so, a commit that something of this run stands on?"""
         if not _HASH.fullmatch(commit):
             return False
@@ -269,30 +273,30 @@ class Store:
         held = ("for-each-ref", "--count=1", "--format=%(refname)", f"--contains={found.decode().strip()}")
         return bool(await self.git(*held, self.ref("")))
 
-    async def restored(
+    async def restore_paths(
         self, tree: str, head: str, fixed: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
         """The tree with these paths as `head` has them, and what it had there instead (None: nothing)."""
-        wrong = [path for path in await self._differing(head, tree) if _is_fixed(path, fixed)]
+        wrong = [path for path in await self._changed_paths(head, tree) if _is_fixed(path, fixed)]
         if not wrong:
             return tree, {}
-        return await self._with(tree, wrong, head, scratch), await self._held(tree, wrong)
+        return await self._replace_paths(tree, wrong, head, scratch), await self._read_undone(tree, wrong)
 
-    async def narrowed(
+    async def keep_only_paths(
         self, tree: str, head: str, only: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
         """The head's tree with what the other one has in these paths, and what that one had elsewhere instead."""
-        differing = await self._differing(head, tree)
+        differing = await self._changed_paths(head, tree)
         wanted = [path for path in differing if owns(only, path)]
-        made = await self._with(head, wanted, tree, scratch) if wanted else await self.tree(head)
-        return made, await self._held(tree, [path for path in differing if path not in wanted])
+        made = await self._replace_paths(head, wanted, tree, scratch) if wanted else await self.tree(head)
+        return made, await self._read_undone(tree, [path for path in differing if path not in wanted])
 
-    async def _differing(self, head: str, tree: str) -> list[str]:
+    async def _changed_paths(self, head: str, tree: str) -> list[str]:
         """Names as bytes that are no text stay what they are: nothing slips through by its name."""
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", await self.tree(head), tree)
         return [path for path in out.decode(errors="surrogateescape").split("\0") if path]
 
-    async def _with(self, tree: str, paths: Sequence[str], source: str, scratch: Path) -> str:
+    async def _replace_paths(self, tree: str, paths: Sequence[str], source: str, scratch: Path) -> str:
         """A tree with these paths as another one has them."""
         out = await self.git("ls-tree", "-r", "-z", "--full-tree", source)
         rows = (row.partition("\t") for row in out.decode(errors="surrogateescape").split("\0") if row)
@@ -310,7 +314,7 @@ class Store:
             )
             return await self.git.line("write-tree", variables=variables)
 
-    async def _held(self, tree: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+    async def _read_undone(self, tree: str, paths: Sequence[str]) -> dict[str, bytes | None]:
         """What stands there, as far as anybody will read it."""
         names = [path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths]
         read = [await self.read(tree, path) for path in paths[:UNDONE_READ]]
@@ -320,11 +324,11 @@ class Store:
         self, head: str, onto: str, owned: Collection[str], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
         """All that `head` has beyond `onto` as one commit; files that are not part of the work stay as they were."""
-        tree, _ = await self.restored(await self.tree(head), onto, owned, scratch)
+        tree, _ = await self.restore_paths(await self.tree(head), onto, owned, scratch)
         if tree == await self.tree(onto):
             return onto
         commit = await self.commit(tree, [onto], author, message)
-        await self.keep(f"taken/{commit}", commit)
+        await self.set_ref(f"taken/{commit}", commit)
         return commit
 
     # -- reading ----------------------------------------------------------------------------------------------------
@@ -356,7 +360,7 @@ class Store:
     async def read(self, commit: str, path: str) -> bytes | None:
         if commit in self._listed:
             _, kind, blob = self._listed[commit].get(path, ("", "", ""))
-            return await self._content(blob) if kind == "blob" else None
+            return await self._read_blob(blob) if kind == "blob" else None
         code, out, _ = await self.git.attempt("cat-file", "blob", f"{commit}:{path}")
         if code == 0:
             return out
@@ -370,12 +374,12 @@ class Store:
         blobs = {path: listed[path][1] for path in paths if path in listed}
         known = {blob: self._contents[blob] for blob in blobs.values() if blob in self._contents}
         lacking = list(dict.fromkeys(blob for blob in blobs.values() if blob not in known))
-        found = await self._batch(lacking) if lacking else {}
+        found = await self._read_blobs(lacking) if lacking else {}
         for blob, content in found.items():
             self._remember(blob, content)
         return {path: found[blob] if blob in found else known[blob] for path, blob in blobs.items()}
 
-    async def _batch(self, blobs: Sequence[str]) -> dict[str, bytes]:
+    async def _read_blobs(self, blobs: Sequence[str]) -> dict[str, bytes]:
         asked = "".join(f"{blob}\n" for blob in blobs).encode()
         out, at = await self.git("cat-file", "--batch", stdin=asked), 0
         found: dict[str, bytes] = {}
@@ -388,7 +392,7 @@ class Store:
             found[blob] = out[end + 1 : at - 1]
         return found
 
-    async def _content(self, blob: str) -> bytes:
+    async def _read_blob(self, blob: str) -> bytes:
         if blob not in self._contents:
             content = await self.git("cat-file", "blob", blob)
             self._remember(blob, content)
@@ -401,7 +405,7 @@ class Store:
                 self._contents.pop(next(iter(self._contents)))
             self._contents[blob] = content
 
-    async def changed(self, base: str, head: str) -> tuple[str, ...]:
+    async def changed_files(self, base: str, head: str) -> tuple[str, ...]:
         if (base, head) in self._changed:
             return self._changed[base, head]
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)

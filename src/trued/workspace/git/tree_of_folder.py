@@ -28,11 +28,13 @@ class ChangedPaths:
     gone: tuple[str, ...]
 
 
-async def git_on_folder(store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path) -> tuple[int, bytes, str]:
+async def git_on_folder(
+    store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path
+) -> tuple[int, bytes, str]:
     """git on the folder. A pipe where git expects a file would hold it for ever; pipes hold no work, so they go."""
     variables = {"GIT_INDEX_FILE": str(index)}
     words = (f"--work-tree={work}", *words)
-    ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=store.patience_s)
+    ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=store.hang_timeout_s)
     if ended[0] == TIMED_OUT:
         await asyncio.to_thread(_remove_pipes, work)
         ended = await store.git.attempt(*words, stdin=stdin, variables=variables)

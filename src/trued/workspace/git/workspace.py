@@ -89,7 +89,7 @@ class GitWorkspace:
             clone = await self.clones.provide(clone_folder_name(name), head, token)
         return clone.work, clone.home
 
-    async def take(
+    async def commit_clone(
         self,
         name: str,
         head: str,
@@ -101,9 +101,11 @@ class GitWorkspace:
         only: Collection[str] = (),
     ) -> AgentCommit:
         with _state_errors(self.folder):
-            return await self.clones.take(clone_folder_name(name), head, CommitAuthor(author, when), message, fixed, only)
+            return await self.clones.take(
+                clone_folder_name(name), head, CommitAuthor(author, when), message, fixed, only
+            )
 
-    async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
+    async def execute_in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
         """Run a command in a clone, confined as its agent is."""
         clone = self.clones[clone_folder_name(name)]
         path, own = os.environ.get("PATH", os.defpath), os.environ.get("HOME", "/")
@@ -126,11 +128,11 @@ class GitWorkspace:
             await remove_folder(place)
         return _result_of(ended, describe_isolation(sight.level, sight.network))
 
-    async def drop(self, name: str, why: str) -> None:
+    async def drop_clone(self, name: str, why: str) -> None:
         with _state_errors(self.folder):
             await self.clones.drop(clone_folder_name(name), why)
 
-    async def tidy(self) -> None:
+    async def clean_up(self) -> None:
         for name in self.clones.names():
             await self.clones.drop(name, "the run has ended")
         await self._sweep()
@@ -146,14 +148,14 @@ class GitWorkspace:
 
     # -- commits ----------------------------------------------------------------------------------------------------
 
-    async def record(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
-        return await self.store.record(head, files, CommitAuthor("trued", when), message, self.folder)
+    async def commit_files(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        return await self.store.commit_files(head, files, CommitAuthor("trued", when), message, self.folder)
 
-    async def apart(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
-        return await self.store.apart(files, CommitAuthor("trued", when), message, self.folder)
+    async def commit_without_history(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        return await self.store.commit_without_history(files, CommitAuthor("trued", when), message, self.folder)
 
-    async def knows(self, commit: str) -> bool:
-        return await self.store.knows(commit)
+    async def is_known_commit(self, commit: str) -> bool:
+        return await self.store.is_known_commit(commit)
 
     async def read(self, commit: str, path: str) -> bytes | None:
         return await self.store.read(commit, path)
@@ -164,8 +166,8 @@ class GitWorkspace:
     async def tree(self, commit: str) -> str:
         return await self.store.tree(commit)
 
-    async def changed(self, base: str, head: str) -> tuple[str, ...]:
-        return await self.store.changed(base, head)
+    async def changed_files(self, base: str, head: str) -> tuple[str, ...]:
+        return await self.store.changed_files(base, head)
 
     async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
         found = await self.store.entries(commit)
@@ -205,7 +207,7 @@ class GitWorkspace:
         finally:
             await remove_folder(place)
 
-    def lacking(self, commit: str) -> tuple[str, ...]:
+    def missing_content(self, commit: str) -> tuple[str, ...]:
         return self._lacking.get(commit, ())
 
     async def execute(self, command: Command) -> CommandResult:
@@ -261,7 +263,7 @@ class GitWorkspace:
         return _result_of(ended, describe_isolation(sight.level, command.network))
 
     @asynccontextmanager
-    async def serving(self, command: Command, port_env: str) -> AsyncIterator[SandboxServer]:
+    async def serve(self, command: Command, port_env: str) -> AsyncIterator[SandboxServer]:
         """Run it confined as a server, until the caller is done with it."""
         served = SandboxServer(describe_isolation(self._agents.level))
         served.begin(self.execute(behind_forwarder(command, port_env, served)))
@@ -270,7 +272,7 @@ class GitWorkspace:
         finally:
             await served.end()
 
-    async def keep(self, content: bytes) -> str:
+    async def save_artifact(self, content: bytes) -> str:
         name = hashlib.sha256(content).hexdigest()
         place = self.folder / "artifacts" / name
         with _state_errors(self.folder):
@@ -278,14 +280,14 @@ class GitWorkspace:
             place.write_bytes(content)
         return name
 
-    async def recall(self, name: str) -> bytes | None:
+    async def load_artifact(self, name: str) -> bytes | None:
         place = self.folder / "artifacts" / name
         if not re.fullmatch(r"[0-9a-f]{64}", name) or not place.is_file():
             return None
         content = await asyncio.to_thread(place.read_bytes)
         return content if hashlib.sha256(content).hexdigest() == name else None
 
-    def setting(self) -> str:
+    def describe_second_surroundings(self) -> str:
         return describe_second_surroundings(self._agents.level)
 
     def _room_of(self, folder: Path) -> Path:
@@ -294,13 +296,15 @@ class GitWorkspace:
         real = Path(os.path.realpath(folder))
         return rooms.joinpath(*real.relative_to(rooms).parts[:2]) if real.is_relative_to(rooms) else folder
 
-    async def readable_by_agents(self, path: Path) -> bool:
+    async def can_agents_read(self, path: Path) -> bool:
         place = self.folder / "rooms" / f"p{secrets.token_hex(6)}"
         place.mkdir(parents=True, mode=0o700)
         look = ["/bin/sh", "-c", _LOOK, "sh", str(path.absolute())]
         try:
             argv, environment = confine(look, self._agents, folder=place, variables={"HOME": str(place)})
-            launch = ConfinedCommand(argv, environment, str(place), b"", 60.0, 1 << 16, gentle=self._agents.level != BUBBLEWRAP)
+            launch = ConfinedCommand(
+                argv, environment, str(place), b"", 60.0, 1 << 16, gentle=self._agents.level != BUBBLEWRAP
+            )
             ended = await _run_or_refuse(launch, channel=False)
         finally:
             await remove_folder(place)

@@ -111,26 +111,29 @@ class SandboxStatus:
 
     def __init__(self, handle: int) -> None:
         os.set_blocking(handle, False)
-        self.handle, self._told = handle, b""
+        self.handle, self._read_so_far = handle, b""
 
-    def told(self) -> bytes:
+    def read(self) -> bytes:
         with contextlib.suppress(BlockingIOError):
-            self._told += os.read(self.handle, PIECE_BYTES)
-        return self._told
+            self._read_so_far += os.read(self.handle, PIECE_BYTES)
+        return self._read_so_far
 
     def first_inside(self) -> int:
         """The process whose end is the end of all others in the sandbox; 0 while there is none."""
-        match = _CHILD.search(self.told())
+        match = _CHILD.search(self.read())
         return int(match[1]) if match else 0
 
 
 def _has_started(launch: ConfinedCommand, status: SandboxStatus) -> bool:
-    told = status.told()
+    told = status.read()
     return b"failed" not in told if launch.gentle else b'"exit-code"' in told
 
 
 async def _wait_for_end(
-    process: asyncio.subprocess.Process, launch: ConfinedCommand, output: CommandOutput, answers: asyncio.StreamReader | None
+    process: asyncio.subprocess.Process,
+    launch: ConfinedCommand,
+    output: CommandOutput,
+    answers: asyncio.StreamReader | None,
 ) -> bool:
     """Whether its time ran out first."""
     assert process.stdout  # noqa: S101  (it is a pipe)

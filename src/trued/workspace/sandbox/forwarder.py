@@ -39,7 +39,9 @@ def main(control: int, port: int, argv: list[str]) -> int:
         if not message:
             break
         for handle in handles:
-            threading.Thread(target=_serve_caller, args=(socket.socket(fileno=handle), port, places), daemon=True).start()
+            threading.Thread(
+                target=_serve_caller, args=(socket.socket(fileno=handle), port, places), daemon=True
+            ).start()
     with contextlib.suppress(OSError):
         os.killpg(server.pid, signal.SIGKILL)
     os._exit(0)  # threads may still be waiting; the sandbox ends them and all others

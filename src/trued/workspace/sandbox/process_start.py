@@ -13,7 +13,9 @@ async def kill_process(process: Process) -> None:
     await process.wait()
 
 
-async def start_process(*argv: str, end: Callable[[Process], Awaitable[None]] = kill_process, **options: Any) -> Process:
+async def start_process(
+    *argv: str, end: Callable[[Process], Awaitable[None]] = kill_process, **options: Any
+) -> Process:
     """As `asyncio.create_subprocess_exec`, which may wait for ever when it is cancelled before its pipes stand."""
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*argv, **options))
     try:

@@ -43,7 +43,7 @@ class SandboxServer:
     def dialer(self) -> int:
         return os.dup(self._orders.fileno())
 
-    def gone(self) -> bool:
+    def has_ended(self) -> bool:
         with contextlib.suppress(OSError, ValueError):
             said = self._orders.recv(16, socket.MSG_DONTWAIT)  # whoever has a copy of it could make it wait
             self._code = int(said) if said else self._code
@@ -55,7 +55,7 @@ class SandboxServer:
 
     async def end(self) -> CommandResult:
         if self._ran is None:
-            self.gone()
+            self.has_ended()
             self._orders.close()
             self._ran = await self._ended()
         return self._ran

@@ -33,7 +33,9 @@ def parts(tables: tuple[Table, ...] = TABLES) -> list[str]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_everything_that_is_exported_passes_the_lint_and_is_one_pipeline(tmp_path: Path, form: str) -> None:
-    write_exports([*plan_exports(load_roles(None, None).values(), FORMS[form], tmp_path), *handbook(FORMS[form], tmp_path)])
+    write_exports(
+        [*plan_exports(load_roles(None, None).values(), FORMS[form], tmp_path), *handbook(FORMS[form], tmp_path)]
+    )
     look = looked(named([tmp_path]))
     assert (look.found, look.pipelines, look.unjudged) == ([], 1, 0)
     assert look.files == len(load_roles(None, None)) + 3

@@ -252,7 +252,9 @@ async def _open_session(order: dict[str, Any], client: Client, link: Any) -> str
     return name
 
 
-async def _resume_session(name: str, can: dict[str, Any], client: Client, link: Any, place: dict[str, Any]) -> dict[str, Any]:
+async def _resume_session(
+    name: str, can: dict[str, Any], client: Client, link: Any, place: dict[str, Any]
+) -> dict[str, Any]:
     """Resumed where the agent can, else loaded; what it tells of the past is heard by nobody."""
     resumes = "resume" in (can.get("sessionCapabilities") or {})
     if not resumes and not can.get("loadSession"):

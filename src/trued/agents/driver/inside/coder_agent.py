@@ -56,7 +56,7 @@ DUMPABLE, DEATH_SIGNAL = 4, 1  # of prctl(2)
 def main() -> int:
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints is log
-    return asyncio.run(CoderTurn(read_order_secretly(), events).taken())
+    return asyncio.run(CoderTurn(read_order_secretly(), events).run())
 
 
 def read_order_secretly() -> dict[str, Any]:
@@ -82,32 +82,32 @@ class CoderTurn:
         self._beat, self._tokens = 0.0, 0
         self._agent: Agent[Any, Any]
 
-    def tell(self, what: str, /, **data: Any) -> None:
+    def emit(self, what: str, /, **data: Any) -> None:
         self._events.write(json.dumps({"type": what, **data}, ensure_ascii=False) + "\n")
         self._events.flush()
 
-    async def taken(self) -> int:
+    async def run(self) -> int:
         if self._order["resume"] != self._is_known():
             words = LOST if self._order["resume"] else TAKEN
             print(f"{words} {self._order['session']}", file=sys.stderr)
             return 3
-        self.tell("session", native=self._order["session"])
+        self.emit("session", native=self._order["session"])
         try:
             self._agent = agent_for(self._order, self)
-            await self._asked()
+            await self._run_with_retries()
         except UserError as error:  # a model or provider that nobody knows, a key that is not there
-            self.tell("refused", text=str(error)[:SHOWN], kind="auth" if VARIABLE in str(error) else "other")
+            self.emit("refused", text=str(error)[:SHOWN], kind="auth" if VARIABLE in str(error) else "other")
         except UsageLimitExceeded as error:
-            self.tell("refused", text=str(error)[:SHOWN], kind="budget")
+            self.emit("refused", text=str(error)[:SHOWN], kind="budget")
         except ModelAPIError as error:
-            self.tell("refused", **refusal_data(error))
+            self.emit("refused", **refusal_data(error))
         except AgentRunError as error:
-            self.tell("refused", text=f"{type(error).__name__}: {error}"[:SHOWN], kind="other")
+            self.emit("refused", text=f"{type(error).__name__}: {error}"[:SHOWN], kind="other")
         return 0
 
-    async def _asked(self) -> None:
+    async def _run_with_retries(self) -> None:
         """Until the turn is over; a request that breaks off on the way is sent again, from where it was."""
-        self._keep([*self._history(), *user_message(self._order["brief"])])
+        self._save([*self._history(), *user_message(self._order["brief"])])
         pauses = iter(PAUSES)
         while True:
             try:
@@ -115,7 +115,7 @@ class CoderTurn:
             except (ModelConnectionError, ModelServerError) as error:
                 if (pause := next(pauses, None)) is None or error.retry_after:
                     raise
-                self.tell("refused", final=False, **refusal_data(error))
+                self.emit("refused", final=False, **refusal_data(error))
                 await asyncio.sleep(pause)
 
     async def _run(self) -> None:
@@ -123,46 +123,46 @@ class CoderTurn:
         async with self._agent.iter(message_history=self._history(), usage_limits=unlimited) as run:
             async for node in run:
                 if Agent.is_model_request_node(node):
-                    self._keep([*run.all_messages(), node.request])
+                    self._save([*run.all_messages(), node.request])
                     async with node.stream(run.ctx) as answer:
-                        await self._alive(answer)
-                        self._used(answer.response.usage)
+                        await self._stream_answer(answer)
+                        self._count_usage(answer.response.usage)
                 elif Agent.is_call_tools_node(node):
-                    self._keep(run.all_messages())
-                    self._said(node.model_response)
+                    self._save(run.all_messages())
+                    self._emit_text(node.model_response)
                     async with node.stream(run.ctx) as events:
-                        await self._worked(events)
-            self._keep(run.all_messages())
+                        await self._emit_tools(events)
+            self._save(run.all_messages())
         said = run.result.output if run.result else ""
-        self.tell("finished", **({"text": said} if isinstance(said, str) else {"reply": dict(said)}))
+        self.emit("finished", **({"text": said} if isinstance(said, str) else {"reply": dict(said)}))
 
-    async def _alive(self, answer: AsyncIterable[Any]) -> None:
+    async def _stream_answer(self, answer: AsyncIterable[Any]) -> None:
         async for _ in answer:
             if time.monotonic() - self._beat > BEAT_S:
                 self._beat = time.monotonic()
-                self.tell("alive")
+                self.emit("alive")
 
-    def _said(self, response: ModelResponse) -> None:
+    def _emit_text(self, response: ModelResponse) -> None:
         for part in response.parts:
             if isinstance(part, TextPart):
-                self.tell("says", text=part.content[:SHOWN])
+                self.emit("says", text=part.content[:SHOWN])
 
-    def _used(self, usage: RequestUsage) -> None:
+    def _count_usage(self, usage: RequestUsage) -> None:
         """Told before anything else is made of an answer: it is paid for, whatever it is worth."""
-        self.tell("usage", sent=usage.input_tokens, said=usage.output_tokens, cached=usage.cache_read_tokens)
+        self.emit("usage", sent=usage.input_tokens, said=usage.output_tokens, cached=usage.cache_read_tokens)
         self._tokens += usage.input_tokens + usage.output_tokens
         if 0 < self._order["tokens"] < self._tokens:
             raise UsageLimitExceeded(f"it has used {self._tokens} tokens, and {self._order['tokens']} were reserved")
 
-    async def _worked(self, events: AsyncIterable[Any]) -> None:
+    async def _emit_tools(self, events: AsyncIterable[Any]) -> None:
         async for event in events:
             if event.event_kind == "function_tool_call":
                 name, what = event.part.tool_name, event.part.args_as_json_str()[:SHOWN]
-                self.tell("tool", name=name, id=event.part.tool_call_id, what=what)
+                self.emit("tool", name=name, id=event.part.tool_call_id, what=what)
                 if name in {*chain(*TOOLS.values())} - {*tools_of(self._order)}:
-                    self.tell("denied", tool=name, what=what)
+                    self.emit("denied", tool=name, what=what)
             elif event.event_kind == "function_tool_result":
-                self.tell("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
+                self.emit("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
 
     def _is_known(self) -> bool:
         """What cannot be read any more is as good as lost: the model itself can write here, by its commands."""
@@ -178,7 +178,7 @@ class CoderTurn:
             return []
         return repair_messages(ModelMessagesTypeAdapter.validate_json(self._file.read_bytes()))
 
-    def _keep(self, messages: list[ModelMessage]) -> None:
+    def _save(self, messages: list[ModelMessage]) -> None:
         self._file.parent.mkdir(mode=0o700, exist_ok=True)
         aside = self._file.with_suffix(".new")
         with aside.open("wb") as file:
@@ -245,7 +245,7 @@ def parse_spoken_reply(text: str) -> Any:
 def reply_validator(schema: dict[str, Any]) -> Any:
     """What breaks it is said at once, while the conversation is warm. The last answer is judged by others."""
 
-    async def kept(ctx: RunContext[Any], said: Any) -> Any:
+    async def validate(ctx: RunContext[Any], said: Any) -> Any:
         if ctx.partial_output or ctx.last_attempt:
             return said
         if isinstance(said, str):
@@ -257,7 +257,7 @@ def reply_validator(schema: dict[str, Any]) -> Any:
             raise ModelRetry("The answer does not fit its schema:\n" + "\n".join(wrong[:10]))
         return said
 
-    return kept
+    return validate
 
 
 class ContextTrimmer(ClearToolResults[Any]):
@@ -270,7 +270,7 @@ class ContextTrimmer(ClearToolResults[Any]):
     async def compact(self, messages: list[ModelMessage], ctx: RunContext[Any]) -> list[ModelMessage]:
         kept = await super().compact(messages, ctx)
         if kept is not messages:
-            self._turn.tell("compacted")
+            self._turn.emit("compacted")
         return kept
 
 
