@@ -1,4 +1,4 @@
-"""What became of the work between two commits of a store: asked for in passing, by whoever shows a run."""
+"""How the work changed between two commits of a store, for views of a run."""
 
 import subprocess
 from functools import lru_cache
@@ -11,7 +11,7 @@ WITHIN_S = 60.0
 
 
 def changes_since(repo: Path, home: Path, run: str, before: str, after: str) -> tuple[int, tuple[str, ...]] | None:
-    """How many commits lie between them, and what they changed; None where one of them is not there."""
+    """The number of commits between two commits and the files they changed; None if the store lacks one of them."""
     try:
         return _changes_between(Store(repo, home, run).folder, before, after)
     except LookupError:
@@ -20,7 +20,7 @@ def changes_since(repo: Path, home: Path, run: str, before: str, after: str) -> 
 
 @lru_cache(maxsize=256)
 def _changes_between(store: Path, before: str, after: str) -> tuple[int, tuple[str, ...]]:
-    """Of commits, which never change; what is not there may come, and is not remembered."""
+    """Cached, because commits never change. Raises LookupError, uncached, for a commit that may still come."""
     names = _git(store, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
     number = _git(store, "rev-list", "--count", f"{before}..{after}")
     if names is None or number is None:

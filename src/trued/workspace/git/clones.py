@@ -1,9 +1,9 @@
-"""Clones for agents: made from the store, taken from by content, and gone only when nothing in them would be lost.
+"""Clones for agents: made from the store, committed by content, and removed only when nothing in them would be lost.
 
 clones/<name>/   work (the agent's) · home (the agent's) · index (the engine's, as the work tree was handed over)
-                 state.json (there when the clone is whole) · taken.json · making (until then)
+                 state.json (there when the clone is complete) · taken.json · making (until then)
                  moving (while it is brought to another head)
-damaged/         clones whose state or index cannot be read any more: nobody uses them, nobody removes them
+damaged/         clones whose state or index can no longer be read: nobody uses or removes them
 """
 
 import asyncio
@@ -33,17 +33,17 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 @dataclass(frozen=True, slots=True)
 class CloneState:
-    """What a whole clone began with."""
+    """What a complete clone started from; stored as state.json."""
 
     head: str
     tree: str
     token: str
     when: float
-    packs: tuple[tuple[str, int], ...] = ()  # name and size of what the engine put into its object folder
+    packs: tuple[tuple[str, int], ...] = ()  # name and size of the packs that the engine put into its object folder
 
 
 class Clone:
-    """One clone's folder."""
+    """The folder of one clone."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.work, self.home = folder, folder / "work", folder / "home"
@@ -52,7 +52,7 @@ class Clone:
 
     @property
     def state(self) -> CloneState | None:
-        """What it began with; None when that cannot be told, and then the clone is of no use."""
+        """What it started from; None if that cannot be read, and then the clone is unusable."""
         try:
             read = json.loads((self.folder / "state.json").read_bytes())
             state = CloneState(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
@@ -65,21 +65,24 @@ class Clone:
 
     @property
     def is_half_made(self) -> bool:
-        """No agent has seen it."""
+        """Whether it was never completed, so that no agent has seen it."""
         return self.making.exists() or (self.folder.is_dir() and not any(self.folder.iterdir()))
 
     def begin(self, state: CloneState) -> None:
+        """Record that the clone is complete and can be handed to an agent."""
         atomic_files.write(self.folder / "state.json", json.dumps(asdict(state)), sync=False)
         self.making.unlink(missing_ok=True)
 
     @property
     def taken_tree(self) -> str:
+        """The tree that was committed or rescued last; "" if unknown."""
         try:
             return str(json.loads((self.folder / "taken.json").read_bytes())["tree"])
         except (OSError, ValueError, KeyError):
-            return ""  # then it is taken or rescued once more, to the same commit
+            return ""  # then it is committed or rescued once more, with the same result
 
     def record_taken(self, tree: str) -> None:
+        """Record that this tree is safe in the store."""
         atomic_files.write(self.folder / "taken.json", json.dumps({"tree": tree}), sync=False)
 
 
@@ -88,17 +91,21 @@ class Clones:
 
     def __init__(self, store: Store, folder: Path, branch: str = BRANCH) -> None:
         self.store, self.folder, self.branch = store, folder, branch
-        self._making = asyncio.Semaphore(os.cpu_count() or 1)  # the first agent need not wait until all are made
+        self._making = asyncio.Semaphore(
+            os.cpu_count() or 1
+        )  # so that the first agent need not wait until all clones are made
 
     def __getitem__(self, name: str) -> Clone:
         return Clone(self.folder / name)
 
     def names(self) -> list[str]:
+        """Names of the clones that exist."""
         return sorted(one.name for one in self.folder.iterdir()) if self.folder.is_dir() else []
 
     # -- making -----------------------------------------------------------------------------------------------------
 
     async def provide(self, name: str, head: str, token: str) -> Clone:
+        """Return the clone of this name at `head`: made, or moved there once for each token."""
         clone = self[name]
         state = clone.state
         if state and state.token == token and not clone.moving.exists():
@@ -125,7 +132,7 @@ class Clones:
         clone.begin(CloneState(head, tree, token, time.time(), self._hand_over(clone, git)))
 
     async def _clear(self, clone: Clone) -> None:
-        """Room for a new clone: what cannot be used may still hold somebody's work, and is kept."""
+        """Make room for a new clone. A damaged one may hold work, so it is moved aside."""
         if clone.is_half_made:
             await remove_folder(clone.folder)
         elif os.path.lexists(clone.folder):
@@ -134,7 +141,7 @@ class Clones:
             clone.folder.rename(kept / f"{clone.folder.name}-{secrets.token_hex(4)}")
 
     async def _move(self, name: str, clone: Clone, old: CloneState, head: str, token: str) -> None:
-        """Bring a clone that has been worked in to another head; ignored files stay, as in any checkout."""
+        """Bring a used clone to another head, after rescuing its work; ignored files stay, as in any checkout."""
         async with self.store.index(clone.folder) as aside:
             tree = await write_tree_of_folder(self.store, clone.work, clone.index, aside)
             if not clone.moving.exists():
@@ -148,13 +155,13 @@ class Clones:
         clone.moving.unlink()
 
     async def _git_folder(self, clone: Clone, head: str, old: CloneState | None = None) -> Path:
-        """A `.git` with the one commit `head`: no history, no other refs, no remotes, no way into the store."""
+        """Make a `.git` with the one commit `head`: no history, no other refs, no remotes, no link to the store."""
         made = clone.folder / f"git.{secrets.token_hex(4)}"
         pack = made / "objects" / "pack"
         branch = made / "refs" / "heads" / self.branch
         branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
-        if reused:  # the agent's own objects serve nobody but the agent
+        if reused:  # together with objects that the agent made, which only the agent uses
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
         await self._pack(pack, head, old.head if old and reused else "")
@@ -167,7 +174,7 @@ class Clones:
         return made
 
     async def _pack(self, folder: Path, head: str, present: str) -> None:
-        """The commit and its tree, without what the folder has already; its parents are cut off."""
+        """Pack the commit and its tree, without objects that the folder already has; parents are cut off."""
         wanted = f"--shallow {head}\n{head}\n" + (f"^{present}\n" if present else "")
         options = ("--revs", "-q", "--delta-base-offset", "--threads=1", "--window=0")
         await self.store.git("pack-objects", *options, str(folder / "pack"), stdin=wanted.encode())
@@ -192,7 +199,7 @@ class Clones:
         fixed: Collection[str],
         only: Collection[str] = (),
     ) -> AgentCommit:
-        """What the agent left, as a commit; its changes to `fixed` paths, or to all but `only`, are undone and told."""
+        """Commit what the agent left; its changes to `fixed` paths, or to all but `only`, are undone and returned."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:
@@ -226,7 +233,7 @@ class Clones:
     # -- ending -----------------------------------------------------------------------------------------------------
 
     async def rescue(self, name: str, why: str) -> str:
-        """Put what is in the clone and nowhere else on a ref; returns the commit, or nothing."""
+        """Save work that is only in this clone under a rescue ref; return the commit, or "" if there is none."""
         clone = self[name]
         if not clone.state or not clone.work.is_dir():
             return ""
@@ -252,6 +259,7 @@ class Clones:
         return commit
 
     async def drop(self, name: str, why: str) -> None:
+        """Remove a clone after rescuing its work; do nothing if it does not exist."""
         clone = self[name]
         if not os.path.lexists(clone.folder):
             return
@@ -262,12 +270,12 @@ class Clones:
             await self.rescue(name, why)
         gone = self.folder.with_name("gone") / secrets.token_hex(6)
         gone.parent.mkdir(exist_ok=True)
-        clone.folder.rename(gone)  # one step: a clone is whole, or it is not there
+        clone.folder.rename(gone)  # in one step, so that a crash leaves no half-removed clone
         await remove_folder(gone)
 
 
 def _is_intact_index(index: Path, head: str) -> bool:
-    """Whether an index is as git wrote it: it ends with the hash of itself."""
+    """Whether an index file is complete: it ends with its own hash."""
     content = memoryview(index.read_bytes())
     made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
     made.update(content[: -made.digest_size])
@@ -275,7 +283,7 @@ def _is_intact_index(index: Path, head: str) -> bool:
 
 
 def _has_all(packs: Path, state: CloneState) -> bool:
-    """Whether the object folder still holds what the engine put there, so that only what is new need be added."""
+    """Whether the object folder still holds what the engine put there, so that only new objects have to be added."""
     if not packs.is_dir() or any(path.is_symlink() for path in (packs, packs.parent, packs.parent.parent)):
         return False
     try:

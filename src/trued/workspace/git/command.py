@@ -1,4 +1,4 @@
-"""Runs git so that nothing but its arguments decides what it does: no hooks, filters, user or system configuration."""
+"""Runs git so that only its arguments decide what it does: no hooks, filters, user or system configuration."""
 
 import asyncio
 import contextlib
@@ -29,15 +29,15 @@ SETTINGS = (
     "gc.auto=0",
     "maintenance.auto=false",
 )
-# Data is sent to the disk but not waited for: the one sync that ends a group of writes makes all of them last.
+# Writes are started but not waited for: the one sync that ends a group of writes makes all of them durable.
 SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
 SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
-WITHIN_S = 600.0  # a git that works longer hangs
+WITHIN_S = 600.0  # a git that runs longer hangs
 TIMED_OUT = -1  # instead of an exit code
 
 
 class GitFailed(StateFailed):
-    """git ended with an error; `complaint` is what it wrote."""
+    """git ended with an error; `complaint` is what it wrote to stderr."""
 
     def __init__(self, arguments: Sequence[str], said: str) -> None:
         self.complaint = said
@@ -46,7 +46,7 @@ class GitFailed(StateFailed):
 
 
 def git_environment() -> dict[str, str]:
-    """All that git inherits; the caller's own GIT_… variables are not among it."""
+    """The whole environment of git. The caller's own GIT_… variables are not in it."""
     return {
         "PATH": os.defpath,
         "LC_ALL": "C",
@@ -63,22 +63,23 @@ def git_environment() -> dict[str, str]:
 
 
 def git_command(arguments: Sequence[str], settings: Sequence[str] = SENT) -> list[str]:
+    """The command line of git with our settings and these arguments."""
     chosen = [word for setting in (*SETTINGS, *settings) for word in ("-c", setting)]
     return [shutil.which("git") or "git", *chosen, *arguments]
 
 
 class Git:
-    """git on one folder that nobody but the engine writes, as `--git-dir`.
+    """git on one folder (`--git-dir`) that only the engine writes.
 
-    Every git that runs holds `lock` shared for as long as it lives: it may outlive a killed engine for a moment, and
-    the next engine has to wait for its last write.
+    Every git process holds `lock` shared while it lives. It may outlive a killed engine for a moment, and the next
+    engine has to wait for its last write.
     """
 
     def __init__(self, folder: Path, lock: Path | None = None) -> None:
         self.folder, self.lock = folder, lock
 
     async def wait_for_earlier_git(self, within_s: float = 60.0) -> None:
-        """Returns when no git of an earlier process is left."""
+        """Wait until no git of an earlier process is left. Raises Busy after `within_s`."""
         if not self.lock:
             return
         self.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -102,6 +103,7 @@ class Git:
         variables: Mapping[str, str] | None = None,
         within_s: float = WITHIN_S,
     ) -> bytes:
+        """Run git and return its output. Raises GitFailed if it fails."""
         code, out, said = await self.attempt(
             *arguments, stdin=stdin, settings=settings, variables=variables, within_s=within_s
         )
@@ -117,7 +119,7 @@ class Git:
         variables: Mapping[str, str] | None = None,
         within_s: float = WITHIN_S,
     ) -> tuple[int, bytes, str]:
-        """Exit code, output and what git complained about."""
+        """Run git; return exit code, output and what it wrote to stderr. The code is TIMED_OUT if it hangs."""
         words = git_command([f"--git-dir={self.folder}", *arguments], settings)
         with self._shared_lock() as handles:
             try:
@@ -154,4 +156,5 @@ class Git:
             yield (file.fileno(),)
 
     async def line(self, *arguments: str, stdin: bytes = b"", variables: Mapping[str, str] | None = None) -> str:
+        """Run git and return its output as one stripped line."""
         return (await self(*arguments, stdin=stdin, variables=variables)).decode().strip()

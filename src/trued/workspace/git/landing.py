@@ -1,4 +1,4 @@
-"""Moves a branch of the user's forward, with the working tree that stands on it: by their own git, never by force."""
+"""Moves one of the user's branches forward, with the working trees that have it checked out, never by force."""
 
 import asyncio
 import contextlib
@@ -17,8 +17,8 @@ from trued.workspace.sandbox.process_start import start_process
 
 WITHIN_S = 600.0
 MOST_NAMED = 5  # files in one sentence
-# Filters and line ends are the user's, so that the files look as their git would make them. Hooks are not run: with
-# core.hooksPath inside the working tree they would be the agents'.
+# The user's filters and line ends apply, so that the files look as their own git would write them. Hooks do not run:
+# with core.hooksPath inside the working tree, agents could have written them.
 QUIET = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -32,23 +32,26 @@ _HELD = ("rebase-merge/head-name", "rebase-apply/head-name")
 
 
 class TargetBranch:
-    """One branch of the user's repository as the place where a commit of the store comes home."""
+    """The branch of the user's repository that a commit of the store is landed on."""
 
     def __init__(self, store: Store, branch: str, environ: Mapping[str, str]) -> None:
         self.store, self.branch, self.ref = store, branch, f"refs/heads/{branch}"
         self._environ = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
 
     async def tip(self) -> str:
-        """Where the branch stands; "" where there is none."""
-        code, out, _ = await self._git("show-ref", "--verify", "--hash", self.ref)  # the name alone, no expression
+        """The commit of the branch; "" if there is no such branch."""
+        code, out, _ = await self._git(
+            "show-ref", "--verify", "--hash", self.ref
+        )  # takes a plain name, not an expression
         return out.strip() if code == 0 else ""
 
     async def branches(self) -> list[str]:
+        """The user's branches, the newest first."""
         _, out, _ = await self._git("for-each-ref", "--format=%(refname:short)", "--sort=-committerdate", "refs/heads/")
         return out.split()
 
     async def person(self, when: float) -> dict[str, str]:
-        """Whom the user's git calls the author of a commit, as variables; the engine where it does not know."""
+        """Git's variables for the user as author; the engine if their git has no identity."""
         who = CommitAuthor(ENGINE, when).variables()
         code, out, _ = await self._git("var", "GIT_AUTHOR_IDENT")
         name, _, rest = out.strip().partition(" <")
@@ -64,9 +67,9 @@ class TargetBranch:
     # -- before anything is changed ------------------------------------------------------------------------------------
 
     async def ready(self, old: str, new: str) -> tuple[Path, ...]:
-        """The working trees that come along, or one sentence on why the branch cannot be moved now."""
+        """The working trees that move along. Raises BadInput if the branch cannot be moved now."""
         code, real, _ = await self._git("symbolic-ref", "--quiet", "--short", self.ref)
-        if code == 0:  # git would move that one, and leave its working tree behind
+        if code == 0:  # git would move that one without its working tree
             raise BadInput(f"{self.branch} is another name of {real.strip()}", then=f"--onto {real.strip()}")
         await self._free()
         trees = await self._trees()
@@ -74,21 +77,21 @@ class TargetBranch:
         for tree in trees:
             await self._clean(tree, new)
             if there := await asyncio.to_thread(_in_the_way, tree, changed, set(await self.store.entries(old))):
-                what = f"{_listed(there)} in {tree} would be overwritten, and git does not keep it"
+                what = f"{_listed(there)} in {tree} would be overwritten, and git has no copy"
                 raise BadInput(what, then="move it away, or commit it, and land again")
         return trees
 
     async def _free(self) -> None:
-        """Nobody is in the middle of something on this branch."""
+        """Raise BadInput if the branch is being rebased."""
         common = Path(await self.store.source())
         for place in (common, *(common / "worktrees").glob("*")):
             for name in _HELD:
                 file = place / name
                 if file.is_file() and file.read_text(errors="replace").strip() == self.ref:
-                    raise BadInput(f"{self.branch} is being rebased", then="end that first: git rebase --continue")
+                    raise BadInput(f"{self.branch} is being rebased", then="finish it first: git rebase --continue")
 
     async def _trees(self) -> tuple[Path, ...]:
-        """Working trees in which the branch is checked out."""
+        """Working trees that have the branch checked out."""
         code, out, said = await self._git("worktree", "list", "--porcelain", "-z")
         if code != 0:
             raise BadInput(f"git cannot list the working trees of {self.store.repo}: {_last_line(said)}")
@@ -99,17 +102,18 @@ class TargetBranch:
                 found.append(Path(lines["worktree"]))
         for tree in found:
             if not (tree / ".git").exists():
-                what = f"{self.branch} is checked out in {tree}, which is not there"
+                what = f"{self.branch} is checked out in {tree}, which does not exist"
                 raise BadInput(what, then="`git worktree prune` forgets it")
         return tuple(found)
 
     async def _clean(self, tree: Path, new: str) -> None:
+        """Raise BadInput if the tree has uncommitted changes or an unfinished operation."""
         code, out, said = await self._git("rev-parse", "--absolute-git-dir", within=tree)
         if code != 0:
             raise BadInput(f"git cannot read {tree}: {_last_line(said)}", then="try `git status` there")
         if busy := [name for name in _UNDER_WAY if (Path(out.rstrip("\n")) / name).exists()]:
-            what = f"{tree}, where {self.branch} is checked out, is in the middle of something ({busy[0]})"
-            raise BadInput(what, then="end that first")
+            what = f"{tree}, where {self.branch} is checked out, has an unfinished operation ({busy[0]})"
+            raise BadInput(what, then="finish that first")
         rows = await self._status(tree)
         if rows and not await self._is_at(tree, rows, new):
             what = (
@@ -125,7 +129,8 @@ class TargetBranch:
         return [row for row in out.split("\0") if row]
 
     async def _is_at(self, tree: Path, rows: Sequence[str], new: str) -> bool:
-        """Files and index are those of `new`: a landing was broken off before it could move the branch."""
+        """Whether files and index are already those of `new`: an earlier landing was interrupted before it moved the
+        branch."""
         if any(row[1] != " " for row in rows) or (await self._git("cat-file", "-e", f"{new}^{{commit}}"))[0] != 0:
             return False
         return (await self._git("diff-index", "--cached", "--quiet", new, within=tree))[0] == 0
@@ -136,7 +141,7 @@ class TargetBranch:
     # -- moving --------------------------------------------------------------------------------------------------------
 
     async def bring(self, commit: str) -> None:
-        """Copy the commit into the user's repository; no ref of it is touched."""
+        """Copy the commit into the user's repository without touching a ref. Raises BadInput if git cannot."""
         name = f"landing/{commit}"
         await self.store.set_ref(name, commit)
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
@@ -147,7 +152,8 @@ class TargetBranch:
             raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {_last_line(said)}")
 
     async def move(self, old: str, new: str, trees: Collection[Path], why: str) -> None:
-        """Files first and the branch last, while git holds its lock: whoever moved it meanwhile has moved it."""
+        """Move files first and the branch last, while git holds its lock: if somebody else moved it meanwhile, their
+        move stands. Raises BadInput and restores the files if it fails."""
         done: list[Path] = []
         async with self._locked(old, new, why) as commit:
             try:
@@ -172,7 +178,7 @@ class TargetBranch:
 
     @asynccontextmanager
     async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_RefTransaction"]:
-        """A transaction on the one ref: it ends with nothing done, unless it is committed."""
+        """A transaction on the one ref; without a commit it changes nothing."""
         words = await self._words("update-ref", "-m", why, "--stdin")
         process = await start_process(
             *words,
@@ -182,7 +188,7 @@ class TargetBranch:
             env=self._variables(),
         )
         commit = _RefTransaction(process, self.branch)
-        begins = not await self.store.entries(old) and not await self.tip()  # a branch on which nothing was yet
+        begins = not await self.store.entries(old) and not await self.tip()  # a branch without commits
         stands = "0" * len(old) if begins else old
         try:
             await commit.say(f"start\nupdate {self.ref} {new} {stands}\nprepare\n", "prepare: ok")
@@ -204,7 +210,7 @@ class TargetBranch:
     async def _git(
         self, *arguments: str, within: Path | None = None, more: Mapping[str, str] | None = None
     ) -> tuple[int, str, str]:
-        """The user's own git: exit code, output, complaint."""
+        """Run the user's own git; return exit code, output and stderr."""
         process = await start_process(
             *await self._words(*arguments, within=within),
             stdin=asyncio.subprocess.DEVNULL,
@@ -222,7 +228,7 @@ class TargetBranch:
 
 
 class _RefTransaction:
-    """Calling it makes the transaction last."""
+    """A running `git update-ref --stdin`; calling it commits the transaction."""
 
     def __init__(self, process: Process, branch: str) -> None:
         self._process, self._branch = process, branch
@@ -231,6 +237,7 @@ class _RefTransaction:
         await self.say("commit\n", "commit: ok")
 
     async def say(self, words: str, answer: str) -> None:
+        """Send commands and wait for the answer. Raises BadInput if git refuses."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise Busy("git was started without its pipes")
@@ -267,13 +274,13 @@ def _refusal(branch: str, said: str) -> tuple[str, str, str]:
         return (
             f"git could not move {branch}: it is locked",
             "",
-            "wait for the git that is at work there, and land again",
+            "wait for the git that is running there, and land again",
         )
     return f"git could not move {branch}: {_last_line(said)}", "", "nothing was changed"
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
-    """What the user has in places where new files come, ignored or not; git itself would overwrite what is ignored."""
+    """Files of the user where new files would be written, ignored or not; git itself would overwrite ignored ones."""
     folders = {path.rpartition("/")[0] for path in before}
     return [path for path in changed if path not in before and _is_occupied(tree, path, before, folders)]
 
@@ -286,7 +293,7 @@ def _is_occupied(tree: Path, path: str, before: Collection[str], folders: Collec
             mode = os.lstat(tree / place).st_mode
         except OSError:
             return False
-        if place in before:  # tracked, and goes away
+        if place in before:  # tracked, and about to be removed
             return False
         if not stat.S_ISDIR(mode):
             return True

@@ -1,4 +1,4 @@
-"""Brings together what two agents made side by side, in the private store alone; what contradicts itself is shown."""
+"""Merges what two agents made side by side, in the private store."""
 
 from trued.protocols import MergeResult
 from trued.workspace.git.command import GitFailed
@@ -7,9 +7,9 @@ from trued.workspace.git.store import CommitAuthor, Store
 
 
 async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuthor, message: str) -> MergeResult:
-    """One commit with both; where they contradict each other, one with both sides between markers, and their files.
+    """Merge two commits. Files in conflict get both sides between markers, and are listed in the result.
 
-    The same two give the same commit again, however often this is done.
+    The same two commits always give the same merge.
     """
     await require_merge_tree(store)
     if await has_ancestor(store, theirs, ours):
@@ -30,5 +30,5 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
 
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:
-    """What cannot have one name with the other side's is laid beside it, under the name of its commit."""
+    """The file as one side has it. Where both sides cannot share a name, git puts one beside it, named by its commit."""
     return await store.read(commit, path.removesuffix(f"~{commit}"))

@@ -1,4 +1,5 @@
-"""Brings a run's commits onto another commit, in the private store alone: nothing of any repository is run."""
+"""Rebases or merges a run's commits onto another commit, in the private store, without running anything of the
+repository."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -13,38 +14,37 @@ from trued.workspace.git.store import CommitAuthor, Store
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 NEEDED = (2, 38)  # the first git that merges without a working tree
 CONFLICT = 1  # git's own exit code
-KEPT = (b"author ", b"committer ", b"encoding ")  # a signature was given to another commit
+KEPT = (b"author ", b"committer ", b"encoding ")  # no signature: it was made for the original commit
 
 
 @dataclass(frozen=True, slots=True)
 class RebaseResult:
-    """A commit that was made, or the files for which none could be."""
+    """The commit that was made, or the files in conflict."""
 
     commit: str = ""
     conflicts: tuple[str, ...] = ()
-    at: str = ""  # first line of the commit that could not be brought along
-    replaced: tuple[str, ...] = ()  # files of the target that had to give way
+    at: str = ""  # first line of the commit that could not be applied
+    replaced: tuple[str, ...] = ()  # files of the target that the head's own replaced
 
 
 @dataclass(frozen=True, slots=True)
 class HeadViews:
-    """Files that tell of a head's own making: those of the target in their place tell of another's, and of two such
-    stories no text can be made. So the head's stand whole, and history keeps the others."""
+    """Files that describe how a head was made (plans, logs). The target has such files of another run, and two of them
+    cannot be merged as text: the head's replace them, and history keeps the others."""
 
     paths: tuple[str, ...]
     scratch: Path
 
     @classmethod
     async def of(cls, store: Store, base: str, head: str, owned: Collection[str], scratch: Path) -> "HeadViews":
-        """What the head changed of these files and folders."""
+        """Those of the `owned` files and folders that the head changed."""
         return cls(tuple(path for path in await store.changed_files(base, head) if owns(owned, path)), scratch)
 
 
 async def rebase_commits(store: Store, base: str, head: str, onto: str, views: HeadViews | None = None) -> RebaseResult:
-    """The commits from `base` to `head`, one after another, on top of `onto`; what is there already falls away.
+    """Apply the commits from `base` to `head`, one by one, on top of `onto`; changes that are there already fall away.
 
-    The same commits on the same target are the same ones again, however often this is done: authors, dates and words
-    stay as they were.
+    The result is always the same for the same commits: authors, dates and messages stay.
     """
     await require_merge_tree(store)
     out = await store.git("rev-list", "--first-parent", "--reverse", "--parents", f"{base}..{head}")
@@ -65,7 +65,7 @@ async def rebase_commits(store: Store, base: str, head: str, onto: str, views: H
 async def merge_into(
     store: Store, onto: str, head: str, message: str, who: Mapping[str, str], views: HeadViews | None = None
 ) -> RebaseResult:
-    """A merge of `head` into `onto`, in the name of whoever wants it."""
+    """Merge `head` into `onto`, with the author that `who` names by git's variables."""
     await require_merge_tree(store)
     ours, replaced = await _on_parent(store, onto, await merge_base(store, onto, head), views) if views else (onto, ())
     made = await _merge_trees(store, ours if replaced else onto, head)
@@ -78,12 +78,13 @@ async def merge_into(
 
 
 async def merge_base(store: Store, one: str, other: str) -> str:
-    """Where two histories parted; "" where they never met."""
+    """The commit where two histories parted; "" if they have none in common."""
     code, out, _ = await store.git.attempt("merge-base", one, other)
     return out.decode().strip() if code == 0 else ""
 
 
 async def has_ancestor(store: Store, commit: str, ancestor: str) -> bool:
+    """Whether `ancestor` is in the history of `commit`."""
     code, _, said = await store.git.attempt("merge-base", "--is-ancestor", ancestor, commit)
     if code not in (0, 1):
         raise GitFailed(("merge-base",), said)
@@ -91,7 +92,7 @@ async def has_ancestor(store: Store, commit: str, ancestor: str) -> bool:
 
 
 async def require_merge_tree(store: Store) -> None:
-    """Merging without a working tree is something that git learnt late."""
+    """Raise BadInput if this git is too old to merge without a working tree."""
     said = await store.git.line("version")
     found = _VERSION.search(said)
     if found and (int(found[1]), int(found[2])) < NEEDED:
@@ -99,8 +100,8 @@ async def require_merge_tree(store: Store) -> None:
 
 
 async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
-    """The same files as if they had been made from `parent`: so that git compares both sides with that. What has to
-    give way is there as if nobody had touched it."""
+    """The files of `commit` as if made on top of `parent`, so that git compares both sides with that; views look
+    untouched there, so that the head's win."""
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:
         tree, gone = await store.restore_paths(tree, parent, views.paths, views.scratch)
@@ -108,13 +109,13 @@ async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | 
 
 
 async def _replaced_files(store: Store, paths: Collection[str], before: str, after: str) -> tuple[str, ...]:
-    """Those of the target that are others now."""
+    """Those files of the target that changed."""
     had, has = await store.entries(before), await store.entries(after)
     return tuple(path for path in paths if path in had and had[path] != has.get(path))
 
 
 async def _merge_trees(store: Store, ours: str, theirs: str) -> RebaseResult:
-    """The tree of both together, in the place of a commit."""
+    """Merge two commits; the result has the tree in place of a commit."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
     code, out, said = await store.git.attempt(*words)
     tree, *files = out.decode(errors="backslashreplace").split("\0")
@@ -128,7 +129,7 @@ async def _merge_trees(store: Store, ours: str, theirs: str) -> RebaseResult:
 
 
 async def _rewrite_commit(store: Store, commit: str, tree: str, parent: str) -> str:
-    """The commit as it was written, but for its files and what it stands on."""
+    """The same commit with another tree and parent."""
     raw = await store.git("cat-file", "commit", commit)
     head, _, message = raw.partition(b"\n\n")
     kept = [line for line in head.split(b"\n") if line.startswith(KEPT)]

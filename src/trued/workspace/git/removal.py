@@ -10,11 +10,12 @@ from trued.errors import StateFailed
 
 
 async def remove_folder(folder: Path) -> None:
-    """Gone afterwards, whatever is in it. Links are removed, not followed."""
+    """Remove a folder whatever is in it; links are removed, not followed. Raises StateFailed if it cannot be removed."""
     await asyncio.to_thread(remove_folder_now, folder)
 
 
 def remove_folder_now(folder: Path) -> None:
+    """The same without an event loop."""
     if not os.path.lexists(folder):
         return
     if folder.is_symlink() or not folder.is_dir():
@@ -23,7 +24,7 @@ def remove_folder_now(folder: Path) -> None:
     try:
         shutil.rmtree(folder)
     except (OSError, RecursionError):
-        # rm and chmod go down by file descriptors: no path is too long for them
+        # rm and chmod walk by file descriptors, so no path is too long for them
         subprocess.run(["chmod", "-R", "u+rwx", "--", str(folder)], capture_output=True, check=False)
         ran = subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, check=False)
         if os.path.lexists(folder):

@@ -1,4 +1,4 @@
-"""The user's repository, looked at and never written: is there something that a run can start from?"""
+"""The user's repository as a run finds it: read, and checked for whether a run can start there."""
 
 import contextlib
 import subprocess
@@ -13,13 +13,13 @@ from trued.workspace.git.store import ENGINE, CommitAuthor
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """What a run needs to know of the user's repository at its start."""
+    """What a run needs to know about the user's repository when it starts."""
 
     root: Path
     head: str  # "" where nothing has been committed yet
     branch: str  # "" when the head is detached
     common: Path  # the .git that all worktrees share
-    taken: bool = False  # a branch called "trued" stands where ours would go
+    taken: bool = False  # a branch called "trued" blocks our branches `trued/…`
     dirty: tuple[str, ...] = ()  # paths with uncommitted changes; the run starts from HEAD, without them
 
     @property
@@ -29,9 +29,11 @@ class Repository:
 
 
 def open_repository(path: str | Path, *, status: bool = True, empty: bool = False) -> Repository:
-    """The repository around `path`, or one sentence that says why a run cannot start there. Without `status` the
-    working tree is not compared with anything, and no filter of the user's is run. `empty`: one without any commit
-    will do."""
+    """The repository around `path`. Raises BadInput with one sentence if a run cannot start there.
+
+    Without `status` the working tree is not compared with HEAD, and no filter of the user runs. `empty`: accept a
+    repository without commits.
+    """
     where = _resolve_path(path)
     if not where.exists():
         raise BadInput(f"{where} does not exist", then="name a folder inside a git repository")
@@ -48,7 +50,7 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
 
 
 def create_root_commit(repository: Repository, branch: str, when: float) -> str:
-    """A first commit without any file, for a repository that has none: the run's branch begins with it."""
+    """Make an empty first commit in a repository that has none, and start the run's branch with it; return the commit."""
     variables = CommitAuthor("trued", when).variables()
     _, tree, _ = _git(repository.root, "hash-object", "-t", "tree", "-w", "--stdin")
     code, commit, said = _git(repository.root, "commit-tree", tree.strip(), "-m", "nothing yet", variables=variables)
@@ -65,12 +67,12 @@ class EarlierRunBranch:
 
     branch: str
     tip: str
-    state: str  # agent_state.json, as the engine wrote it last
+    state: str  # the workflow's state file, as the engine wrote it last
 
 
 def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
-    """What a run of ours left on this branch; None where it is no run's. Only a commit of the engine's own tells: what
-    an agent leaves is committed under its role's name, whatever files it writes."""
+    """What a run of ours left on this branch; None if no run did. Only a commit by the engine counts: agents' work is
+    committed under the name of their role, whatever files they write."""
     tip = tip_of(root, branch)
     words = ("--no-merges", "--topo-order", "--format=%an%x09%cn%x09%H", tip, "--", file)
     for line in _git(root, "log", *words)[1].splitlines() if tip else ():
@@ -83,16 +85,16 @@ def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | N
 
 @dataclass(frozen=True, slots=True)
 class BranchStart:
-    """The user's commit that a branch of ours began from; or why nobody can tell."""
+    """The user's commit that a branch of ours started from, or why it cannot be found."""
 
     base: str = ""
     why: str = ""
-    landed: bool = False  # all of it is on a branch of the user's already
+    landed: bool = False  # all of it is already on a branch of the user
 
 
 def find_branch_start(root: Path, tip: str) -> BranchStart:
-    """By the refs of the user's repository alone. Agents work in clones and push nowhere, so that what is on a branch
-    other than `trued/*` is there by the user's hand; no file and no message of a commit is asked."""
+    """Find where a run's branch left the user's history, by refs alone. Agents work in clones and push nowhere, so
+    everything on a branch other than `trued/*` was put there by the user; no file or commit message is consulted."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, said = _git(root, "rev-list", "--boundary", tip, "--not", *users)
@@ -115,7 +117,7 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
 
 
 def _start_without_commits(root: Path, tip: str) -> BranchStart:
-    """A run in a repository without commits begins with one without files: nobody's work can be in it."""
+    """A run in a repository without commits starts from an empty commit, which holds nobody's work."""
     roots = _git(root, "rev-list", "--max-parents=0", tip)[1].split()
     if len(roots) == 1 and not _git(root, "ls-tree", roots[0])[1]:
         return BranchStart(roots[0])
@@ -123,7 +125,7 @@ def _start_without_commits(root: Path, tip: str) -> BranchStart:
 
 
 def resolve_ancestor(root: Path, tip: str, name: str) -> str:
-    """The commit that the user names, if the other one was made upon it; else ""."""
+    """The commit that the user names, if `tip` was made on top of it; otherwise ""."""
     code, found, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     commit = found.strip()
     above = code == 0 and commit != tip and _git(root, "merge-base", "--is-ancestor", commit, tip)[0] == 0
@@ -131,13 +133,13 @@ def resolve_ancestor(root: Path, tip: str, name: str) -> str:
 
 
 def tip_of(root: Path, branch: str) -> str:
-    """The commit at which a branch stands; "" where there is none."""
+    """The commit of a branch; "" if there is no such branch."""
     code, tip, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"refs/heads/{branch}^{{commit}}")
     return tip.strip() if code == 0 else ""
 
 
 def blocking_file(root: Path, folder: str) -> str:
-    """A file or link of the newest commit where this folder, or one above it, would be; "" where there is none."""
+    """A file or link of the newest commit in the place of this folder or of one above it; "" if there is none."""
     parts = folder.strip("/").split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
     _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)
@@ -155,9 +157,9 @@ def _resolve_path(path: str | Path) -> Path:
     try:
         return Path(path).expanduser().resolve()
     except RuntimeError:
-        raise BadInput(f"nobody knows the folder {str(path)!a}", then="name a folder inside a git repository") from None
+        raise BadInput(f"there is no folder {str(path)!a}", then="name a folder inside a git repository") from None
     except FileNotFoundError:
-        raise BadInput("the current folder does not exist any more", then="go to another one") from None
+        raise BadInput("the current folder no longer exists", then="change to another one") from None
 
 
 def _root_and_common(folder: Path) -> tuple[Path, Path]:
@@ -184,7 +186,7 @@ def _root_and_common(folder: Path) -> tuple[Path, Path]:
 
 
 def _dirty(root: Path) -> tuple[str, ...]:
-    # the user's own filters may run here, as in any `git status` of theirs; nothing is written, not even the index
+    # the user's filters may run here, as in any `git status`; nothing is written, not even the index
     code, out, _ = _git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
     return tuple(_readable(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
 
@@ -196,9 +198,9 @@ def _readable(name: str) -> str:
 
 def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> tuple[int, str, str]:
     variables = {**git_environment(), **(variables or {})}
-    for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # safe.directory and the global ignore file are the user's to set
+    for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # the user's safe.directory and global ignore file apply
         variables.pop(name)
-    with contextlib.suppress(RuntimeError):  # no HOME, and nobody whom the system knows
+    with contextlib.suppress(RuntimeError):  # no HOME, and a user unknown to the system
         variables["HOME"] = str(Path.home())
     words = [word for word in git_command(arguments) if word != "core.excludesFile=/dev/null"]
     words = _without_empty_options(words)

@@ -1,8 +1,8 @@
-"""What lies in a folder that an agent has touched, as a tree in the store: its files, never its git.
+"""Writes what is in a folder that an agent has touched as a tree into the store: its files, never its git.
 
-The agent's own `.git` decides nothing here. The store is the repository, the index is the engine's, the folder is only
-read. Files that the tree's `.gitignore` names stay out; what the agent hid by other means (`info/exclude`, index flags)
-does not. A repository inside the folder is taken as the files that it holds.
+The agent's own `.git` decides nothing. The store is the repository, the index is the engine's, the folder is only read.
+Files that the tree's `.gitignore` names stay out; what the agent hid by other means (`info/exclude`, index flags) is
+included. A repository inside the folder counts as the files that it holds.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from pathlib import Path
 from trued.workspace.git.command import TIMED_OUT, GitFailed
 from trued.workspace.git.store import Store
 
-# What a set-up leaves is no work, whether or not the project ignores it; nor is what Python keeps of what it ran.
+# What a set-up or Python's cache leaves is not work, whether or not the project ignores it.
 SET_UP = (".venv/", "node_modules/", "*.egg-info/", "__pycache__/")
 
 
@@ -31,7 +31,8 @@ class ChangedPaths:
 async def git_on_folder(
     store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path
 ) -> tuple[int, bytes, str]:
-    """git on the folder. A pipe where git expects a file would hold it for ever; pipes hold no work, so they go."""
+    """Run git on the folder. A pipe in the place of a file would block git for ever; pipes hold no work, so they are
+    removed and git is run again."""
     variables = {"GIT_INDEX_FILE": str(index)}
     words = (f"--work-tree={work}", *words)
     ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=store.hang_timeout_s)
@@ -50,8 +51,8 @@ def _remove_pipes(work: Path) -> None:
 
 
 async def write_tree_of_folder(store: Store, work: Path, index: Path, aside: Path) -> str:
-    """The tree of `work`, compared with `index`, which stays as it is; `aside` becomes the index of what is there."""
-    # with its time: git looks again into files that changed in the second in which its index was written
+    """Write the tree of `work`; `index` is what it is compared with and stays as it is, `aside` becomes the new index."""
+    # with its time: git rechecks files that changed in the second in which its index was written
     shutil.copy2(index, aside)
     listed = await _list_changes(store, work, aside)
     if listed.gone:
@@ -88,7 +89,7 @@ async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
             (nested if entry.endswith("/") else there).append(entry[2:])
         elif entry:
             about, _, path = entry[2:].partition("\t")
-            if not about.startswith("160000"):  # the commit of a submodule is not an agent's to move
+            if not about.startswith("160000"):  # agents may not move a submodule to another commit
                 (there if is_content(work, path) else gone).append(path)
     if nested:
         there += await _files_of_nested(store, work, nested, index)
@@ -96,7 +97,7 @@ async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
 
 
 def is_content(work: Path, path: str) -> bool:
-    """A file or link that really lies in the folder, and not beyond a link."""
+    """Whether the path is a file or link inside the folder, not behind a link."""
     parts = path.split("/")
     if any((work / "/".join(parts[:depth])).is_symlink() for depth in range(1, len(parts))):
         return False
@@ -126,5 +127,5 @@ def _joined(paths: tuple[str, ...]) -> bytes:
 
 
 def _make_readable(work: Path) -> None:
-    """The agent may have shut its files away from itself; they are still its work."""
+    """Agents may take away their own access to files; those files are still their work."""
     subprocess.run(["chmod", "-R", "u+rwX", "--", str(work)], capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""The workspace on git: a private store, clones for agents, clean rooms for checks; the user's repository is read."""
+"""GitWorkspace: the `Workspace` on git, with a private store, clones for agents and clean rooms for checks."""
 
 import asyncio
 import hashlib
@@ -39,38 +39,38 @@ from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 LOOPBACK = "loopback"
 ROOMS = "rooms"
-ALONE, CONNECTED = "x", "y"  # begins the name of a room where something is run, without or with the host's network
-SET_UP_BYTES = 1 << 20  # of what a set-up may print
+ALONE, CONNECTED = "x", "y"  # first letter of a room where a command runs: without or with the host's network
+SET_UP_BYTES = 1 << 20  # of output that a set-up may print
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
 
 class GitWorkspace:
-    """Where agents of one run work and its checks run.
+    """Where the agents of one run work and its checks run. See `Workspace` for what each method promises.
 
-    `confinement` is what agents may see beyond system and interpreter; evidence is taken at the same level, without
+    `confinement` is what agents may see besides system and interpreter; checks run at the same sandbox level, without
     network and without those extras. Call `begin` once before anything else, also after a restart.
     """
 
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
         self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
-        self.start = base  # where clones begin: another commit for a run that goes on from a branch
+        self.start = base  # another commit for a run that continues a branch
         self.kept: Path | None = None
         self.environments: Path | None = None
         self._lacking: dict[str, tuple[str, ...]] = {}
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
-        named = {} if branch.startswith("trued/") else {"branch": branch}  # a ticket's agents are told its name
+        named = {} if branch.startswith("trued/") else {"branch": branch}  # agents of a ticket see its name
         self.clones = Clones(self.store, self.folder / "clones", **named)
         self._publishing = asyncio.Lock()
         self._agents = replace(
             confinement,
             readable=(*interpreter_folders(sys.executable), *confinement.readable),
             hidden=(*confinement.hidden, str(self.home)),
-            scoped=confinement.scoped and can_scope(),  # as it will be: every order says so
+            scoped=confinement.scoped and can_scope(),  # what the kernel can really do, because every order records it
         )
 
     async def begin(self) -> None:
-        """The store holds the base, and what a killed process left half done is gone."""
+        """Copy the base into the store, and remove what a killed process left half done."""
         with _state_errors(self.folder):
             (self.folder / "rooms").mkdir(parents=True, exist_ok=True, mode=0o700)
             await self.store.begin(self.base)
@@ -120,7 +120,7 @@ class GitWorkspace:
         argv, environment = confine(argv, sight, folder=clone.work, variables=variables)
         gentle = sight.level != BUBBLEWRAP
         launch = ConfinedCommand(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, gentle=gentle)
-        place = self._place(sight.network)  # nothing is in it: it says that something is being run
+        place = self._place(sight.network)  # empty: it only shows that a command is running
         try:
             place.mkdir(parents=True, mode=0o700)
             ended = await _run_or_refuse(launch, channel=False)
@@ -194,7 +194,7 @@ class GitWorkspace:
 
     @asynccontextmanager
     async def room(self, commit: str) -> AsyncIterator[Path]:
-        """A fresh checkout without `.git`; whatever happens in it, it is gone afterwards."""
+        """A fresh checkout without `.git`, removed afterwards whatever happens in it."""
         place = self.folder / "rooms" / secrets.token_hex(6)
         work = place / "work"
         with _state_errors(self.folder):
@@ -211,7 +211,7 @@ class GitWorkspace:
         return self._lacking.get(commit, ())
 
     async def execute(self, command: Command) -> CommandResult:
-        """Run it confined, without network, in a HOME and TMPDIR that nobody used before."""
+        """Run a command confined, without network, in a HOME and TMPDIR that nobody used before."""
         place = self._place(command.network)
         chosen = surroundings_for(second=command.second)
         own = {"HOME": place / chosen.home, "TMPDIR": place / chosen.scratch}
@@ -234,7 +234,7 @@ class GitWorkspace:
             level=self._agents.level,
             readable=(*interpreter_folders(sys.executable), *command.readable),
             writable=(*own.values(), str(self._room_of(command.folder)), *command.writable),
-            network="none" if ports else command.network,  # its own has a loopback; else these ports, and no others
+            network="none" if ports else command.network,  # one of its own has a loopback; otherwise only these ports
             ports=ports,
             hidden=self._agents.hidden,
             scoped=self._agents.scoped,
@@ -264,7 +264,7 @@ class GitWorkspace:
 
     @asynccontextmanager
     async def serve(self, command: Command, port_env: str) -> AsyncIterator[SandboxServer]:
-        """Run it confined as a server, until the caller is done with it."""
+        """Run a command confined as a server, until the caller is done with it."""
         served = SandboxServer(describe_isolation(self._agents.level))
         served.begin(self.execute(behind_forwarder(command, port_env, served)))
         try:
@@ -291,7 +291,7 @@ class GitWorkspace:
         return describe_second_surroundings(self._agents.level)
 
     def _room_of(self, folder: Path) -> Path:
-        """All of the room is the command's, not only the part of it that it starts in."""
+        """The command may write to its whole room, not only to the part that it starts in."""
         rooms = self.folder / "rooms"
         real = Path(os.path.realpath(folder))
         return rooms.joinpath(*real.relative_to(rooms).parts[:2]) if real.is_relative_to(rooms) else folder
@@ -308,16 +308,16 @@ class GitWorkspace:
             ended = await _run_or_refuse(launch, channel=False)
         finally:
             await remove_folder(place)
-        said = bytes(ended.output.stdout).decode(errors="replace").strip()
-        if said not in ("open", "shut"):
+        answer = bytes(ended.output.stdout).decode(errors="replace").strip()
+        if answer not in ("open", "shut"):
             complaint = bytes(ended.output.stderr).decode(errors="replace").strip()
-            raise CannotJudge(f"the sandbox of the agents did not start: {complaint or 'no message'}")
-        return said == "open"
+            raise CannotJudge(f"the agents' sandbox did not start: {complaint or 'no message'}")
+        return answer == "open"
 
 
 @contextmanager
 def _state_errors(folder: Path) -> Iterator[None]:
-    """Private state that cannot be written is one sentence, not a traceback."""
+    """Turn an OSError on private state into one sentence (StateFailed)."""
     try:
         yield
     except OSError as error:
@@ -340,7 +340,7 @@ def _result_of(ended: CommandExit, isolation: str) -> CommandResult:
 
 
 async def _run_or_refuse(launch: ConfinedCommand, *, channel: bool, inherited: tuple[int, ...] = ()) -> CommandExit:
-    """A sandbox that did not come up is no result of the command."""
+    """Run it; raise CannotJudge if the sandbox did not start, because that is no result of the command."""
     ended = await run_confined(launch, channel=channel, inherited=inherited)
     if not ended.started and ended.code is not None:
         complaint = bytes(ended.output.stderr[:2000]).decode(errors="replace").strip()
@@ -349,7 +349,10 @@ async def _run_or_refuse(launch: ConfinedCommand, *, channel: bool, inherited: t
 
 
 def clone_folder_name(name: str) -> str:
-    """The name itself where it is safe as a folder and in a ref, else one made from it that no other name gets."""
+    """The clone's name if it is safe as a folder and in a ref, otherwise a safe one that no other name gets.
+
+    It differs from `support.hashing.folder_name`, which always adds a hash: both name things that are stored.
+    """
     if (
         re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", name)
         and ".." not in name
