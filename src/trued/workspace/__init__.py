@@ -1,1 +1,2 @@
-"""Where agents work and checks run: git store, clones and clean rooms (`git`), and the sandbox around them (`sandbox`)."""
+"""Where agents work and checks run: git store, clones and clean rooms (`git`), and the sandbox around them
+(`sandbox`)."""

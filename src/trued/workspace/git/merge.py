@@ -30,5 +30,6 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
 
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:
-    """The file as one side has it. Where both sides cannot share a name, git puts one beside it, named by its commit."""
+    """The file as one side has it. Where both sides cannot share a name, git puts one beside it, named by
+    its commit."""
     return await store.read(commit, path.removesuffix(f"~{commit}"))

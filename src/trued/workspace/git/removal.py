@@ -10,7 +10,8 @@ from trued.errors import StateFailed
 
 
 async def remove_folder(folder: Path) -> None:
-    """Remove a folder whatever is in it; links are removed, not followed. Raises StateFailed if it cannot be removed."""
+    """Remove a folder whatever is in it; links are removed, not followed. Raises StateFailed if it cannot
+    be removed."""
     await asyncio.to_thread(remove_folder_now, folder)
 
 

@@ -50,7 +50,8 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
 
 
 def create_root_commit(repository: Repository, branch: str, when: float) -> str:
-    """Make an empty first commit in a repository that has none, and start the run's branch with it; return the commit."""
+    """Make an empty first commit in a repository that has none, and start the run's branch with it; return
+    the commit."""
     variables = CommitAuthor("trued", when).variables()
     _, tree, _ = _git(repository.root, "hash-object", "-t", "tree", "-w", "--stdin")
     code, commit, said = _git(repository.root, "commit-tree", tree.strip(), "-m", "nothing yet", variables=variables)

@@ -50,7 +50,8 @@ class CommitAuthor:
 
 
 class Store:
-    """A bare repository in the state folder. Refs of a run are below refs/trued/<run>/. Nothing is garbage-collected."""
+    """A bare repository in the state folder. Refs of a run are below refs/trued/<run>/. Nothing is
+    garbage-collected."""
 
     def __init__(self, repo: Path, home: Path, run: str) -> None:
         self.repo, self.run = repo, run

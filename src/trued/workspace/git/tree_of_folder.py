@@ -51,7 +51,8 @@ def _remove_pipes(work: Path) -> None:
 
 
 async def write_tree_of_folder(store: Store, work: Path, index: Path, aside: Path) -> str:
-    """Write the tree of `work`; `index` is what it is compared with and stays as it is, `aside` becomes the new index."""
+    """Write the tree of `work`; `index` is what it is compared with and stays as it is, `aside` becomes
+    the new index."""
     # with its time: git rechecks files that changed in the second in which its index was written
     shutil.copy2(index, aside)
     listed = await _list_changes(store, work, aside)

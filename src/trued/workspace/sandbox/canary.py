@@ -1,7 +1,7 @@
-"""Tries to get out of a sandbox and says what it could do; run inside, as a file, with the standard library alone.
+"""Tries to get out of a sandbox and prints what it could do. It runs inside, as a file, with the standard library only.
 
 `python -I -S canary.py '{"inside": …, "outside": …, "secret": …, "port": …, "pidns": …}'` prints one JSON object; with
-`{"sockets": {NAME: ADDRESS, …}}` which of these unix sockets it could connect to (@NAME is an abstract one).
+`{"sockets": {NAME: ADDRESS, …}}` it prints which of these unix sockets it could connect to (@NAME is an abstract one).
 """
 
 import contextlib
@@ -51,6 +51,7 @@ def sees_host_processes(pidns: str) -> bool:
 
 
 def main(asked: dict[str, Any]) -> dict[str, bool]:
+    """Try everything that was asked for; return what succeeded."""
     if "sockets" in asked:
         return {name: can_reach_socket(address) for name, address in asked["sockets"].items()}
     return {

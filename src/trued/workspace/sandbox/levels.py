@@ -1,4 +1,4 @@
-"""Which sandbox levels this machine really has: found out by letting a canary try to get out of each."""
+"""Which sandbox levels work on this machine, found by letting a canary try to escape from each."""
 
 import functools
 import json
@@ -26,23 +26,23 @@ WITHIN_S = 20.0  # for one canary on a busy machine
 
 @dataclass(frozen=True, slots=True)
 class LevelState:
-    """One level of the sandbox on this machine."""
+    """Whether one level of the sandbox works on this machine."""
 
     level: str
     works: bool
-    unconfined: tuple[str, ...]  # what stays open at this level
-    why: str = ""  # it does not work
-    fix: str = ""  # what makes it work
+    unconfined: tuple[str, ...]  # what this level leaves open
+    why: str = ""  # why it does not work
+    fix: str = ""  # what would make it work
 
 
 def describe_isolation(level: str, network: str = "none") -> str:
-    """The level and what it leaves open, for the record of every evidence."""
+    """The level and what it leaves open, for the record of every piece of evidence."""
     left = _unconfined(level)
     if network == "loopback" and level == LANDLOCK and "TCP" not in left:
         left += ("a few TCP ports",)
     if network == "host" and level != NONE:
         left += ("network",)
-    if network == "host" and level == BUBBLEWRAP and not scope.can_scope():  # else it has a network of its own
+    if network == "host" and level == BUBBLEWRAP and not scope.can_scope():  # without host network it has its own
         left += ("abstract unix sockets",)
     return f"{level} (not confined: {', '.join(left)})" if left else level
 
@@ -61,17 +61,18 @@ def _unconfined(level: str) -> tuple[str, ...]:
 
 
 def probe_levels() -> list[LevelState]:
-    """All levels, best first, each tried out once a process."""
+    """All levels, best first; each is tried once a process."""
     return [level_state(level) for level in LEVELS]
 
 
 def choose_level(level_wanted: str, allow_unsandboxed: bool) -> str:
-    """The level to use. Nothing falls back silently: what was asked for works, or a sentence says why not."""
+    """The level to use for "auto" or a named one. Never falls back silently: raises BadInput with the
+    reason and a fix."""
     if level_wanted not in ("auto", *LEVELS):
         raise BadInput(f"there is no sandbox level {level_wanted!r}", then=f"auto, {', '.join(LEVELS)}")
     if level_wanted == NONE or (level_wanted == "auto" and not any(level_state(one).works for one in LEVELS[:2])):
         if not allow_unsandboxed:
-            raise BadInput(_refusal(level_wanted), then="or say --allow-unsandboxed, and know that nothing is confined")
+            raise BadInput(_refusal(level_wanted), then="or use --allow-unsandboxed: then nothing is confined")
         return NONE
     if level_wanted == "auto":
         return next(one for one in LEVELS if level_state(one).works)
@@ -93,7 +94,7 @@ def _refusal(level_wanted: str) -> str:
 
 @functools.cache
 def level_state(level: str) -> LevelState:
-    """One level, tried out by running the canary in it."""
+    """Try one level by running the canary in it."""
     left = _unconfined(level)
     missing = _missing(level)
     if missing:
@@ -103,10 +104,10 @@ def level_state(level: str) -> LevelState:
     except (OSError, subprocess.SubprocessError) as error:
         found, complaint = None, str(error)
     if found is None:
-        return LevelState(level, False, left, complaint or "the canary said nothing", _fix(level, complaint))
+        return LevelState(level, False, left, complaint or "the canary printed nothing", _fix(level, complaint))
     escaped = [name for name in _forbidden(level) if found[name]]
     if not found["inside"]:
-        return LevelState(level, False, left, "nothing can be written where it should", _fix(level, ""))
+        return LevelState(level, False, left, "the canary cannot write where it should", _fix(level, ""))
     if escaped:
         return LevelState(level, False, left, f"the canary got out: {', '.join(escaped)}", _fix(level, ""))
     return LevelState(level, True, left)
@@ -121,15 +122,15 @@ def _forbidden(level: str) -> tuple[str, ...]:
 
 @functools.cache
 def reachable_sockets(sight: Confinement) -> tuple[str, ...]:
-    """What a process so confined can connect to of the person's own session (windows, buses, terminals, key agents),
-    and so speak for them; nothing: (). Found out by listening, and by letting the canary try."""
+    """Which sockets of the user's own session (windows, buses, terminals, key agents) a process so confined can connect
+    to, found by listening and letting the canary try; () if none. Through them a process could act as the user."""
     if sight.level == NONE:
         return ("everything",)
     try:
         with ExitStack() as stack:
             found = _try_sockets(sight, stack)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return (f"nobody knows what: the canary did not run ({str(error).splitlines()[0][:200]})",)
+        return (f"unknown: the canary did not run ({str(error).splitlines()[0][:200]})",)
     return tuple(dict.fromkeys(_KINDS[name] for name, reached in found.items() if reached))
 
 
@@ -137,7 +138,7 @@ _KINDS = {"abstract": "abstract unix sockets", "scratch": "unix sockets by path"
 
 
 def _try_sockets(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
-    """Listeners where those of a session are: without a path, in the shared scratch folder, in the user's /run."""
+    """Listen where a session's services do: without a path, in the shared scratch folder, in the user's /run."""
     top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-"))).resolve()
     (top / "inside").mkdir()
     (top / "outside").mkdir()
