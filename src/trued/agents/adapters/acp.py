@@ -4,11 +4,11 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from trued.agents.adapters.command import visible_files
 from trued.agents.driver import acp
 from trued.agents.driver.agent import Agent
 from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
+from trued.agents.driver.program_files import visible_files
 from trued.errors import BadInput
 from trued.wire import Order
 

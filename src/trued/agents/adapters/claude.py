@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login, model_of
+from trued.agents.driver.anthropic_events import count_message, fold_content, fold_denials, fold_tool_results
 from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
 from trued.agents.driver.transcript import Transcript
@@ -59,11 +60,10 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
     elif kind == "rate_limit_event":
         _fold_quota(event["rate_limit_info"], transcript)
     elif kind == "assistant":
-        _fold_message(event["message"], transcript)
-    elif kind == "user" and isinstance(event["message"]["content"], list):
-        for block in event["message"]["content"]:
-            if block.get("type") == "tool_result":
-                transcript.end_tool(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
+        fold_content(event["message"], transcript, STARTERS)
+        count_message(event["message"], _usage(event["message"]["usage"]), transcript)
+    elif kind == "user":
+        fold_tool_results(event["message"], transcript)
     elif kind == "result":
         _fold_result(event, transcript)
 
@@ -76,21 +76,6 @@ def _fold_quota(told: dict[str, Any], transcript: Transcript) -> None:
     )
     for each, window in (told.get("unifiedWindows") or {}).items():
         transcript.set_quota(each, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
-
-
-def _fold_message(message: dict[str, Any], transcript: Transcript) -> None:
-    for block in message["content"]:
-        if block["type"] == "text":
-            transcript.add_text(block["text"])
-        elif block["type"] == "tool_use":
-            what = json.dumps(block["input"], ensure_ascii=False)
-            if block["name"] in STARTERS:
-                transcript.report_started_agent(f"{block['name']} {what}")
-            transcript.start_tool(block["name"], block["id"], what)
-    # One message comes in several events, each with the usage of the whole: its id says which they are.
-    if (usage := _usage(message["usage"])).tokens_in and message["id"] != transcript.last:
-        transcript.last = message["id"]
-        transcript.add_request(usage)
 
 
 def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
@@ -111,8 +96,7 @@ def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     )
     transcript.text, transcript.finished = event.get("result") or "", True
     transcript.structured = event.get("structured_output")
-    for denial in event.get("permission_denials") or ():
-        transcript.deny_tool(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))
+    fold_denials(event, transcript)
     if event.get("is_error"):
         said = transcript.text or "; ".join(map(str, event.get("errors") or ())) or event.get("subtype", "")
         transcript.refuse(

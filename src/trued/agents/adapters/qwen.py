@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login, model_of
+from trued.agents.driver.anthropic_events import count_message, fold_content, fold_denials, fold_tool_results
 from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
 from trued.agents.driver.transcript import Transcript
@@ -63,38 +64,25 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
     kind = event["type"]
     transcript.set_session(event.get("session_id", ""))
     if kind == "assistant":
-        _fold_message(event["message"], transcript)
-    elif kind == "user" and isinstance(event["message"]["content"], list):
-        for block in event["message"]["content"]:
-            if block.get("type") == "tool_result":
-                transcript.end_tool(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
+        fold_content(event["message"], transcript, STARTERS, keep_text=True)
+        count_message(event["message"], _usage(event["message"].get("usage") or {}), transcript)
+    elif kind == "user":
+        fold_tool_results(event["message"], transcript)
     elif kind == "result":
         _fold_result(event, transcript)
 
 
-def _fold_message(message: dict[str, Any], transcript: Transcript) -> None:
-    for block in message["content"]:
-        if block["type"] == "text":
-            transcript.text = block["text"]
-            transcript.add_text(block["text"])
-        elif block["type"] == "tool_use":
-            what = json.dumps(block["input"], ensure_ascii=False)
-            if block["name"] in STARTERS:
-                transcript.report_started_agent(f"{block['name']} {what}")
-            transcript.start_tool(block["name"], block["id"], what)
-    used = message.get("usage") or {}
-    if used.get("input_tokens") and message["id"] != transcript.last:
-        transcript.last = message["id"]
-        cached = used.get("cache_read_input_tokens") or 0
-        transcript.add_request(Usage(used["input_tokens"], used.get("output_tokens") or 0, cached))
+def _usage(told: dict[str, Any]) -> Usage:
+    """Unlike Anthropic's, its input tokens include the cached ones."""
+    cached = told.get("cache_read_input_tokens") or 0
+    return Usage(told.get("input_tokens") or 0, told.get("output_tokens") or 0, cached)
 
 
 def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     """What it says of usage counts the whole session again: each message has told of its own."""
     transcript.finished, transcript.structured = True, event.get("structured_result")
     transcript.text = event.get("result") or transcript.text
-    for denial in event.get("permission_denials") or ():
-        transcript.deny_tool(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))
+    fold_denials(event, transcript)
     said = str((event.get("error") or {}).get("message") or event.get("subtype"))
     if transcript.text.startswith(FAILED):
         transcript.refuse(transcript.text.strip("[]"))

@@ -15,6 +15,7 @@ from trued.agents.driver.program import (
     Program,
     ProgramExit,
     ProgramLauncher,
+    done_report,
     estimate_usage,
     failed_report,
     report_if_failed,
@@ -61,9 +62,7 @@ class ScriptedRuntime:
         except ScriptFailed as error:
             return failed_report(order, "crashed", str(error))
         reply, usage = played if isinstance(played, tuple) else (played, estimate_usage(order, len(json.dumps(played))))
-        return Report(
-            order.call, order.attempt, "done", reply=reply, session=order.session, resumed=resumed, usage=usage
-        )
+        return done_report(order, reply, resumed=resumed, usage=usage)
 
 
 class ScriptedProcess:
@@ -113,16 +112,7 @@ def _report(order: Order, ended: ProgramExit, tell: Tell) -> Report:
     if simulated := told.get("usage"):
         usage = Usage(**simulated)
         tell("usage", simulated=True, **simulated)
-    return Report(
-        order.call,
-        order.attempt,
-        "done",
-        reply=reply,
-        session=order.session,
-        resumed=bool(told.get("resumed")),
-        reaped=ended.reaped,
-        usage=usage,
-    )
+    return done_report(order, reply, resumed=bool(told.get("resumed")), reaped=ended.reaped, usage=usage)
 
 
 AGENT = Agent(

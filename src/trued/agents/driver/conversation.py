@@ -9,7 +9,15 @@ from pathlib import Path
 
 from trued.agents.driver.agent import Agent
 from trued.agents.driver.discovery import find_program
-from trued.agents.driver.program import Program, ProgramExit, ProgramLauncher, Stop, estimate_usage, failed_report
+from trued.agents.driver.program import (
+    Program,
+    ProgramExit,
+    ProgramLauncher,
+    Stop,
+    done_report,
+    estimate_usage,
+    failed_report,
+)
 from trued.agents.driver.provider_errors import parse_refusal
 from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
 from trued.agents.driver.transcript import Transcript
@@ -153,7 +161,7 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
         ):  # in place of an answer, and called a success
             return replace(failed_report(order, notice.kind, f"{order.agent}: {notice.why}"), until=notice.until)
         return failed_report(order, "contract", f"the answer cannot be read: {error}")
-    return Report(order.call, order.attempt, "done", reply=reply, session=order.session)
+    return done_report(order, reply)
 
 
 def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:

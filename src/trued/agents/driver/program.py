@@ -78,6 +78,21 @@ def failed_report(order: Order, kind: str, why: str, *, reaped: int = 0, usage: 
     )
 
 
+def done_report(
+    order: Order, reply: dict[str, Any], *, resumed: bool = False, reaped: int = 0, usage: Usage | None = None
+) -> Report:
+    return Report(
+        call=order.call,
+        attempt=order.attempt,
+        state="done",
+        reply=reply,
+        session=order.session,
+        resumed=resumed,
+        reaped=reaped,
+        usage=usage or Usage(),
+    )
+
+
 def report_if_failed(order: Order, ended: ProgramExit) -> Report | None:
     """The report on a program that did not end by itself with exit code 0."""
     if ended.kind:

@@ -62,9 +62,11 @@ def git_environment() -> dict[str, str]:
     }
 
 
-def git_command(arguments: Sequence[str], settings: Sequence[str] = SENT) -> list[str]:
+def git_command(
+    arguments: Sequence[str], settings: Sequence[str] = SENT, *, always: Sequence[str] = SETTINGS
+) -> list[str]:
     """The command line of git with our settings and these arguments."""
-    chosen = [word for setting in (*SETTINGS, *settings) for word in ("-c", setting)]
+    chosen = [word for setting in (*always, *settings) for word in ("-c", setting)]
     return [shutil.which("git") or "git", *chosen, *arguments]
 
 

@@ -73,7 +73,7 @@ class TargetBranch:
             raise BadInput(f"{self.branch} is another name of {real.strip()}", then=f"--onto {real.strip()}")
         await self._free()
         trees = await self._trees()
-        changed = await self._changed(old, new)
+        changed = await self.store.changed_files(old, new)
         for tree in trees:
             await self._clean(tree, new)
             if there := await asyncio.to_thread(_in_the_way, tree, changed, set(await self.store.entries(old))):
@@ -134,9 +134,6 @@ class TargetBranch:
         if any(row[1] != " " for row in rows) or (await self._git("cat-file", "-e", f"{new}^{{commit}}"))[0] != 0:
             return False
         return (await self._git("diff-index", "--cached", "--quiet", new, within=tree))[0] == 0
-
-    async def _changed(self, old: str, new: str) -> tuple[str, ...]:
-        return await self.store.changed_files(old, new)
 
     # -- moving --------------------------------------------------------------------------------------------------------
 

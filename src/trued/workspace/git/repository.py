@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import git_command, git_environment
+from trued.workspace.git.command import SETTINGS, git_command, git_environment
 from trued.workspace.git.store import ENGINE, CommitAuthor
 
 
@@ -203,8 +203,9 @@ def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = No
         variables.pop(name)
     with contextlib.suppress(RuntimeError):  # no HOME, and a user unknown to the system
         variables["HOME"] = str(Path.home())
-    words = [word for word in git_command(arguments) if word != "core.excludesFile=/dev/null"]
-    words = _without_empty_options(words)
+    words = git_command(
+        arguments, always=[setting for setting in SETTINGS if not setting.startswith("core.excludesFile")]
+    )
     try:
         ran = subprocess.run(
             words, cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
@@ -214,7 +215,3 @@ def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = No
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"git does not answer in {folder}: {error}", then="try `git status` there") from None
     return ran.returncode, ran.stdout.decode(errors="surrogateescape"), ran.stderr.decode(errors="replace")
-
-
-def _without_empty_options(words: list[str]) -> list[str]:
-    return [word for at, word in enumerate(words) if word != "-c" or words[at + 1] != "-c"]

@@ -213,7 +213,7 @@ class Store:
         return await self.git.line("commit-tree", tree, *above, stdin=text.encode(), variables=author.variables())
 
     async def set_ref(self, ref: str, commit: str) -> None:
-        """Point a ref of this run to a commit. It is the last write of a group; its sync makes the whole group durable."""
+        """Point a ref of this run to a commit. As the last write of a group, its sync makes all durable."""
         await self.git("update-ref", self.ref(ref), commit, settings=SYNCED)
 
     async def refs(self, *prefixes: str) -> dict[str, str]:
@@ -334,7 +334,7 @@ class Store:
     async def squash(
         self, head: str, onto: str, owned: Collection[str], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
-        """Turn everything that `head` has beyond `onto` into one commit on it; `owned` files stay as `onto` has them."""
+        """Turn all that `head` has beyond `onto` into one commit on it; `owned` files stay as `onto` has them."""
         tree, _ = await self.restore_paths(await self.tree(head), onto, owned, scratch)
         if tree == await self.tree(onto):
             return onto

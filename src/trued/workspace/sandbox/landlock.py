@@ -123,7 +123,7 @@ def set_limits(limits: dict[str, int]) -> None:
         resource.setrlimit(kind, (value, value))
 
 
-# -- the keeper: without a PID namespace a parent process has to own the descendants ---------------------------------------
+# -- the keeper: without a PID namespace a parent process has to own the descendants ----------------------------------
 
 
 class EndRequested(Exception):
