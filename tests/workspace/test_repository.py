@@ -87,5 +87,5 @@ def test_a_path_that_cannot_be_stored_is_one_clear_sentence(repo: Path, tmp_path
 
 
 def test_the_home_of_nobody_is_one_clear_sentence() -> None:
-    with pytest.raises(BadInput, match="nobody knows the folder"):
+    with pytest.raises(BadInput, match="there is no folder"):
         open_repository("~nobody-here/project")

@@ -24,8 +24,8 @@ KEY = "sk-planted-key-of-the-user-0123456789"
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("coder", "named by half"),
-        ("coder:", "named by half"),
+        ("coder", "is incomplete"),
+        ("coder:", "is incomplete"),
         ("coder:anthropic", "names no model"),
         ("coder:anthropic: ", "names no model"),
         ("coder:nobody:model", "no provider 'nobody' is known"),

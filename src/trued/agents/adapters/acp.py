@@ -14,12 +14,12 @@ from trued.wire import Order
 
 
 def agent_for_command_line(line: str) -> Agent:
-    """The agent of this command line."""
+    """The agent that this command line starts. Raises BadInput if it cannot be parsed."""
     try:
         program, *arguments = shlex.split(line)
     except ValueError as error:
         raise BadInput(
-            f"{line!r} is no command line: {error}", then="write acp:PROGRAM ARGS, and mind its quotes"
+            f"{line!r} is not a command line: {error}", then="write acp:PROGRAM ARGS and check its quotes"
         ) from error
 
     def build_program(order: Order, found: InstalledProgram) -> Program:

@@ -1,4 +1,4 @@
-"""Raw models of any provider, with the few tools of a coder: a key is enough, and nobody's program is needed."""
+"""Raw models of any provider with the few tools of a coder: a key is enough, no agent program is needed."""
 
 import json
 import sys
@@ -22,6 +22,7 @@ ORDER_FIELDS = ("brief", "schema", "session", "resume", "tools")
 
 
 def build_program(order: Order, _found: InstalledProgram) -> Program:
+    """Our own agent program with the order on its stdin."""
     provider, _, model = order.agent.partition(":")[2].partition(":")
     known = PROVIDERS[provider]
     words = (DRIVER / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
@@ -33,7 +34,7 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
     }
 
     def with_keys(variables: Mapping[str, str]) -> Program:
-        """By stdin: whatever the model starts could read an environment."""
+        """The keys go by stdin: processes that the model starts could read them from an environment."""
         keys = {name: variables[name] for name in (*known.keys, *known.along) if variables.get(name)}
         return Program(
             (sys.executable, "-PsB", INSIDE),
@@ -46,8 +47,8 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
-    """Its events were made for this: most are a word of `Heard` with its arguments."""
-    words: dict[str, Callable[..., None]] = {
+    """Our own program emits these events: most name a method of `Transcript` with its arguments."""
+    methods: dict[str, Callable[..., None]] = {
         "session": transcript.set_session,
         "says": transcript.add_text,
         "tool": transcript.start_tool,
@@ -57,8 +58,8 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
         "refused": transcript.refuse,
     }
     kind = event.pop("type")
-    if kind in words:
-        words[kind](**event)
+    if kind in methods:
+        methods[kind](**event)
     elif kind == "usage":
         transcript.add_request(Usage(event["sent"], event["said"], event["cached"]))
     elif kind == "finished":
@@ -66,7 +67,8 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def agent_for_model(rest: str) -> Agent:
-    """The agent by its provider: only the key of that one is let through, and whose model it is can be known."""
+    """The agent for PROVIDER:MODEL: only that provider's key is passed on, and the vendor of the model is known. Raises
+    BadInput for an unknown provider or no model."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():
         what = (

@@ -1,4 +1,4 @@
-"""Codex, by its stream of JSON events and the record that it keeps of its session."""
+"""Codex, driven by its stream of JSON events and the log that it keeps of its session."""
 
 import json
 import os
@@ -23,13 +23,13 @@ AUTH, SCHEMA = ".codex/auth.json", ".codex/answer.schema.json"
 ROLLOUT = ".codex/sessions/*/*/*/rollout-*{}.jsonl"
 FLAGS = ("--json", "--skip-git-repo-check", "--ignore-user-config", "--ignore-rules")
 SETTINGS = (
-    "agents.enabled=false",  # for some models the feature `multi_agent` alone is not enough
+    "agents.enabled=false",  # for some models, disabling `multi_agent` is not enough
     "project_doc_max_bytes=0",  # the project's instructions come with the brief, as text
-    "shell_environment_policy.ignore_default_excludes=false",  # its keys are not its tools'
+    "shell_environment_policy.ignore_default_excludes=false",  # its tools do not see its keys
     *('approval_policy="never"', "analytics.enabled=false", "check_for_update_on_startup=false"),
     *('otel.exporter="none"', "skills.bundled.enabled=false", "skills.include_instructions=false"),
 )
-FEATURES = (  # off: what costs thousands of tokens a request, is not the project's, or waits without end
+FEATURES = (  # disabled: they cost thousands of tokens a request, are not the project's, or wait for ever
     *("apps", "browser_use", "computer_use", "goals", "hooks", "image_generation", "memories", "multi_agent"),
     *("plugins", "skill_mcp_dependency_install", "skill_search", "sleep_tool", "tool_suggest"),
     *("unbounded_connection_retries", "workspace_dependencies"),
@@ -40,7 +40,8 @@ STARTERS = ("collab_tool_call", "collab_agent_tool_call")
 
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
-    own = "danger-full-access"  # ours is around it, and its own sandbox cannot begin in there
+    """Its command line, schema file and session log for this order."""
+    own = "danger-full-access"  # it runs inside our sandbox, where its own cannot start
     if order.confinement.level == "none":
         own = "workspace-write" if {"edit", "execute"} & set(order.tools) else "read-only"
     web = "live" if "web" in order.tools else "disabled"
@@ -62,7 +63,7 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
 
 
 def _with_key(program: Program, given: Mapping[str, str]) -> Program:
-    """By itself it takes neither the key nor the address that all other programs of its vendor take."""
+    """With the user's key and address: codex does not read the variables that all other programs of its vendor read."""
     key, url = given.get("CODEX_API_KEY") or given.get("OPENAI_API_KEY"), given.get("OPENAI_BASE_URL")
     there = ("-c", f"openai_base_url={json.dumps(url)}") if url else ()
     variables = {"CODEX_API_KEY": key} if key else {}
@@ -70,6 +71,7 @@ def _with_key(program: Program, given: Mapping[str, str]) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    """Fold one of its events into the transcript."""
     kind = event["type"]
     if kind == "thread.started":
         transcript.set_session(event["thread_id"])
@@ -77,11 +79,11 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
         _fold_item(event["item"], transcript, ended=kind == "item.completed")
     elif kind == "error" and (again := AGAIN.fullmatch(event["message"])):
         transcript.refuse(again[1], final=" 429 " in again[1])
-        if transcript.refusal:  # it would wait in silence, for as long as it was told
+        if transcript.refusal:  # it would wait silently, for as long as the provider says
             transcript.stop = transcript.stop or Stop(transcript.refusal.kind, again[1])
     elif kind in ("error", "turn.failed"):
         transcript.refuse(event["error"]["message"] if kind == "turn.failed" else event["message"])
-    elif kind == "turn.completed":  # it counts the whole thread; what was used before is known
+    elif kind == "turn.completed":  # it reports the sum of the whole thread
         used = usage_since(_usage(event["usage"]), transcript.order.before if transcript.order.resume else Usage())
         transcript.set_usage(
             replace(used, peak=transcript.usage.peak, requests=transcript.usage.requests, estimated=False)
@@ -96,7 +98,7 @@ def _fold_item(item: dict[str, Any], transcript: Transcript, *, ended: bool) -> 
     if kind == "agent_message":
         transcript.text = item["text"]
         transcript.add_text(item["text"])
-    elif kind in ("reasoning", "todo_list", "error"):  # an error here is a warning
+    elif kind in ("reasoning", "todo_list", "error"):  # an error item is only a warning
         transcript.tell("log", text=str(item.get("text") or item.get("message") or item.get("items"))[:SHOWN])
     else:
         if kind in STARTERS and not ended:

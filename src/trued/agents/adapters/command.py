@@ -19,11 +19,11 @@ from trued.agents.driver.reply_contract import BrokenReply, parse_reply
 from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report
 
-CAPABILITIES = Capabilities()  # it is given the session's id, and may keep what it likes under its HOME
+CAPABILITIES = Capabilities()  # it gets the session id and may keep anything in its HOME
 
 
 class CommandRuntime:
-    """`command:PROGRAM ARGS`."""
+    """The runtime of `command:PROGRAM ARGS`."""
 
     def __init__(self, launch: ProgramLauncher) -> None:
         self._launch = launch
@@ -36,7 +36,7 @@ class CommandRuntime:
         try:
             words = shlex.split(order.agent.partition(":")[2])
         except ValueError as error:
-            return failed_report(order, "missing", f"{order.agent} is no command line: {error}; mind its quotes")
+            return failed_report(order, "missing", f"{order.agent} is not a command line: {error}; check its quotes")
         found = _find_program(words[0], Path(order.folder)) if any(words[:1]) else ""
         if not found:
             return failed_report(order, "missing", _missing(words, order))
@@ -50,7 +50,7 @@ class CommandRuntime:
             reply = parse_reply(ended.stdout)
         except BrokenReply as error:
             return failed_report(
-                order, "contract", f"the answer cannot be read: {error}", reaped=ended.reaped, usage=usage
+                order, "contract", f"the reply cannot be read: {error}", reaped=ended.reaped, usage=usage
             )
         return done_report(order, reply, reaped=ended.reaped, usage=usage)
 
@@ -61,7 +61,7 @@ def _order_json(order: Order) -> bytes:
 
 
 def _find_program(program: str, folder: Path) -> str:
-    """With a slash it is a path, seen from the clone; without one it is looked up on PATH."""
+    """A name with a slash is a path relative to the clone; others are looked up on PATH. "" if there is none."""
     if "/" not in program:
         return shutil.which(program) or ""
     path = folder / program

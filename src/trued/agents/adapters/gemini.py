@@ -1,4 +1,4 @@
-"""Gemini CLI, by its stream of JSON events."""
+"""Gemini CLI, driven by its stream of JSON events."""
 
 import json
 import os
@@ -30,7 +30,7 @@ TOOLS = {
 }
 STARTERS = ("invoke_agent",)
 FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
-PATIENCE_MS = 20_000  # longer waits are the engine's: it frees the slot and shows the time
+PATIENCE_MS = 20_000  # longer waits are up to the engine, which frees the slot and shows the time
 AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}
@@ -54,13 +54,14 @@ ALLOWED = "[[rule]]\ntoolName = {}\ndecision = 'allow'\npriority = 900\nallowRed
 
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
+    """Its command line, settings and policy files for this order."""
     tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [os.path.realpath(found.path), "--output-format", "stream-json", "--extensions", "none"]
     words += ["--policy", str(Path(order.home, POLICY))]
     words += ["--resume" if order.resume else "--session-id", order.session]
     if model := model_of(order, MODELS):
         words += ["--model", model]
-    # Not trusted: settings, commands, servers and .env of the project stay out.
+    # The folder is not trusted, so that settings, commands, servers and .env of the project are not loaded.
     variables = {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "false"}
     log = SessionLog(order, CHAT, _fold_chat_line, order.session)
     brief = _escape_at_signs(order.brief).encode()
@@ -82,12 +83,13 @@ def _settings(tools: list[str], login: str) -> dict[str, Any]:
 
 
 def _escape_at_signs(brief: str) -> str:
-    """An at sign would bring in files and folders that are named so, and part addresses."""
+    """An at sign would make it load files and folders of that name, and break addresses apart."""
     words = (Path(__file__).parents[1] / "driver" / "at_signs.md").read_text(encoding="utf-8")
     return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    """Fold one of its events into the transcript."""
     kind = event["type"]
     if kind == "init":
         transcript.set_session(event["session_id"])
@@ -95,7 +97,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
         transcript.text += event["content"]
     elif kind == "tool_use":
         transcript.add_text(transcript.text)
-        transcript.text = ""  # what it says before a tool is no answer
+        transcript.text = ""  # text before a tool call is not the answer
         what = json.dumps(event["parameters"], ensure_ascii=False)
         if event["tool_name"] in STARTERS:
             transcript.report_started_agent(f"{event['tool_name']} {what}")
@@ -111,7 +113,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_stderr_line(line: str, transcript: Transcript) -> None:
-    """It waits as long as it is told to, and says so here alone."""
+    """It waits as long as its provider tells it to, and says so only on stderr."""
     if FAILED.match(line):
         transcript.refuse(line, final=False)
     if (wait := WAITS.search(line)) and int(wait[1]) > PATIENCE_MS:
@@ -120,7 +122,7 @@ def _fold_stderr_line(line: str, transcript: Transcript) -> None:
 
 
 def _fold_chat_line(line: dict[str, Any], transcript: Transcript) -> None:
-    # One message is written again when its tools have run: its id says that it is the same.
+    # A message is written again when its tools have run: its id tells that it is the same.
     if line["type"] == "gemini" and line["id"] != transcript.last:
         transcript.last, told = line["id"], line["tokens"]
         count_request(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), transcript)

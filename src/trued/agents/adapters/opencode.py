@@ -1,4 +1,4 @@
-"""OpenCode, over ACP: its own stream of JSON names the session only after the first paid request."""
+"""OpenCode, driven over ACP, because its own JSON stream names the session only after the first paid request."""
 
 import json
 import secrets
@@ -31,7 +31,7 @@ QUIET = {
 }
 
 
-# It would fetch what plugins need; with these two it finds nothing to install. Ours needs nothing.
+# It would download what plugins need; with these two files it finds nothing to install. Our plugin needs nothing.
 FILES = {
     ".config/opencode/node_modules/none": b"",
     ".config/opencode/package-lock.json": b'{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}',
@@ -39,10 +39,11 @@ FILES = {
 
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
+    """Its command line, settings and our plugin for this order."""
     allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
-        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox says what is outside
-        "agent": {"title": {"disable": True}},  # a request of its own, for a name that nobody reads
+        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox limits what is outside
+        "agent": {"title": {"disable": True}},  # would cost a request for a title that nobody reads
         "share": "disabled",
         "autoupdate": False,
         "snapshot": False,

@@ -1,4 +1,5 @@
-"""Qwen Code, by its stream of JSON events: any model behind an OpenAI-compatible address, or Qwen's own log-in."""
+"""Qwen Code, driven by its stream of JSON events: any model behind an OpenAI-compatible address, or
+Qwen's own login."""
 
 import json
 import os
@@ -23,25 +24,28 @@ TOOLS = {
     "browser": (),
 }
 ANSWER = "structured_output"
-STARTERS = ("agent", "send_message")  # tools that would begin another agent
+STARTERS = ("agent", "send_message")  # tools that would start another agent
 NEVER = (*STARTERS, "task_stop", "skill", "tool_search", "ask_user_question", "exit_plan_mode")
-SETTINGS, TRUST = ".qwen/ours.json", ".qwen/trustedFolders.json"  # above those of the user: nothing of theirs is taken
+SETTINGS, TRUST = ".qwen/ours.json", ".qwen/trustedFolders.json"  # system settings, which overrule all others
 KEPT_OUT = {
     "context": {"fileName": ["none"]},  # the project's instructions come with the brief, as text
     "disableAllHooks": True,
     "general": {"enableAutoUpdate": False, "gitCoAuthor": {"commit": False, "pr": False}},
     "memory": {"enableManagedAutoMemory": False},
-    "model": {"generationConfig": {"maxRetries": 0}},  # waiting is the engine's: it frees the slot and shows the time
+    "model": {
+        "generationConfig": {"maxRetries": 0}
+    },  # waits are up to the engine, which frees the slot and shows the time
     "privacy": {"usageStatisticsEnabled": False},
     "security": {"folderTrust": {"enabled": True}},  # settings and .env of the project could send the key elsewhere
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
 }
-FAILED = "[API Error:"  # in place of a text of the model's
-PLAIN = "Model produced plain text"  # in place of the answer's tool: it is read all the same
+FAILED = "[API Error:"  # printed in place of the model's text
+PLAIN = "Model produced plain text"  # instead of calling the reply tool; the text is parsed all the same
 CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
 
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
+    """Its command line and settings files for this order."""
     tools = [*(name for tool in order.tools for name in TOOLS[tool]), ANSWER]
     words = [found.path, "--output-format", "stream-json", "--core-tools", *tools, "--allowed-tools", *tools]
     words += ["--exclude-tools", *NEVER, "--allowed-mcp-server-names", "none", "--extensions", "none"]
@@ -61,6 +65,7 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    """Fold one of its events into the transcript."""
     kind = event["type"]
     transcript.set_session(event.get("session_id", ""))
     if kind == "assistant":
@@ -79,7 +84,7 @@ def _usage(told: dict[str, Any]) -> Usage:
 
 
 def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
-    """What it says of usage counts the whole session again: each message has told of its own."""
+    """Its usage is left out: it counts the whole session, and each message has reported its own."""
     transcript.finished, transcript.structured = True, event.get("structured_result")
     transcript.text = event.get("result") or transcript.text
     fold_denials(event, transcript)

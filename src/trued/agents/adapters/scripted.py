@@ -1,4 +1,4 @@
-"""The public fake: an agent that is a few lines of Python, inside this process or in one of its own."""
+"""The public fake agent: a few lines of Python, in this process or in one of its own."""
 
 import inspect
 import json
@@ -31,11 +31,11 @@ Script: TypeAlias = Callable[[Order], ScriptReply | Awaitable[ScriptReply]]
 
 
 class ScriptFailed(Exception):
-    """Raised by a script to fail as an agent fails."""
+    """A script raises this to fail as an agent fails."""
 
 
 class ScriptedRuntime:
-    """A function in this process plays every agent: no supervisor, no sandbox. `orders` is what it was asked."""
+    """A function in this process plays every agent, without supervisor or sandbox. `orders` lists what it was asked."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -66,7 +66,7 @@ class ScriptedRuntime:
 
 
 class ScriptedProcess:
-    """`scripted:FILE.py[#NAME]`: the function of the role's name, or NAME, in a process confined like any agent's."""
+    """The runtime of `scripted:FILE.py[#NAME]`: the function named like the role, or NAME, in a confined process."""
 
     def __init__(self, launch: ProgramLauncher) -> None:
         self._launch = launch
@@ -92,7 +92,7 @@ def _program(order: Order, script: Path, name: str) -> Program:
     stdin = json.dumps({each: getattr(order, each) for each in shown}, ensure_ascii=False).encode()
     player = str(Path(stage.__file__).resolve())
     return Program(
-        # By its path and without the working folder in front: nothing in the clone can stand in for a module.
+        # By its path, with -P and -s: no file in the clone can take the place of a module.
         (sys.executable, "-P", "-s", "-B", player, str(script), name),
         stdin,
         (sys.prefix, sys.base_prefix, player, str(script)),
@@ -104,10 +104,10 @@ def _report(order: Order, ended: ProgramExit, tell: Tell) -> Report:
         told = parse_reply(ended.stdout)
         reply = told["reply"]
     except (BrokenReply, KeyError) as error:
-        return failed_report(order, "contract", f"the script's answer cannot be read: {error}", reaped=ended.reaped)
+        return failed_report(order, "contract", f"the script's reply cannot be read: {error}", reaped=ended.reaped)
     usage = estimate_usage(order, len(json.dumps(reply)))
     if not isinstance(reply, dict):
-        why = f"the script returned {type(reply).__name__}, and one JSON object is needed"
+        why = f"the script returned {type(reply).__name__}, but one JSON object is needed"
         return failed_report(order, "contract", why, reaped=ended.reaped, usage=usage)
     if simulated := told.get("usage"):
         usage = Usage(**simulated)
@@ -116,7 +116,7 @@ def _report(order: Order, ended: ProgramExit, tell: Tell) -> Report:
 
 
 AGENT = Agent(
-    title="a script of replies, for tests and demonstrations: it is no model",
+    title="a script of replies, for tests and demonstrations, without a model",
     capabilities=CAPABILITIES,
     argument=":FILE",
     runtime=ScriptedProcess,

@@ -1,4 +1,5 @@
-"""Any agent that speaks ACP: how its client is begun beside it in the sandbox, and what that client tells."""
+"""Agents that speak the Agent Client Protocol: starts our client beside the agent in the sandbox, and
+folds its events."""
 
 import json
 import sys
@@ -15,7 +16,7 @@ from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
-# The protocol's kinds of tools by our names for them. Thinking is nobody's business.
+# Our names of tools → the protocol's kinds of tools. Thinking is always allowed.
 KINDS = {
     "read": ("read",),
     "edit": ("edit", "delete", "move"),
@@ -24,17 +25,17 @@ KINDS = {
     "web": ("fetch",),
     "browser": (),
 }
-# What the protocol has, and most agents of it: one that has less says so when it is asked for it.
+# What the protocol offers; an agent that can do less says so when it is asked.
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
-STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would begin another agent
-WELL = ("end_turn", "max_tokens", "max_turn_requests")  # whether the answer is whole, its contract tells
+STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would start another agent
+WELL = ("end_turn", "max_tokens", "max_turn_requests")  # whether the reply is complete, its contract tells
 AUTH_REQUIRED = -32000
 
 
 @dataclass(frozen=True, slots=True)
 class AcpAgent:
-    """How one agent is begun: its own command line, and what it is asked for when its session is there."""
+    """How one ACP agent is started, and what to ask for once its session exists."""
 
     argv: tuple[str, ...]
     model: str = ""
@@ -42,11 +43,11 @@ class AcpAgent:
     readable: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
-    told: str = ""  # a file to which a plugin of ours writes what the protocol has no word for
+    told: str = ""  # file to which our plugin in the agent writes events that the protocol does not have
 
 
 def client_program(order: Order, choice: AcpAgent) -> Program:
-    """Our client with the order on its stdin; the agent is its child."""
+    """Our client as the program to start, with the order on its stdin; the agent is its child."""
     kinds = ["think", *(kind for tool in order.tools for kind in KINDS[tool])]
     told = {
         "argv": choice.argv,
@@ -61,7 +62,7 @@ def client_program(order: Order, choice: AcpAgent) -> Program:
     }
     client = str(Path(acp_client.__file__).resolve())
     return Program(
-        # By its path and without the working folder in front: nothing in the clone can stand in for a module.
+        # By its path, with -P and -s: no file in the clone can take the place of a module.
         (sys.executable, "-P", "-s", "-B", client),
         json.dumps(told, ensure_ascii=False).encode(),
         (sys.prefix, sys.base_prefix, client, *choice.readable),
@@ -71,6 +72,7 @@ def client_program(order: Order, choice: AcpAgent) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    """Fold one event of our client into the transcript."""
     kind = event["event"]
     if kind == "session":
         transcript.set_session(event["id"])
@@ -104,19 +106,20 @@ def _fold_message_chunk(update: dict[str, Any], transcript: Transcript) -> None:
         transcript.last = message
     transcript.text += (update.get("content") or {}).get("text") or ""
     if len(transcript.text) > (most := transcript.order.limits.output_bytes):
-        transcript.stop = Stop("output", f"it said more than {most} characters in one message, and was ended")
+        transcript.stop = Stop("output", f"it wrote more than {most} characters in one message and was ended")
     if usage := (update.get("_meta") or {}).get("usage"):
         transcript.add_request(_usage(usage))
 
 
 def _end_message(transcript: Transcript) -> None:
-    """A message is over: what it says is no answer, unless it stays the last."""
+    """A message is complete: its text is the answer only if no other follows."""
     transcript.add_text(transcript.text)
     transcript.text = ""
 
 
 def _fold_tool(update: dict[str, Any], transcript: Transcript) -> None:
-    """It is at work when its input is whole; before that the model is still talking. Some are told of at their end."""
+    """A tool runs once its input is complete; before that the model is still writing it. Some are reported only at
+    their end."""
     status, id = update.get("status"), update["toolCallId"]
     if update["sessionUpdate"] == "tool_call":
         _end_message(transcript)
@@ -185,12 +188,12 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
     status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
     kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
     if event.get("waits") and not parse_refusal(why, now=time.time(), headers=headers):
-        status = 429 if "429" in why else 503  # whatever it is, the agent itself takes it for something that passes
+        status = 429 if "429" in why else 503  # the agent itself treats it as temporary
     transcript.refuse(why, kind=kind, status=status, headers=headers)
 
 
 def _usage(told: dict[str, Any]) -> Usage:
-    """Some count cached tokens among those sent and thoughts among those said, some beside them: the total decides."""
+    """Some agents count cached tokens and thoughts in the figures, some beside them: the total decides."""
     whole, said = told.get("totalTokens") or 0, told.get("outputTokens") or 0
     cached = told.get("cachedReadTokens") or 0
     sent = max(told.get("inputTokens") or 0, whole - said - (told.get("thoughtTokens") or 0))

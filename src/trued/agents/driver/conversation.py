@@ -1,4 +1,4 @@
-"""The runtime of every agent that tells what it does as lines of JSON: begin it, listen, and say what came of it."""
+"""The runtime of every agent that streams its events as lines of JSON."""
 
 import json
 import time
@@ -24,15 +24,15 @@ from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report, Usage, add_usage, remaining
 
-DEATHS = 2  # of one agent by the machine's hand: a third would come, too
+DEATHS = 2  # of one agent, killed by the machine; after that a restart will not help
 SIGNALS = (6, 9, 11, 15)
-LOGGED = 2000  # characters of a line that is no event
-# an event of another shape than it ever had
+LOGGED = 2000  # characters of a line that is not an event
+# errors that an event of an unexpected shape causes
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
 class ConversationRuntime:
-    """Any agent that its file describes by `begin` and `fold`."""
+    """The runtime of an agent whose file defines `build_program` and `fold`."""
 
     def __init__(self, agent: Agent, launch: ProgramLauncher) -> None:
         self._agent, self._launch = agent, launch
@@ -42,7 +42,8 @@ class ConversationRuntime:
         return self._agent.capabilities
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        """Ask; an agent that is killed from outside goes on with its session, and what it had used is counted."""
+        """Ask the agent. One that is killed from outside is started again in its session; the usage of both is added
+        up."""
         asked, spent, lost = order, Usage(), False
         order = replace(order, brief=_interrupted_brief(order.brief)) if order.interrupted and order.resume else order
         for death in count(1):
@@ -61,10 +62,10 @@ class ConversationRuntime:
                 before=add_usage(order.before, report.usage),
                 allowance=remaining(asked.allowance, spent),
             )
-        raise AssertionError("it dies only so often")
+        raise AssertionError("the loop ends after DEATHS")
 
     async def _ask(self, order: Order, tell: Tell) -> tuple[Order, Transcript, ProgramExit]:
-        """A session that is lost begins afresh, with all facts; one that was begun before goes on."""
+        """Start the agent. A lost session starts over with the full brief; one that already exists is resumed."""
         transcript, ended = await self._listen(order, tell)
         said = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
         if order.resume and _mentions_any(self._agent.lost, said):
@@ -95,7 +96,7 @@ class ConversationRuntime:
 
 
 class _EventListener:
-    """Folds one line after another; whatever is no event of the agent's is log."""
+    """Folds stdout line by line; a line that is not an event is logged."""
 
     def __init__(self, agent: Agent, transcript: Transcript, look: Callable[[Transcript], None]) -> None:
         self._fold, self._transcript, self._look = agent.fold, transcript, look
@@ -127,7 +128,7 @@ class _EventListener:
 def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     usage = transcript.usage
     if usage.estimated and not (usage.tokens_in or usage.tokens_out):
-        guess = estimate_usage(order, len(transcript.text))  # some tell what it cost, but not of how many tokens
+        guess = estimate_usage(order, len(transcript.text))  # some report the cost but no tokens
         transcript.usage = replace(
             usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
         )
@@ -145,7 +146,9 @@ def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
 def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     if transcript.question:
         return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
-    if ended.kind and not (transcript.refusal and transcript.refusal.kind == ended.kind):  # which may know until when
+    if ended.kind and not (
+        transcript.refusal and transcript.refusal.kind == ended.kind
+    ):  # a refusal may also know until when
         return failed_report(order, ended.kind, ended.why)
     if transcript.refusal is not None:
         said = transcript.refusal
@@ -158,21 +161,21 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
     except BrokenReply as error:
         if notice := parse_refusal(
             transcript.text, now=time.time(), prose=True
-        ):  # in place of an answer, and called a success
+        ):  # a provider's notice instead of a reply, reported as success
             return replace(failed_report(order, notice.kind, f"{order.agent}: {notice.why}"), until=notice.until)
-        return failed_report(order, "contract", f"the answer cannot be read: {error}")
+        return failed_report(order, "contract", f"the reply cannot be read: {error}")
     return done_report(order, reply)
 
 
 def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:
-    """By a signal, in mid-turn, and not by us: the machine had no memory left, or somebody was in a hurry."""
+    """Whether a signal ended it in mid-turn, and not from us: the machine ran out of memory, or somebody killed it."""
     code = ended.code or 0
     said_something = transcript.finished or transcript.question or transcript.refusal
     return not ended.kind and not said_something and (code < 0 or code - 128 in SIGNALS)
 
 
 def _exit_without_result(order: Order, ended: ProgramExit) -> Report:
-    """It ended without a word on how its turn went: stderr may tell."""
+    """It ended without reporting how its turn went: stderr may tell."""
     code = ended.code or 0
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
     how += f" (signal {code - 128})" if 128 < code < 160 else ""

@@ -1,4 +1,4 @@
-"""How an agent would log in, found without a request: by what is set, and by what lies in the user's HOME."""
+"""How an agent would log in, found without a request: from variables and from files in the user's HOME."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from trued.agents.driver.agent import Login
 
 @dataclass(frozen=True, slots=True)
 class LoginMethod:
-    """What an agent gets of the user's to log in. Names only: no secret is in it."""
+    """Which credentials an agent gets from the user. It has names only, no secrets."""
 
-    how: str  # key | token | file; empty: nothing
+    how: str  # key | token | file; empty: none
     says: str
     variables: tuple[str, ...] = ()  # of the user's environment
-    files: tuple[str, ...] = ()  # below HOME, lent for as long as it works
-    ready: bool = True  # it could log in, as far as can be seen
+    files: tuple[str, ...] = ()  # below HOME, copied for the agent while it works
+    ready: bool = True  # it could log in, as far as we can see
 
 
 def choose_login(login: Login, policy: str, given: Mapping[str, str], home: Path, now: float) -> LoginMethod:
-    """By the user's policy. `auto` takes what the agent itself would: see `Login`."""
+    """Choose credentials by the user's policy. `auto` prefers what the agent itself would: see `Login`."""
     along = tuple(name for name in login.along if given.get(name))
     if not (login.keys or login.tokens or login.files):
         return LoginMethod("", "needs no login that trued knows of", along)
@@ -53,7 +53,7 @@ def _file(login: Login, names: list[str]) -> str:
 
 
 def _files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
-    """Those that are there, if one is good for a login as far as shape and time tell; else what is wrong with it."""
+    """The credential files that exist, if one looks valid by shape and time; otherwise none and what is wrong."""
     there = {
         name: content for name in login.files if (content := credentials.read_credentials(home / name)) is not None
     }

@@ -9,9 +9,9 @@ PYTHON_FOLDERS = "import json, sys; print(json.dumps([sys.executable, sys.prefix
 
 
 def visible_files(program: str, arguments: list[str], clone: Path) -> tuple[str, tuple[str, ...]]:
-    """What to start, and what it may see: itself and every file or folder that the user's command line names.
+    """The program to start, and the files it may see: itself and every file or folder that the command line names.
 
-    What lies in the clone is the agent's to write: it is neither run here, outside the sandbox, nor followed anywhere.
+    An agent can write files in the clone: they are neither run here, outside the sandbox, nor are their links followed.
     """
     values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
     named = [
@@ -29,7 +29,8 @@ def _is_within(path: str, clone: Path) -> bool:
 
 
 def _resolve_python(program: str) -> tuple[str, tuple[str, ...]]:
-    """A Python that is not the system's: itself, behind a version manager's shim, and the folders that it lives in."""
+    """A Python other than the system's: the real program behind a version manager's shim, and the folders that it
+    needs."""
     if not Path(program).name.startswith("python") or program.startswith(("/usr/", "/bin/")):
         return program, ()
     try:
@@ -38,5 +39,5 @@ def _resolve_python(program: str) -> tuple[str, tuple[str, ...]]:
         )
         executable, *folders = json.loads(asked.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
-        return program, ()  # started as it is, it will say itself what is wrong
+        return program, ()  # when started, it reports itself what is wrong
     return executable, tuple(folders)

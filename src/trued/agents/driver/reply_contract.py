@@ -1,4 +1,4 @@
-"""A role's answer: exactly one JSON object that fits the schema; asked for once more when it does not."""
+"""The contract of a reply: exactly one JSON object that fits the schema. An agent that breaks it is asked once more."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from trued.agents.driver.program import failed_report
 from trued.protocols import Tell
 from trued.wire import Order, Report, Usage, add_usage, remaining
 
-SHOWN = 10  # more errors than that tell nobody more
+SHOWN = 10  # errors listed; more do not help
 EXCERPT = 120
 FENCE = "```"
 FENCED = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -21,11 +21,12 @@ AskAgent = Callable[[Order], Awaitable[Report]]
 
 
 class BrokenReply(ValueError):
-    """What was found where one JSON object should be."""
+    """The reply is not one JSON object; the message says what is wrong."""
 
 
 def parse_reply(said: bytes) -> dict[str, Any]:
-    """The one JSON object that was said. Text that merely contains one, in a fence or a quotation, is none."""
+    """The one JSON object in the output. Text that merely contains one, in a fence or a quotation, is not a reply.
+    Raises BrokenReply."""
     text = _text(said)
     value, end = _decoded(text)
     if rest := text[end:].strip():
@@ -45,7 +46,7 @@ def parse_reply(said: bytes) -> dict[str, Any]:
 
 
 def parse_final_reply(text: str) -> dict[str, Any]:
-    """The same of an agent that talks: its last words are the object, bare or in a fence with nothing behind it."""
+    """The same for an agent that talks: its text must end with the object, bare or in a fence."""
     blocks = FENCED.findall(text)
     if len(blocks) == 1 and text.rstrip().endswith(FENCE):
         text = blocks[0]
@@ -76,17 +77,17 @@ def _decoded(text: str) -> tuple[Any, int]:
 
 
 def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """What is wrong with the reply by its schema, in words."""
-    from jsonschema import Draft202012Validator  # 0.1 s to import: loaded while the agent works
+    """What is wrong with the reply according to its schema, as sentences."""
+    from jsonschema import Draft202012Validator  # takes 0.1 s to import, so it is loaded while the agent works
 
     found = Draft202012Validator(schema).iter_errors(reply)
     return list(_sentences(sorted(found, key=lambda error: [str(part) for part in error.absolute_path])))
 
 
 async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: bool) -> Report:
-    """Ask; ask once more in the same session when the answer breaks the contract; then it is a failure.
+    """Ask; if the reply breaks the contract, ask once more in the same session; then report a failure.
 
-    An agent that does not remember what it was asked is told that again, too.
+    `remembers`: the agent remembers the brief; otherwise the second order repeats it.
     """
     report = await ask(order)
     wrong = _contract_errors(report, order)

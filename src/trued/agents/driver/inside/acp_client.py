@@ -1,6 +1,6 @@
-"""The client beside an agent that speaks ACP: one turn of one session, told as one JSON object a line.
+"""The client beside an agent that speaks ACP: runs one turn of one session and prints one JSON object for each event.
 
-It is started by its path inside the agent's sandbox, so it may import nothing of this package.
+It is started by path inside the agent's sandbox, so it imports nothing of this package.
 """
 
 import asyncio
@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any
 
 ANSWER_S = 120.0  # for every request but the prompt: an agent may read its whole history on the way
-GRACE_S = 2.0  # for the agent to close its books
+GRACE_S = 2.0  # for the agent to save its session
 LINE = 64 * 1024 * 1024
-BEAT_S = 1.0  # thinking is told so often at most: it is no text, but a sign of life
-CUT = 4000  # characters of anything but the agent's words
+BEAT_S = 1.0  # thoughts are not shown, only a sign of life at this interval
+CUT = 4000  # characters of anything but the agent's messages
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # nobody reads these
 LOST = "this session cannot be gone on with"
-LOOK_S = 0.5  # how often is read what a plugin of ours in the agent tells
-PATIENCE_S = 5.0  # that an agent may wait for its provider: longer waits are the engine's, which frees the slot
+LOOK_S = 0.5  # between two looks at the file of our plugin in the agent
+PATIENCE_S = 5.0  # an agent may wait for its provider; longer waits are up to the engine, which frees the slot
 
 
 class AgentRefused(Exception):
-    """What the agent or its provider said instead of an answer."""
+    """The agent or its provider refused; `told` has the details."""
 
     def __init__(self, why: str, **told: Any) -> None:
         super().__init__(why)
@@ -35,21 +35,22 @@ class AgentRefused(Exception):
 
 
 class AgentGone(Exception):
-    """The agent has ended in mid-turn: what it said on stderr is all that there is."""
+    """The agent ended in mid-turn; only its stderr may say why."""
 
 
 def emit(event: str, **data: Any) -> None:
+    """Print one event."""
     print(json.dumps({"event": event, **data}, ensure_ascii=False), flush=True)
 
 
 class Client:
-    """What the agent may ask of us: permissions, and nothing else. No file, no terminal is offered."""
+    """Answers the agent's requests: permissions only. It offers no files and no terminal."""
 
     def __init__(self, kinds: list[str], told: "PluginEvents") -> None:
         self._kinds, self._told = set(kinds), told
-        self._tools: dict[str, dict[str, Any]] = {}  # what was told of each, piece by piece
+        self._tools: dict[str, dict[str, Any]] = {}  # what is known about each, collected from its updates
         self._beat = 0.0
-        self.replaying = False  # a session that is loaded is told again, from its beginning
+        self.replaying = False  # a loaded session repeats all its events
 
     async def __call__(self, method: str, params: Any, notification: bool) -> Any:
         given = params if isinstance(params, dict) else {}
@@ -83,7 +84,7 @@ class Client:
             emit("thinks")
 
     def _known(self, tool: dict[str, Any]) -> dict[str, Any]:
-        """All that was told of this tool so far."""
+        """Everything reported about this tool so far."""
         known = self._tools.setdefault(str(tool.get("toolCallId")), {})
         known.update({name: _cut(tool[name]) for name in ("kind", "title", "rawInput") if tool.get(name)})
         return known
@@ -101,7 +102,7 @@ class Client:
 
 
 class PluginEvents:
-    """What a plugin of ours in the agent tells, line by line, where the protocol has no word for it."""
+    """Events that our plugin in the agent writes to a file, because the protocol does not have them."""
 
     def __init__(self, file: str) -> None:
         self._file = Path(file) if file else None
@@ -112,16 +113,17 @@ class PluginEvents:
 
     @property
     def usage(self) -> bool:
-        """Each request is told of here, so that nothing else that is told of usage is needed."""
+        """Whether the plugin reports each request, so that the protocol's own figures are not needed."""
         return self._file is not None
 
     async def follow(self) -> None:
-        """For ever, unless the agent is about to wait for long: that is raised."""
+        """Read new events for ever; raises AgentRefused if the agent is about to wait for long."""
         while True:
             await asyncio.sleep(LOOK_S)
             self.read()
 
     def read(self) -> None:
+        """Read and handle the new lines."""
         if self._file is None or not self._file.exists():
             return
         with self._file.open("rb") as file:
@@ -129,9 +131,8 @@ class PluginEvents:
             whole = file.read(LINE).rpartition(b"\n")[0]
         self._read += len(whole) + 1 if whole else 0
         for line in whole.splitlines():
-            with contextlib.suppress(
-                ValueError, KeyError, TypeError
-            ):  # its HOME is the agent's: anything may stand there
+            # the file is in the agent's HOME: it may contain anything
+            with contextlib.suppress(ValueError, KeyError, TypeError):
                 self._hear(json.loads(line))
 
     def _hear(self, event: dict[str, Any]) -> None:
@@ -143,13 +144,13 @@ class PluginEvents:
             emit(**event)
 
     async def caught_up(self) -> None:
-        """The plugin may be a moment behind."""
+        """Wait for the plugin, which may be a moment behind, and read the rest."""
         if self._file is not None:
             await asyncio.sleep(LOOK_S)
             self.read()
 
     async def explained(self, said: AgentRefused) -> AgentRefused:
-        """With the provider's own status, if it was told."""
+        """Add the provider's own status and headers, if the plugin reported them."""
         if not said.told.get("waits"):
             await self.caught_up()
         said.told |= self._trouble
@@ -157,12 +158,13 @@ class PluginEvents:
 
 
 async def main() -> int:
+    """Start the agent, run one turn, end the agent; return the exit code."""
     order: dict[str, Any] = json.load(sys.stdin)
     if not _load_library():
         emit("refused", kind="missing", why="agents that speak ACP need one more package: pip install 'trued[acp]'")
         return 1
     if order["resume"] and not order["session"]:
-        emit("refused", why=f"{LOST}: it never had a name")
+        emit("refused", why=f"{LOST}: it never had an id")
         return 1
     try:
         agent = await _start_agent(order["argv"], order["folder"])
@@ -176,7 +178,8 @@ async def main() -> int:
 
 
 def _load_library() -> bool:
-    """The protocol's own library without its schemas: these take a second to load, and nothing here needs them."""
+    """Import the protocol's library without its schemas, which take a second to load and are not needed. False if it is
+    not installed."""
     found = importlib.util.find_spec("acp")
     if found is None or found.submodule_search_locations is None:
         return False
@@ -222,7 +225,7 @@ async def _prompt(text: str, session: str, link: Any, told: PluginEvents) -> dic
     try:
         await asyncio.wait({asked, following}, return_when=asyncio.FIRST_COMPLETED)
         if following.done():
-            following.result()  # it says that the agent waits for too long
+            following.result()  # raises: the agent would wait for too long
         answer = await asked
         await told.caught_up()
         return answer
@@ -234,7 +237,7 @@ async def _prompt(text: str, session: str, link: Any, told: PluginEvents) -> dic
 
 
 async def _open_session(order: dict[str, Any], client: Client, link: Any) -> str:
-    """The session's name, told before anything in it is paid for."""
+    """Open or resume the session, and emit its id before anything is paid for."""
     offered = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     hello = {"protocolVersion": 1, "clientCapabilities": offered, "clientInfo": {"name": "trued", "version": "1"}}
     can = (await _request(link, "initialize", hello)).get("agentCapabilities") or {}
@@ -255,7 +258,7 @@ async def _open_session(order: dict[str, Any], client: Client, link: Any) -> str
 async def _resume_session(
     name: str, can: dict[str, Any], client: Client, link: Any, place: dict[str, Any]
 ) -> dict[str, Any]:
-    """Resumed where the agent can, else loaded; what it tells of the past is heard by nobody."""
+    """Resume the session, or load it if the agent cannot resume; events of its past are ignored."""
     resumes = "resume" in (can.get("sessionCapabilities") or {})
     if not resumes and not can.get("loadSession"):
         raise AgentRefused(f"{LOST}: the agent can neither resume nor load one")
@@ -269,7 +272,7 @@ async def _resume_session(
 
 
 async def _choose_option(link: Any, session: str, about: dict[str, Any], what: str, value: str) -> None:
-    """A mode or a model, by the newer way of telling or the older."""
+    """Choose a mode or a model, with the newer or the older request."""
     options = [one for one in about.get("configOptions") or [] if what in (one.get("category"), one.get("id"))]
     if options:
         given = {"sessionId": session, "configId": options[0]["id"], "value": value}
@@ -277,7 +280,7 @@ async def _choose_option(link: Any, session: str, about: dict[str, Any], what: s
     elif f"{what}s" in about:
         await _request(link, f"session/set_{what}", {"sessionId": session, f"{what}Id": value})
     else:
-        raise AgentRefused(f"the agent lets nobody choose its {what}: {value} was asked for")
+        raise AgentRefused(f"the agent does not allow choosing its {what}: {value} was asked for")
 
 
 async def _request(link: Any, method: str, params: dict[str, Any], within: float | None = ANSWER_S) -> dict[str, Any]:
@@ -295,7 +298,7 @@ async def _request(link: Any, method: str, params: dict[str, Any], within: float
 
 
 async def _exit_code(agent: asyncio.subprocess.Process) -> int:
-    """As the agent ended, so do we: whoever killed it is not the same as a fault of its own."""
+    """The agent's own exit code, so that the engine can tell a kill from a failure."""
     with contextlib.suppress(TimeoutError):
         code = await asyncio.wait_for(agent.wait(), GRACE_S)
         return 128 - code if code < 0 else code or 1
@@ -303,7 +306,7 @@ async def _exit_code(agent: asyncio.subprocess.Process) -> int:
 
 
 async def _end_agent(agent: asyncio.subprocess.Process) -> None:
-    """Its input is closed, then it is asked, then it is made to end: with all of its group."""
+    """Close its input, then ask it to end, then kill its whole process group."""
     if agent.stdin is not None:
         agent.stdin.close()
     for sent in (None, signal.SIGTERM, signal.SIGKILL):
