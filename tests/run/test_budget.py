@@ -68,7 +68,7 @@ async def test_a_limit_stops_before_the_call_that_would_break_it_and_says_how_to
     with pytest.raises(LimitReached) as end:
         await called(house, "chunk 1/team-a#9", paid(1.0))
     assert said in str(end.value)
-    assert str(end.value).endswith(f"go on with more: trued resume {RUN} --limit {more}")
+    assert str(end.value).endswith(f"continue with more: trued resume {RUN} --limit {more}")
     assert len(journal.spends(RUN)) == calls
 
 

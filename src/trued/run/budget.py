@@ -1,4 +1,4 @@
-"""What agents may use, reserved before it is spent, by all calls of a run together."""
+"""Budget: reserves money, tokens, calls and time for every agent call of a run before it starts."""
 
 import asyncio
 import statistics
@@ -15,18 +15,18 @@ from trued.model import Limit, Settings
 from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
-LEAST = 0.05  # of what a call would have: with less it could hardly be asked, and is not begun
-KNOWN = 3  # calls of a role by an agent: then their own figures are taken, not the stated ones
-WITHIN = 3.0  # times the usual: a call that takes more is stopped, looked at, and goes on if there is room
-UNTOLD = ("crashed", "idle", "wall", "output")  # ended in the midst of it: what was used and not told is not nothing
-GRACE_S = 0.5  # for calls that were in flight when the last process died
+LEAST = 0.05  # of what a call usually takes: with less left it is not started
+KNOWN = 3  # past calls of a role by an agent: then their figures are used, not the configured ones
+WITHIN = 3.0  # times the usual: a call that takes more is stopped, and continues if there is room
+UNTOLD = ("crashed", "idle", "wall", "output")  # ended in mid-work: it used something that it did not report
+GRACE_S = 0.5  # for calls that were running when the last process died
 UNITS = ("usd", "tokens", "seconds")
 NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
 
 
 @dataclass(frozen=True, slots=True)
 class CallRequest:
-    """One attempt of one order, before it is begun."""
+    """One attempt of one order, before it starts."""
 
     call: str
     attempt: int
@@ -37,16 +37,18 @@ class CallRequest:
 
     @property
     def task(self) -> str:
-        """The key's path down to a task in it, else its first part; a call that belongs to no part is the run's own."""
+        """The key's path down to a task in it, else its first part; empty for a call of the run itself."""
         parts = self.key.split("/")[:-1]
         depth = next((number for number, one in enumerate(parts, 1) if one.startswith("task ")), 1)
         return "/".join(parts[:depth])
 
     @property
     def feature(self) -> str:
+        """The feature that the call belongs to; empty if none."""
         return feature_of(self.key)
 
     def scopes(self) -> tuple[str, ...]:
+        """The limits that apply: of the run, the feature, the task and the role."""
         return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
 
     def shares(self, other: Spend, scope: str) -> bool:
@@ -58,18 +60,18 @@ class CallRequest:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """A limit that leaves nothing for a call."""
+    """A limit that leaves too little for a call."""
 
     scope: str  # "", "feature", "task", or the role
     what: str  # usd | tokens | calls | seconds
     limit: float
     spent: float
-    reserved: float  # by calls that are still open: it may be free again when they have ended
+    reserved: float  # by calls that are still open; some of it may become free when they end
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaWindow:
-    """Of a subscription: how much of it is used, in per cent, and when it begins anew."""
+    """A quota window of a subscription: how much is used, in per cent, and when it resets."""
 
     name: str
     used: float
@@ -77,22 +79,23 @@ class QuotaWindow:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "QuotaWindow":
+        """From the fields of an event or report."""
         return cls(str(told.get("window") or ""), float(told.get("used") or 0.0), float(told.get("until") or 0.0))
 
 
 def feature_of(key: str) -> str:
-    """The feature that a call belongs to, with all of its tasks: what a team or a handoff works on, one by one."""
+    """The feature that a call belongs to, with all of its tasks; empty if none."""
     first = key.partition("/")[0] if "/" in key else ""
     return first if first.startswith("feature ") else ""
 
 
 def agent_kind(agent: str) -> str:
-    """Agents of one kind share the user's login."""
+    """The agent without its model. Agents of one kind share the user's login."""
     return agent.partition(":")[0]
 
 
 class Budget:
-    """Every call asks here before it is begun, and says here what it used."""
+    """Every call asks here before it starts, and reports here what it used."""
 
     def __init__(
         self,
@@ -109,10 +112,11 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, request: CallRequest) -> AsyncIterator["Reservation"]:
-        """What the call may use. Raises LimitReached where a limit of the run, a part of it or the role leaves nothing.
+        """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
+        little.
 
-        While others are at work whose reservation may come free, it waits for them. The same call, asked for again
-        after a crash, has what it had.
+        While other calls run whose reservation may become free, it waits for them. The same call, asked for again after
+        a crash, gets what it had.
         """
         price = self._price(request.agent, request.model)
         self._check_quota(request)
@@ -124,7 +128,7 @@ class Budget:
             self._freed.set()
 
     def has_used_up(self, call: str) -> bool:
-        """Whether a call was ended because it used up what we had reserved for it, and so may ask for more."""
+        """Whether a call was ended because it used up its reservation, so that it may ask for more."""
         found: list[bool] = []
 
         def look(rows: Sequence[Spend]) -> None:
@@ -135,7 +139,7 @@ class Budget:
         return found[0]
 
     def set_windows(self, windows: Mapping[str, QuotaWindow]) -> None:
-        """What agents told of the user's subscriptions, by their kind."""
+        """Take what agents reported about the user's subscriptions, by kind of agent."""
         self._windows.update(windows)
 
     def _check_quota(self, request: CallRequest) -> None:
@@ -146,8 +150,8 @@ class Budget:
                 f"{window.used:.0f} % of its {window.name.replace('_', '-')} window is used, and the limit is {most} %"
             )
             raise LimitReached(
-                f"{agent_kind(request.agent)}: {told}; it begins anew {until}: trued resume {self._run} then, "
-                f"or go on with more: trued resume {self._run} --limit quota=100"
+                f"{agent_kind(request.agent)}: {told}; it resets {until}: trued resume {self._run} then, "
+                f"or continue with more: trued resume {self._run} --limit quota=100"
             )
 
     # -- reserve -------------------------------------------------------------------------------------------------------
@@ -161,9 +165,9 @@ class Budget:
                 self._at_work.add((request.call, request.attempt))
                 return row
             assert short is not None  # noqa: S101  (one or the other)
-            if self._at_work:  # they may leave something; and what is being paid for is not broken off
+            if self._at_work:  # they may leave something; work that is being paid for is not interrupted
                 await self._freed.wait()
-            elif short.reserved and not looked:  # before a crash: whoever it was is about to come back
+            elif short.reserved and not looked:  # reserved before a crash: that call is about to come back
                 looked = True
                 await asyncio.sleep(GRACE_S)
             else:
@@ -179,7 +183,7 @@ class Budget:
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
             known = [row for row in rows if (row.call, row.attempt) == (request.call, request.attempt)]
-            if known:  # a crash came between: what was reserved is still reserved, what is settled is paid
+            if known:  # after a crash: what was reserved is still reserved, what is settled is paid
                 return known[0]
             short.extend(self._shortages(request, rows, usual))
             return None if short else self._row(request, self._allowance(request, rows, usual))
@@ -206,7 +210,7 @@ class Budget:
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
 
     def _allowance(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
-        """What a call usually takes, or all that the tightest limit leaves; nothing where nothing is limited."""
+        """What a call usually takes, or all that the tightest limit leaves; 0 for what is not limited."""
         found: dict[str, float] = {}
         for scope in request.scopes():
             limit, own = self._limit(scope), [row for row in rows if request.shares(row, scope)]
@@ -217,7 +221,8 @@ class Budget:
         return Amount(usd=found.get("usd", 0.0), tokens=int(found.get("tokens", 0)), seconds=found.get("seconds", 0.0))
 
     def _usual_amount(self, request: CallRequest) -> Amount:
-        """Learnt from calls of this role by this agent, generously; as stated, before there are any."""
+        """A generous estimate from past calls of this role by this agent; the configured amount before
+        there are any."""
         past = self._journal.past(request.role, request.agent)
         usd = [row.spent.usd for row in past if row.spent.usd]
         tokens = [row.spent.tokens for row in past if row.spent.tokens]
@@ -234,7 +239,8 @@ class Budget:
     # -- settle --------------------------------------------------------------------------------------------------------
 
     def settle(self, request: CallRequest, report: Report) -> None:
-        """What was reserved and not used is free again. A report that is found again is not paid again."""
+        """Record what a call used; the rest of its reservation is free again. A report that is found again is not paid
+        twice."""
         usage = report.usage
         seconds = max(0.0, report.ended - report.began)
         now = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
@@ -266,13 +272,13 @@ class Budget:
         more = f"{NAMES[short.what]}={_as_option(short.what, 2 * base)}"
         return (
             f"{whose} has used up its {NAMES[short.what]}: {spent}, and {request.key} is still to come; "
-            f"go on with more: trued resume {self._run} --limit {scope}{more}"
+            f"continue with more: trued resume {self._run} --limit {scope}{more}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What one call may use, and at what price that is counted."""
+    """What one call may use, and the price at which it is counted."""
 
     budget: Budget
     request: CallRequest
@@ -284,7 +290,7 @@ class Reservation:
         return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
 
     def settle(self, report: Report) -> Report:
-        """The report with its cost, after it has been paid."""
+        """Settle the call; return the report with its cost."""
         report = replace(report, usage=self._charged(report))
         self.budget.settle(self.request, report)
         if report.quota:
@@ -294,7 +300,7 @@ class Reservation:
         return report
 
     def _charged(self, report: Report) -> Usage:
-        """What it cost; all that was reserved, where it ended in mid-work and nobody counted."""
+        """What the call cost; all that was reserved, if it ended in mid-work and nobody counted."""
         usage, free = with_cost(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
         untold = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
         if untold and not free and (report.state == "died" or report.kind in UNTOLD) and self.allowance.usd:

@@ -1,4 +1,5 @@
-"""Roles: Markdown files with front matter; the project's stand over the user's, the user's over the packaged ones."""
+"""Roles: Markdown files with front matter. A project's role replaces the user's of the same name, and that the packaged
+one."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,14 +18,15 @@ LEADING = "orchestrator"  # exported for people who follow a workflow by hand; h
 
 @dataclass
 class RoleSet:
-    """All roles by name, and what is wrong with files that would have been one."""
+    """All roles by name, and the errors of role files that cannot be used."""
 
     roles: dict[str, Role] = field(default_factory=dict)
     packaged: frozenset[str] = frozenset()
     troubles: dict[str, BadInput] = field(default_factory=dict)
 
     def role(self, name: str) -> Role:
-        """A role that is asked for. Where its file is broken, no other one takes its place unsaid."""
+        """The role of this name. Raises the error of its file if that is broken, so that no other role silently takes
+        its place."""
         if name in self.troubles:
             raise self.troubles[name]
         if name not in self.roles:
@@ -33,6 +35,7 @@ class RoleSet:
 
 
 def load_roles(project: Path | None, user: Path | None, home: Path | None = None) -> dict[str, Role]:
+    """All usable roles by name."""
     return find_roles(project, user, home).roles
 
 
@@ -44,9 +47,11 @@ def find_roles(
     workflow: Iterable[Path] = (),
     allowed: Callable[[Path], bool] = lambda path: True,
 ) -> RoleSet:
-    """`project` is the repository's folder, `user` that of the user's own settings, `home` where other tools keep
-    theirs. At each level our own files go before others'. Files of the project that are not allowed are not read.
-    `workflow`: role files that an installed workflow brings along; they belong to the packaged ones.
+    """Read the role files of all levels.
+
+    `project` is the repository's folder, `user` the folder of the user's settings, `home` where other tools keep their
+    files. At each level our own format goes before that of other tools. `allowed` says which of the project's files may
+    be read.
     """
     ours = packaged_files()
     packaged = dict(_read(ours, "packaged"))
@@ -67,7 +72,7 @@ def find_roles(
 
 
 def apply_role_choices(found: RoleSet, chosen: Mapping[str, str]) -> dict[str, Role]:
-    """The roles with the user's choice: the place of the one is taken by the other, under the name of the place."""
+    """The roles with the user's choices: the chosen role takes the place of another, under that one's name."""
     roles = dict(found.roles)
     for place, name in chosen.items():
         if place not in found.roles:
@@ -79,7 +84,7 @@ def apply_role_choices(found: RoleSet, chosen: Mapping[str, str]) -> dict[str, R
 def _add(
     found: RoleSet, own: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None
 ) -> None:
-    """One level more: it takes the place of what has the same name below."""
+    """Add one level; its roles replace those of the same name below."""
     here: dict[str, Role] = dict(own)
     broken: dict[str, BadInput] = {}
     for file in others:
@@ -106,7 +111,7 @@ def _other(file: RoleFile, level: str, inside: Path | None, below: Mapping[str, 
     _kept_inside(file.path, inside)
     text = read_text(file.path)
     role = read_other(text, str(file.path), file.stem, file.form).role
-    if role is None or (role.name in (*below, LEADING) and is_unchanged(text)):  # an export of ours, not somebody's own
+    if role is None or (role.name in (*below, LEADING) and is_unchanged(text)):  # our own export, unchanged
         return None
     return role.model_copy(update={"origin": f"{level}: {file.path}"})
 

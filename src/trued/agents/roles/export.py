@@ -1,4 +1,4 @@
-"""Roles written as files of other tools, where they work without us."""
+"""Writes roles as files of other tools, where they work without trued."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file to be written. State: new, same (nothing is to be done) or differs."""
+    """A file to write. State: new, same (nothing to do) or differs."""
 
     role: str
     path: Path
@@ -29,7 +29,8 @@ class Export:
 
 
 def export_text(role: Role, form: RoleFormat) -> str:
-    """The role as a file of that kind; its prompt ends with how to answer where no engine reads the answer."""
+    """The role as a file of that format; its prompt ends with how to answer without the engine. Raises BadInput if it
+    is too long."""
     prompt = f"{role.prompt}\n\n{answer_instructions()}\n"
     if len(prompt) > LONGEST.get(form.name, len(prompt)):
         raise BadInput(
@@ -40,21 +41,21 @@ def export_text(role: Role, form: RoleFormat) -> str:
 
 
 def with_mark(fields: Iterable[str], text: str) -> str:
-    """A file with these fields and this text that can be told from one that somebody changed."""
+    """A file with these fields and this text, and a hash that shows whether somebody changed it."""
     head = "".join(f"{line}\n" for line in fields)
     plain = f"---\n{head}---\n\n{text}"
     return f"---\n{head}{_mark(plain)}---\n\n{text}"
 
 
 def is_unchanged(text: str) -> bool:
-    """It was exported here or elsewhere, by this version or another, and nobody has touched it since."""
+    """Whether this is an export, of any version, that nobody has changed since."""
     text = text.replace("\r\n", "\n")  # as git may check it out
     found = MARK.search(text)
     return found is not None and found[0] == _mark(MARK.sub("", text, count=1))
 
 
 def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Export]:
-    """What would be written below a folder; nothing is."""
+    """The files to write below a folder; nothing is written yet."""
     return [
         plan_export(role.name, top / form.folder / f"{role.name}{form.ending}", export_text(role, form), top)
         for role in roles
@@ -62,7 +63,7 @@ def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Exp
 
 
 def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
-    """All of them, or none where a file that is not ours would be lost."""
+    """Write all files, or none. Raises BadInput if a file that is not ours would be lost, unless `force`."""
     todo = [one for one in exports if one.state != "same"]
     if differing := [str(one.path) for one in todo if one.state == "differs" and not force]:
         raise BadInput(f"{', '.join(differing)} would be overwritten", then="look at the difference, then use --force")
@@ -75,7 +76,7 @@ def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
 
 
 def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
-    """One file to be written below a folder, and what is there now."""
+    """One file to write below a folder, compared with what is there now."""
     if not path.resolve().is_relative_to(top.resolve()):
         raise BadInput(f"{path} leads out of {top}", then="remove that link")
     if not path.exists():
@@ -86,12 +87,12 @@ def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
         raise BadInput(f"cannot read {path}: {error.strerror}", then="make it readable, or remove it") from error
     if there == text.encode():
         return Export(role, path, text, "same")
-    old = is_unchanged(there.decode("utf-8", "replace"))  # of another version of ours: nothing of anybody's is lost
+    old = is_unchanged(there.decode("utf-8", "replace"))  # exported by another version: nobody's work is lost
     return Export(role, path, text, "new" if old else "differs")
 
 
 def fields_of(role: Role, form: RoleFormat, *, starts_agents: bool = False) -> Iterator[str]:
-    """The front matter of a file of that kind."""
+    """The front matter for a file of that format."""
     if form.name != "opencode":
         yield f"name: {_quoted(role.name)}"
     yield f"description: {_quoted(role.description or role.name)}"
@@ -107,7 +108,7 @@ def fields_of(role: Role, form: RoleFormat, *, starts_agents: bool = False) -> I
         yield from (f'  "{name}": allow' for name in names_of_tools(role.tools, OPENCODE) if name != "read")
         if starts_agents:
             yield '  "task": allow'
-        if "read" in role.tools:  # the rule above would take away what it asks about by itself
+        if "read" in role.tools:  # the rule above would overrule its own questions
             yield '  "read": {"*": allow, "*.env": ask, "*.env.*": ask, "*.env.example": allow}'
 
 
@@ -116,7 +117,7 @@ def _mark(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Between quotation marks, as every YAML reader takes it."""
+    """The text as a YAML string that every reader understands."""
     if re.fullmatch(r"[A-Za-z][\w-]*", text) and text.lower() not in (
         "true",
         "false",

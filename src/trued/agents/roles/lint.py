@@ -1,4 +1,4 @@
-"""What is wrong with role files, and what of them is not used: file by file, line by line."""
+"""Checks role files: what is wrong with them, and which of their fields are not used."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from trued.support.located import read_text
 
 @dataclass(frozen=True, slots=True)
 class RoleFinding:
-    """One sentence on one place. Wrong: the file cannot be used; note: something of it is not."""
+    """One sentence on one place. `wrong`: the file cannot be used; otherwise it is a note."""
 
     where: str
     says: str
@@ -22,14 +22,14 @@ class RoleFinding:
 
 
 def role_files(project: Path) -> Iterator[tuple[Path, RoleFormat | None]]:
-    """Those of a repository: our own, then others'."""
+    """Role files of a repository: our own, then those of other tools."""
     own = project / ".trued" / "roles"
     yield from ((path, None) for path in (sorted(own.glob("*.md")) if own.is_dir() else ()))
     yield from ((file.path, file.form) for file in other_files_of_project(project))
 
 
 def lint_role_file(path: Path, form: RoleFormat | None = None, *, shown: str = "") -> list[RoleFinding]:
-    """One file. Its kind is told by where it lies."""
+    """Check one file. Its format is known from where it is."""
     form, shown = form or format_of(path), shown or str(path)
     try:
         text = read_text(path, shown)

@@ -1,4 +1,4 @@
-"""Role files of other tools, read as they are: what has a meaning here is taken, the rest is said."""
+"""Reads role files of other tools as they are: what has a meaning here is used, the rest is noted."""
 
 import re
 from collections.abc import Iterator
@@ -22,15 +22,15 @@ ALLOWED = ("allow", "ask", True)
 
 @dataclass(frozen=True, slots=True)
 class RoleFormat:
-    """A kind of role file."""
+    """The format of role files of one tool."""
 
     name: str
     title: str
     folder: str  # in a project
     ending: str
-    fields: tuple[str, ...]  # that it documents and that mean nothing here
-    names_itself: bool = True  # by its field `name`; else by its file, and the field is a title
-    bare: bool = True  # without front matter it is a role all the same
+    fields: tuple[str, ...]  # documented by the tool, without a meaning here
+    names_itself: bool = True  # the field `name` is its name; otherwise the file name is, and the field a title
+    bare: bool = True  # a file without front matter is a role, too
 
 
 CLAUDE = RoleFormat(
@@ -71,14 +71,14 @@ KNOWN = frozenset((*MEANT, *(name for form in FORMS.values() for name in form.fi
 
 @dataclass
 class RoleReading:
-    """What a file came to, and what was noticed on the way: line and words."""
+    """The role in a file, and notes on it: line and sentence."""
 
     role: Role | None = None
     notes: list[tuple[int, str]] = field(default_factory=list)
 
 
 def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading:
-    """One file. No role comes of a file that its own tool would pass over, too."""
+    """Read one file. The role is None if its own tool would skip the file, too. Raises BadInput."""
     matter = read_lenient(text, file, KNOWN)
     if matter is None:
         if not form.bare:
@@ -110,12 +110,12 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
 
 @cache
 def answer_instructions() -> str:
-    """How a role answers outside: the end of every exported file, and no part of the role."""
+    """How a role answers outside trued: the end of every exported file, not part of the role."""
     return (Path(__file__).parent / "outside" / "answer.md").read_text().strip()
 
 
 def role_name(words: str) -> str:
-    """A name that commands and keys can carry."""
+    """A name that commands and step keys can contain."""
     return re.sub(r"[^\w-]+", "-", words).strip("-")[:60]
 
 
@@ -136,7 +136,7 @@ def _words(matter: FrontMatter, key: str) -> str:
 
 
 def _model(matter: FrontMatter, reading: RoleReading) -> str:
-    """The word as it is written; of several the first."""
+    """The model as written; of several the first."""
     value = matter.fields.value.get("model")
     if isinstance(value, list) and value:
         reading.notes.append((matter.fields.line("model"), f"model: {value[0]}, the first of {len(value)}"))
@@ -157,7 +157,7 @@ def _unused(matter: FrontMatter, form: RoleFormat, reading: RoleReading) -> None
 
 
 class _Tools:
-    """The tools of one file: a list of names, or a table of what is allowed."""
+    """The tools of one file: a list of names, or a table of permissions."""
 
     def __init__(self, matter: FrontMatter, reading: RoleReading) -> None:
         self.fields, self.reading = matter.fields, reading
@@ -188,10 +188,10 @@ class _Tools:
                     self._say(key, f"{name}: here {tool} has no such limit, the sandbox has its own")
             else:
                 self._say(key, why_left_out(name))
-        return found | {"read"} if found else found  # who may search or edit may look
+        return found | {"read"} if found else found  # whoever may search or edit may read
 
     def _denied(self) -> set[str]:
-        """Taken away as a whole, not by a pattern: `Bash(rm *)` leaves the tool."""
+        """Tools that are denied completely; a pattern such as `Bash(rm *)` leaves the tool."""
         gone = set[str]()
         for name in _names(self.value.get("disallowedTools")):
             if "(" in name:
@@ -206,7 +206,7 @@ class _Tools:
         return gone
 
     def _rules(self, key: str, given: Any) -> Iterator[tuple[str, bool]]:
-        """Tool by tool, whether it may; what is allowed in part is allowed, and that is said."""
+        """Each tool with whether it is allowed; one that is allowed in part is allowed, with a note."""
         if key == "permission" and isinstance(given, str):
             given = {ALL: given}
         for name, rule in given.items() if isinstance(given, dict) else ():

@@ -1,4 +1,4 @@
-"""Role files of our own: a few fields, all of them meant."""
+"""Reads role files in our own format: a few fields, all of them used."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ KEYS = ("name", "description", "tools", "model")
 
 
 def parse_role(text: str, file: str, stem: str) -> Role:
-    """One role file; `stem` is its name unless it says another."""
+    """One role file; `stem` is its name unless it has a field `name`. Raises BadInput."""
     matter = read_strict(text, file)
     located, fields = matter.fields, matter.fields.value
     for key in fields:

@@ -1,4 +1,4 @@
-"""Where role files lie: in this package, in a project, and in the folders of a user."""
+"""Where role files are: in this package, in a project, and in folders of the user."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class RoleFile:
     """A file that may hold a role of another tool."""
 
     path: Path
-    stem: str  # its name without endings; below the folder of roles with the folders on the way
+    stem: str  # its name without endings, with the folders below the folder of roles
     form: RoleFormat
 
 
@@ -27,14 +27,14 @@ def packaged_files() -> list[Path]:
 
 
 def other_files_of_project(root: Path) -> Iterator[RoleFile]:
-    """Those of a project, tool by tool and by name."""
+    """Role files of other tools in a project, by tool and name."""
     for name, places in TOOL_FOLDERS.items():
         for folder, pattern in places:
             yield from _below(root / folder, FORMS[name], pattern)
 
 
 def other_files_of_user(home: Path, config: Path) -> Iterator[RoleFile]:
-    """Those of a user, where each tool keeps its own."""
+    """Role files of other tools in the user's folders."""
     yield from _below(home / ".claude" / "agents", FORMS["claude"])
     yield from _below(home / ".copilot" / "agents", FORMS["github"])
     yield from _below(config / "opencode" / "agent", FORMS["opencode"])
@@ -42,7 +42,7 @@ def other_files_of_user(home: Path, config: Path) -> Iterator[RoleFile]:
 
 
 def format_of(path: Path) -> RoleFormat | None:
-    """The kind of file, by where it lies; None for one of our own."""
+    """The format of a file, by where it is; None for our own."""
     parts = path.absolute().parts
     if path.name.endswith((".agent.md", ".chatmode.md")) or {".github", ".copilot"} & set(parts):
         return FORMS["github"]
@@ -52,6 +52,7 @@ def format_of(path: Path) -> RoleFormat | None:
 
 
 def stem_of(path: Path) -> str:
+    """The file name without the endings of role files."""
     return path.name.removesuffix(".md").removesuffix(".agent").removesuffix(".chatmode")
 
 
@@ -61,6 +62,6 @@ def _below(top: Path, form: RoleFormat, pattern: str = "**/*.md") -> Iterator[Ro
         raise BadInput(f"{top} holds {len(paths)} files", then=f"keep at most {MOST} role files there")
     for path in paths:
         if form.bare and path.name.lower() == "readme.md":
-            continue  # a word to people
+            continue  # written for people
         inner = (*path.parent.relative_to(top).parts, stem_of(path)) if form.name == "opencode" else (stem_of(path),)
         yield RoleFile(path, "/".join(inner), form)

@@ -1,4 +1,4 @@
-"""The engine's side of an agent call: an order in a folder, a supervisor that outlives us, a report or none."""
+"""Spool: the engine's side of agent calls. Each call has a folder and a supervisor that outlives the engine."""
 
 import asyncio
 import contextlib
@@ -21,14 +21,14 @@ from trued.support.redaction import Redactor, secrets_in
 from trued.wire import Order, Report, from_json
 
 SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
-SLACK_S = 120.0  # what a supervisor may take beyond its agent's limit: ending a tree, waiting for room on the disk
-UNWRITTEN = 74  # the supervisor's exit code when the disk took no report
-REFUSED = ("rate", "overloaded", "budget")  # no failures
-CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best: each agent has its own
+SLACK_S = 120.0  # beyond the agent's limit, for a supervisor to end processes and wait for disk space
+UNWRITTEN = 74  # the supervisor's exit code if it could not write the report
+REFUSED = ("rate", "overloaded", "budget")  # kinds that are not failures
+CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best: those of each agent differ
 
 
 class Spool:
-    """A runtime that survives its own process: what was ordered once is found, adopted or taken up again."""
+    """A runtime that survives its own process: a call that was ordered before is found, adopted or restarted."""
 
     def __init__(
         self,
@@ -40,23 +40,27 @@ class Spool:
         secrets: Mapping[str, str] | None = None,
         variables: Callable[[str], Mapping[str, str]] = lambda _: {},
     ) -> None:
-        """`secrets` are kept out of every file; `variables` are an agent's environment. Neither is written.
+        """`secrets` are kept out of every file; `variables` gives the environment of an agent. Neither is written to
+        disk.
 
-        `slots` are shared with other runs of this process; else there are as many as `cap`.
+        `slots` are shared with other runs of this process; without them there are `cap` slots.
         """
         self.folder = folder
         self._supervisor = tuple(supervisor)
         self._hidden, self._variables = dict(secrets or {}), variables
         self._redact = Redactor(self._hidden)
         self._slots = slots or Slots(cap)
-        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors come up while they wait for a slot
+        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors start while they wait for a slot
         self._starting = asyncio.Semaphore(os.cpu_count() or 1)
 
     @property
     def capabilities(self) -> Capabilities:
+        """What any agent may be able to do."""
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
+        """Return the report of this order: found, adopted or made now. Raises StateFailed if the folder cannot be used,
+        Interrupted if the call was told to stop."""
         call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), tell)
         try:
             call.path.mkdir(parents=True, exist_ok=True)
@@ -72,14 +76,15 @@ class Spool:
         return report
 
     async def stop_all(self) -> int:
-        """End every agent of this run, whoever started it, and all that they left. How many processes were left."""
+        """End every agent of this run, whoever started it, with its descendants; return how many processes were left
+        over."""
         calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
         await asyncio.gather(*(stop_call(path) for path in calls if is_supervised(path)))
         return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])
 
     def retire_failed(self) -> None:
-        """Whoever resumes a run that failed wants its failed calls tried again, each in a fresh attempt. One that was
-        only refused for a while has been gone on with since: what its agent did is still in there."""
+        """Mark failed calls as dead, so that a resumed run starts a new attempt of each. Calls that were only refused
+        for a while have continued since, and their work is kept."""
         for file in self.folder.glob("*/report.json"):
             with contextlib.suppress(ValueError, TypeError, AttributeError):
                 report = from_json(Report, file.read_bytes())
@@ -88,10 +93,10 @@ class Spool:
                     file.replace(file.with_name("report.failed.json"))
 
     async def _adopt(self, call: CallFolder) -> None:
-        """Somebody looks after the call already: wait for the end of that, and look again."""
+        """A supervisor already runs the call: wait until it ends, and look again."""
         keeper = supervisor_identity(call.path)
         if not keeper:
-            await asyncio.sleep(0.02)  # it holds the lock and has not yet said who it is, or is just going
+            await asyncio.sleep(0.02)  # it has the lock and has not yet written its identity, or is about to end
             return
         call.emit_adopted(keeper)
         try:
@@ -104,7 +109,8 @@ class Spool:
         call.raise_if_stopped()
 
     async def _wait_for_supervisor(self, call: CallFolder, gone: Awaitable[None]) -> None:
-        """A supervisor keeps its agent within limits; one that stands still itself is ended from here."""
+        """Wait until it is gone. A supervisor keeps its agent within limits; one that hangs itself is
+        ended from here."""
         try:
             async with asyncio.timeout(call.order.limits.wall_s + SLACK_S):
                 await gone
@@ -113,7 +119,8 @@ class Spool:
             await stop_call(call.path)
 
     async def _start(self, call: CallFolder) -> None:
-        # Only what is about to start holds its lock, and so an open file: a thousand calls may wait here.
+        # A thousand calls may wait here; only those about to start hold a lock, which is an open file.
+        """Start the call, unless another process does."""
         async with self._ahead:
             with call.locked() as lock:
                 if lock is not None and await call.prepare_start():
@@ -124,7 +131,8 @@ class Spool:
         return f"go {json.dumps({'secrets': {**secrets_in(shown), **self._hidden}, 'variables': shown})}\n".encode()
 
     async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
-        """One after another, by the cores there are: the first agent need not wait until all supervisors are up."""
+        """Start a supervisor. As many start at once as there are cores, so that the first agent need
+        not wait for all."""
         async with self._starting:
             keeper = Supervisor(self._supervisor, call.path, lock)
             try:
@@ -150,7 +158,8 @@ class Spool:
 
 
 def _reuse_recorded_brief(call: CallFolder, brief: str) -> None:
-    """What is redacted depends on who resumes, and is no other order: the brief as it was given decides."""
+    """If the call was ordered before with the same brief, use the recorded, redacted one: what is redacted depends on
+    who resumes, and does not make it another order."""
     there, known = call.path / "order.json", call.path / "order.hash"
     digest = hashlib.sha256(brief.encode(errors="surrogatepass")).hexdigest()
     if not there.exists():

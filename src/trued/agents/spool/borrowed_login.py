@@ -1,7 +1,9 @@
-"""A user's log-in, lent to an agent: noted before it is copied, brought back when it was renewed, gone in the end.
+"""Lends the user's login to an agent: recorded before it is copied, copied back when it was renewed, removed in the
+end.
 
-Programs renew their log-in and throw the old one away at the provider's. Were the new one lost with the agent's HOME,
-the user would have to log in again. So it goes back, if it is the old one renewed and the user's own is still the old.
+Agent programs renew their login, and the provider then invalidates the old one. If the renewed one were lost with the
+agent's HOME, the user would have to log in again. So it is copied back, if it is a renewal of the old one and the
+user's own file has not changed.
 """
 
 import contextlib
@@ -27,15 +29,16 @@ LoginEvent = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class LoanRecord:
-    """In the call's folder as long as copies may lie in the agent's HOME."""
+    """Stored as lent.json in the call's folder while copies may be in the agent's HOME."""
 
     user: str  # the user's HOME
     home: str  # the agent's
-    files: dict[str, str] = field(default_factory=dict)  # name → hash of what user and agent had alike at last
+    files: dict[str, str] = field(default_factory=dict)  # name → hash of the last content that both had
 
 
 def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], place: WriteCopy) -> dict[str, bytes]:
-    """Copies in the agent's HOME; what an earlier start of the call left there is settled first."""
+    """Copy credential files into the agent's HOME with `place`; return them by name. Copies of an earlier start of the
+    call are returned first."""
     return_login(folder)
     found = {name: content for name in names if (content := credentials.read_credentials(user / name)) is not None}
     if found:
@@ -48,7 +51,8 @@ def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], pla
 
 
 def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
-    """While the agent works: what it renewed is the user's at once, and what is new there reaches the agent."""
+    """While the agent works: copy what it renewed back to the user, and the user's changes to the agent. Return events
+    to record."""
     note = _read_record(folder)
     if note is None:
         return []
@@ -63,7 +67,8 @@ def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
 
 
 def return_login(folder: Path) -> list[LoginEvent]:
-    """When nothing of the agent is left: what it renewed goes back, its copies go, and so does the note."""
+    """When the agent has ended: copy renewed credentials back, remove the copies and the record. Return events to
+    record."""
     note = _read_record(folder)
     if note is None:
         return []
@@ -84,7 +89,7 @@ def return_login(folder: Path) -> list[LoginEvent]:
 
 
 def return_login_of_dead_call(folder: Path) -> None:
-    """The same where the supervisor is dead, told in the call's own record."""
+    """The same after a supervisor died; the events go to the call's own log."""
     if told := return_login(folder):
         lines = [json.dumps({"at": time.time(), "kind": kind} | data) for kind, data in told]
         with contextlib.suppress(OSError), (folder / "events.jsonl").open("a", encoding="utf-8") as file:
@@ -92,7 +97,8 @@ def return_login_of_dead_call(folder: Path) -> None:
 
 
 def read_agent_copy(home: Path, name: str) -> bytes | None:
-    """What the agent has. It may have put anything there: no link is followed, and nothing but a file is read."""
+    """The agent's copy; None if there is none. It may have put anything there: no link is followed, only a plain file
+    is read."""
     with contextlib.suppress(OSError), _open_parent(home, name) as folder:
         return credentials.read_credentials(PurePosixPath(name).name, folder=folder)
     return None
@@ -101,7 +107,7 @@ def read_agent_copy(home: Path, name: str) -> bytes | None:
 def _sync_file(
     folder: Path, note: LoanRecord, name: str, known: str, place: WriteCopy | None
 ) -> tuple[str, list[LoginEvent], str]:
-    """What both have alike afterwards, what is told, and why something was not taken back."""
+    """Sync one file; return the hash that both have afterwards, events, and why a change was not copied back."""
     user = Path(note.user, name)
     mine, theirs = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if mine is None or theirs is None or mine == theirs:
@@ -124,7 +130,7 @@ def _sync_file(
 def _why_not_taken_back(folder: Path, known: str, mine: bytes, theirs: bytes) -> str:
     old, new = credentials.parse_credentials(theirs), credentials.parse_credentials(mine)
     if old is None or new is None:
-        return "it is no JSON object any more"
+        return "it is no longer a JSON object"
     if why := credentials.why_not_renewal(old, new):
         return f"it is not the login that was lent: {why}"
     if _hash(theirs) == known:
@@ -135,11 +141,11 @@ def _why_not_taken_back(folder: Path, known: str, mine: bytes, theirs: bytes) ->
 
 
 def _write_users_file(path: Path, content: bytes) -> str:
-    """In one step, for its owner alone; where the user keeps a link, its target is written. Why not, else nothing."""
+    """Write in one step, readable for the owner only, to the target of a link; return "" or why that failed."""
     target = Path(os.path.realpath(path))
     aside = target.with_name(f".{target.name}.trued-{os.getpid()}")
     try:
-        aside.unlink(missing_ok=True)  # of a process of this number that was killed right here
+        aside.unlink(missing_ok=True)  # left by a killed process with our number
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:  # noqa: PTH123
             file.write(content)
             file.flush()
@@ -158,7 +164,7 @@ def _remove(home: Path, name: str) -> None:
 
 @contextlib.contextmanager
 def _open_parent(home: Path, name: str) -> Iterator[int]:
-    """The folder that a file of the agent's HOME lies in, with no link on the way."""
+    """The folder of a file in the agent's HOME, opened without following a link."""
     with contextlib.ExitStack() as opened:
         handle: int | None = None
         for part in (str(home), *PurePosixPath(name).parts[:-1]):
@@ -170,7 +176,7 @@ def _open_parent(home: Path, name: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _exclusive(folder: Path) -> Iterator[None]:
-    """One call of a run at a time: several may hold copies of one login."""
+    """One call of a run at a time: several may have copies of one login."""
     with (folder.parent / LOCK).open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,8 +1,8 @@
-"""The folder of one call, and what can be told from it by anyone at any time.
+"""The folder of one call, and what anybody can tell from it at any time.
 
-order.json     what was asked                          lock           held by whoever looks after the call
-starts         a line each time the agent was begun    session        there when the agent can go on with it
-events.jsonl   what the agent did                      report.json    what came of it: written last, in one step
+order.json     what was ordered                        lock           held by the supervisor while it lives
+starts         a line each time the agent was started  session        there if the agent can resume it
+events.jsonl   what the agent did                      report.json    the result: written last, in one step
 stopped        somebody asked the supervisor to end    dead           nothing is left of this attempt, for good
 lent.json      copies of the user's login are in HOME
 """
@@ -23,15 +23,20 @@ from trued.protocols import Tell
 from trued.support import atomic_files, processes
 from trued.wire import Order, Report, Usage, add_usage, from_json, to_json
 
-STARTS = 3  # a session that died so often will not live the fourth time
-LAUNCHES = 5  # supervisors that end before they begin anything: then it is not bad luck
-PATIENCE_S = 10.0  # for a supervisor that was asked to end: it has an agent to end first
+STARTS = 3  # a session that died so often will not survive a fourth start
+LAUNCHES = 5  # supervisors that may end before they start anything: more is not bad luck
+PATIENCE_S = 10.0  # for a supervisor to end: it has to end its agent first
 
-# What makes two orders the same one: not where it is done, and not within which bounds.
+# Fields that make two orders the same; folders and limits may differ.
 _SAME = ("run", "key", "call", "attempt", "role", "agent", "brief", "schema", "session", "tools", "model")
 
 
-_ANEW = ("began", "contract broken", "agent died", "session lost")  # after these an agent's usage is counted from 0
+_ANEW = (
+    "began",
+    "contract broken",
+    "agent died",
+    "session lost",
+)  # after these events an agent reports usage from 0 again
 
 
 class CallFolder:
@@ -45,7 +50,7 @@ class CallFolder:
         self._launches, self._waited = 0, False
 
     def final_report(self) -> Report | None:
-        """The report, if nothing more is to be done for one."""
+        """The report, if there is one or nothing more can be done to get one; None otherwise."""
         if (report := self._report()) is not None:
             if not self._waited:
                 self.tell("report found", state=report.state)
@@ -64,7 +69,7 @@ class CallFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[BinaryIO | None]:
-        """The call's lock, or None when somebody else holds it."""
+        """Take the call's lock; yields None if somebody else holds it."""
         with (self.path / "lock").open("a+b", buffering=0) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -75,15 +80,16 @@ class CallFolder:
             yield file
 
     async def prepare_start(self) -> bool:
-        """With the lock in hand: whether an agent is to be started now. What died is cleared away first."""
+        """With the lock held: whether to start an agent now. Processes of a dead attempt are ended first. Raises
+        Diverged if the folder holds another order."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
         self._launches, self._waited = self._launches + 1, True
         if self._launches > LAUNCHES:
-            raise StateFailed(f"the supervisor of {self.order.key} never begins; see {self.path}/supervisor.log")
+            raise StateFailed(f"the supervisor of {self.order.key} never starts; see {self.path}/supervisor.log")
         begun = _count_starts(self.path)
         if not self._has_same_order() and begun:
-            return self._mark_dead("its order could not be read any more")
+            return self._mark_dead("its order can no longer be read")
         if not begun:
             atomic_files.write(self.path / "order.json", to_json(self.order), sync=False)
             return True
@@ -97,12 +103,14 @@ class CallFolder:
         return self._mark_dead("it was stopped" if stopped else "its supervisor ended without a report")
 
     def emit_adopted(self, keeper: str) -> None:
+        """Report that a running supervisor was adopted."""
         self._waited = True
         self.tell("adopted", pid=processes.number(keeper))
 
     def raise_if_stopped(self) -> None:
+        """Raise Interrupted if somebody stopped the call before it had a report."""
         if (self.path / "stopped").exists() and not (self.path / "report.json").exists():
-            raise Interrupted(f"the agent of {self.order.key} was told to stop; resume to go on")
+            raise Interrupted(f"the agent of {self.order.key} was stopped; resume to continue")
 
     def _mark_dead(self, why: str) -> bool:
         atomic_files.write(self.path / "dead", why, sync=False)
@@ -124,7 +132,7 @@ class CallFolder:
         return None
 
     def _has_same_order(self) -> bool:
-        """Whether an order is there; one that is not ours is refused."""
+        """Whether the folder has an order. Raises Diverged if it is not ours."""
         file = self.path / "order.json"
         if not file.exists():
             return False
@@ -144,7 +152,7 @@ class CallFolder:
 
 
 def read_events(folder: Path) -> Iterator[dict[str, Any]]:
-    """What the agent of one call did. A line that is half written is left out."""
+    """What the agent of one call did. A half-written line is left out."""
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         for line in file:
             with contextlib.suppress(ValueError):
@@ -152,7 +160,7 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def usage_told(folder: Path) -> Usage:
-    """What a call told of its usage before it died. It was spent, whatever came of it."""
+    """The usage that a call reported before it died: it was spent, whatever came of it."""
     last: dict[str, Any] = {}
     spent = Usage()
     for event in read_events(folder):
@@ -172,7 +180,7 @@ def _usage_in_event(event: dict[str, Any]) -> Usage:
 
 
 def is_supervised(folder: Path) -> bool:
-    """Whether somebody looks after this call."""
+    """Whether a process holds the lock of this call."""
     try:
         with (folder / "lock").open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -184,16 +192,16 @@ def is_supervised(folder: Path) -> bool:
 
 
 def supervisor_identity(folder: Path) -> str:
-    """The process that wrote itself into the lock, if it still lives; empty for nobody."""
+    """The identity that the supervisor wrote into the lock, if it still lives; "" otherwise."""
     try:
         written = (folder / "lock").read_text().strip()
         return written if written and processes.identity(processes.number(written)) == written else ""
-    except (OSError, ValueError):  # ValueError: what stands there names no process
+    except (OSError, ValueError):  # ValueError: the lock does not name a process
         return ""
 
 
 async def stop_call(folder: Path) -> None:
-    """End whoever looks after this call: asked first, then not asked."""
+    """End the supervisor of this call: ask it first, then kill it."""
     keeper = supervisor_identity(folder)
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         if keeper and processes.send(
@@ -207,7 +215,7 @@ async def stop_call(folder: Path) -> None:
 
 
 async def reap_call(folder: Path) -> int:
-    """End what a dead supervisor left behind."""
+    """End what a dead supervisor left behind and return the borrowed login; return how many processes were ended."""
     strays: list[str] = []
     with contextlib.suppress(OSError):
         named = (folder / "strays").read_text("utf-8", "replace").split()

@@ -1,6 +1,6 @@
-"""`python -m trued.agents.supervisor [--patience S] FOLDER [LOCK]`. LOCK: an open file that holds the call's lock.
+"""`python -m trued.agents.supervisor [--patience S] FOLDER [LOCK]`. LOCK is a descriptor that holds the call's lock.
 
-Says "ready", then waits for one line from the engine. Without it nothing is started: whoever ordered is gone.
+It prints "ready", then waits for one line from the engine. Without that line it starts nothing: the engine is gone.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ STOPPED, BUSY, NEVER_STARTED, UNWRITTEN = 143, 75, 0, 74
 
 
 def main(arguments: list[str]) -> int:
+    """Supervise the call of this folder; return the exit code."""
     patience_s = call.PATIENCE_S
     if arguments[0] == "--patience":
         patience_s, arguments = float(arguments[1]), arguments[2:]
@@ -57,7 +58,7 @@ async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
             (folder / "stopped").touch()
         return STOPPED
     except (OSError, StateFailed) as error:
-        print(error, file=sys.stderr)  # before anything was begun: the engine shows this line
+        print(error, file=sys.stderr)  # nothing was started yet; the engine shows this line
         return UNWRITTEN
     return 0 if call.write_report(folder, report, patience_s) else UNWRITTEN
 
@@ -73,7 +74,7 @@ def _take_lock(folder: Path, given: int | None) -> int | None:
 
 
 def _handshake() -> dict[str, Any] | None:
-    """Ready, go; afterwards nothing ties this process to the engine."""
+    """Print "ready" and wait for "go"; afterwards nothing ties this process to the engine. None if it never comes."""
     with contextlib.suppress(OSError):
         os.write(1, b"ready\n")
     line = sys.stdin.buffer.readline()
@@ -90,4 +91,4 @@ def _handshake() -> dict[str, Any] | None:
 if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stderr.flush()
-    os._exit(code)  # all is written and closed: taking the interpreter down would only keep the engine waiting
+    os._exit(code)  # everything is written; an orderly interpreter shutdown would only keep the engine waiting

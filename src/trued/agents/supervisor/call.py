@@ -1,4 +1,4 @@
-"""One call from order to report."""
+"""One call, from its order to its report."""
 
 import asyncio
 import importlib
@@ -20,13 +20,13 @@ from trued.support import atomic_files, processes
 from trued.support.redaction import Redactor, plain
 from trued.wire import Order, Report, add_usage, from_json, to_json
 
-RESERVE = 128 * 1024  # kept free on the disk while the agent works, so that its report finds room
-PATIENCE_S = 30.0  # with a full disk: the agent was paid for, and a person may be freeing space
+RESERVE = 128 * 1024  # bytes kept free on the disk while the agent works, for its report
+PATIENCE_S = 30.0  # with a full disk: the agent was paid for, and somebody may be freeing space
 
 
 @dataclass
 class Stopwatch:
-    """When something began and how long it took. The clock may go backwards; time does not."""
+    """When something began and how long it took, even if the clock is set back meanwhile."""
 
     clock: Callable[[], float] = time.time
     ticks: Callable[[], float] = time.monotonic
@@ -42,11 +42,10 @@ class Stopwatch:
 
 
 async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
-    """Let the agent work, and say what came of it: whatever breaks in a runtime is a failed call, not a lost one."""
+    """Let the agent work and report the result. An error in a runtime becomes a failed call; only StateFailed is
+    raised."""
     order, earlier = from_json(Order, (folder / "order.json").read_bytes()), usage_told(folder)
-    order = replace(
-        order, before=add_usage(order.before, earlier)
-    )  # of starts that died: spent, and of the same session
+    order = replace(order, before=add_usage(order.before, earlier))  # starts that died spent it in the same session
     record, watch = CallRecord(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)
     warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "jsonschema"))
@@ -56,7 +55,7 @@ async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[
         report = failed_report(order, "refused", str(error))
     except StateFailed:
         raise
-    except Exception as error:  # noqa: BLE001 (the runtime boundary: a fault of ours ends one call, with its name)
+    except Exception as error:  # noqa: BLE001 (the runtime boundary: a bug ends one call, and the report names it)
         report = failed_report(order, "crashed", f"the supervisor failed: {type(error).__name__}: {error}")
     finally:
         await asyncio.wait({warm})
@@ -90,7 +89,7 @@ async def _ask_agent(
 
     def tell(kind: str, **data: object) -> None:
         if kind == "session" and can.resume and not can.chosen_session:
-            _remember_session(folder, str(data["id"]))  # before anything more is paid for in it
+            _remember_session(folder, str(data["id"]))  # before anything else is paid for in it
         record.tell(kind, **data)
 
     async def ask(order: Order) -> Report:
@@ -101,7 +100,7 @@ async def _ask_agent(
 
 
 def write_report(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
-    """Write the report, if need be again and again while the disk is full. False: it could not be written."""
+    """Write the report; while the disk is full, try again. False if it could not be written in time."""
     deadline, pause = time.monotonic() + patience_s, 0.1
     while True:
         (folder / "reserve").unlink(missing_ok=True)
@@ -117,13 +116,13 @@ def write_report(folder: Path, report: Report, patience_s: float = PATIENCE_S) -
 
 
 def reserve_disk_space(folder: Path) -> None:
-    """Room for the report before anything is paid for."""
+    """Reserve space for the report before anything is paid for."""
     with (folder / "reserve").open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, RESERVE)
 
 
 def _count_start(folder: Path) -> int:
-    """Count this start. Whoever finds no line here knows that the agent never ran."""
+    """Count this start. Without a line in this file the agent never ran."""
     try:
         with (folder / "starts").open("a+", encoding="utf-8") as file:
             file.write(f"{time.time():.3f} {os.getpid()}\n")
@@ -134,7 +133,7 @@ def _count_start(folder: Path) -> int:
 
 
 def _session(folder: Path) -> str:
-    """What an earlier start of this very call knew of its session."""
+    """The session that an earlier start of this call recorded; "" if none."""
     try:
         return (folder / "session").read_text("utf-8")
     except FileNotFoundError:
@@ -142,7 +141,7 @@ def _session(folder: Path) -> str:
 
 
 def _remember_session(folder: Path, session: str) -> None:
-    """Only sessions that can be resumed are remembered: the file's presence says so."""
+    """Record a session that can be resumed; the presence of the file says so."""
     try:
         with (folder / "session").open("w", encoding="utf-8") as file:
             file.write(session)

@@ -1,4 +1,5 @@
-"""Files for an agent in its HOME. That folder is the agent's own: nothing in it is believed, least of all a link."""
+"""Writes files into an agent's HOME. The agent controls that folder, so nothing in it is trusted,
+least of all a link."""
 
 import contextlib
 import os
@@ -11,7 +12,7 @@ FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_home_files(home: Path, files: Mapping[str, bytes]) -> None:
-    """Each file is there, new, and for its owner alone. What is no folder where one is needed goes."""
+    """Write each file anew, readable for its owner only. What blocks a needed folder is removed."""
     for name, content in files.items():
         *above, last = PurePosixPath(name).parts
         with contextlib.ExitStack() as opened:

@@ -1,4 +1,4 @@
-"""One program, confined, watched and ended with all that it started."""
+"""Starts one program confined, watches its limits, and ends it with everything that it started."""
 
 import asyncio
 import contextlib
@@ -23,13 +23,13 @@ from trued.wire import Order
 from trued.workspace.sandbox.command_line import confine
 from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
-LOOK_S = 0.5  # how often limits and descendants are looked at
+LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the end
-SETTLE, SETTLE_S = 8, 0.005  # a sandbox takes its processes along, but not in the same instant
+SETTLE, SETTLE_S = 8, 0.005  # the processes of a sandbox end with it, but not in the same instant
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
 PIPE_READS = 64  # more than a pipe can hold
-AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # an agent that starts one of these is refused
+AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # no agent may start one of these
 PACKAGES = {
     "@anthropic-ai/claude-code": "claude",
     "@openai/codex": "codex",
@@ -38,16 +38,16 @@ PACKAGES = {
     "@qwen-code/qwen-code": "qwen",
 }
 PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
-WORDS = 8  # of a command line: a program stands behind no more options
+WORDS = 8  # of a command line to look at: no more options precede the program
 RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 
 class Launcher:
-    """`Launch` for the runtimes: every process that begins here is gone when the call returns, however it returns."""
+    """The `ProgramLauncher` of the supervisor: every process that it starts is gone when the call returns or raises."""
 
     def __init__(self, folder: Path, marker: str, record: CallRecord, variables: Mapping[str, str]) -> None:
         self._folder, self._marker, self._record, self._variables = folder, marker, record, variables
-        self._started = time.monotonic()  # the wall limit is the whole call's, re-asks included
+        self._started = time.monotonic()  # the wall limit is for the whole call, retries included
 
     async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit:
         if program.adapt:
@@ -94,20 +94,20 @@ class Launcher:
         path = visible_path(path, (*readable, order.folder)) if given.level != "none" else path
         path = ":".join([str(Path(program.argv[0]).parent), *filter(None, [path])])
         always = {"HOME": order.home, processes.MARKER: self._marker}
-        if given.level != "bubblewrap":  # there is no /tmp of its own
+        if given.level != "bubblewrap":  # it has no /tmp of its own
             always["TMPDIR"] = _scratch_folder(order.home)
         variables = {"PATH": path, **self._variables, **program.variables, **always}
         return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
 
     async def _watch(self, order: Order, agent: "_AgentProcess", listener: Listener | None) -> tuple[str, str]:
-        """Returns when the program has ended, or why it has to be."""
+        """Wait until the program ends; return kind and reason if it has to be ended."""
         limits, quiet_since, beats = order.limits, time.monotonic(), -1
         ended = asyncio.ensure_future(agent.wait())
         try:
             while True:
                 await asyncio.wait({ended}, timeout=min(LOOK_S, limits.idle_s / 4, limits.wall_s / 4))
                 if agent.flooded:
-                    return "output", f"it printed more than {limits.output_bytes} bytes on stdout, and was ended"
+                    return "output", f"it printed more than {limits.output_bytes} bytes on stdout and was ended"
                 if stop := agent.stop or (listener and listener.stop):
                     return stop.kind, stop.why
                 if ended.done():
@@ -116,9 +116,9 @@ class Launcher:
                 if agent.beats + self._record.beats != beats or (listener and listener.busy):
                     quiet_since, beats = now, agent.beats + self._record.beats
                 if now - quiet_since > limits.idle_s:
-                    return "idle", f"nothing was heard of it for {limits.idle_s:g} s, and it was ended"
+                    return "idle", f"it gave no sign of life for {limits.idle_s:g} s and was ended"
                 if now - self._started > limits.wall_s:
-                    return "wall", f"it was not ready after {limits.wall_s:g} s, and was ended"
+                    return "wall", f"it was not done after {limits.wall_s:g} s and was ended"
                 self._check_descendants(order, agent)
         finally:
             ended.cancel()
@@ -126,7 +126,8 @@ class Launcher:
                 await ended
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
-        """Refuse agents that the agent starts; remember what the marker would not find after our own death."""
+        """Kill agents that the agent starts; record processes that could not be found by the marker after our own
+        death."""
         processes.bury(spare=agent.pid)
         strays = []
         for pid in processes.family(os.getpid()):
@@ -141,18 +142,19 @@ class Launcher:
                 (self._folder / "strays").write_text("\n".join(strays))
 
     def _end(self, agent: "_AgentProcess") -> int:
-        """End the tree. What is counted is what outlived the program, and not what the sandbox takes along with it."""
+        """End the process tree; return how many processes outlived the program. Those that end with the sandbox do not
+        count."""
         if agent.code is None:
             agent.end(GRACE_S)
         for _ in range(SETTLE):
             if not processes.descendants(os.getpid()):
                 break
-            time.sleep(SETTLE_S)  # not a second request to stop, and nothing else, may come between
+            time.sleep(SETTLE_S)  # blocking, so that nothing can interrupt, not even a second request to stop
         return processes.reap(self._marker, below=os.getpid())
 
 
 async def _start_agent(argv: list[str], environment: dict[str, str], folder: str, program: Program) -> "_AgentProcess":
-    """A machine that has no process or memory to spare at the moment may have some in the next."""
+    """Start the process; if the machine is out of processes or memory, try again a few times."""
     for pause in (0.1, 0.4, 1.0, 2.0):
         try:
             return _AgentProcess(argv, environment, folder, program)
@@ -164,7 +166,7 @@ async def _start_agent(argv: list[str], environment: dict[str, str], folder: str
 
 
 class _AgentProcess:
-    """The program's own process and its two streams; read without ever blocking, kept within bounds."""
+    """The program's process and its two streams, read without blocking and within bounds."""
 
     def __init__(self, argv: list[str], environment: dict[str, str], folder: str, program: Program) -> None:
         self.out, self.err = bytearray(), bytearray()
@@ -172,20 +174,22 @@ class _AgentProcess:
         self.stop: Stop | None = None
         self._streams: dict[int, Callable[[bytes], None]] = {}
         given = os.memfd_create("order")
-        # The events of an agent come by a socket: a pipe could be opened by its tools, too, by way of /proc.
+        # Events come over a socket: the agent's tools could open a pipe through /proc.
         ours, theirs = _pair() if program.listener else (None, None)
         try:
             with os.fdopen(os.dup(given), "wb") as file:
                 file.write(program.stdin)
             os.lseek(given, 0, os.SEEK_SET)
-            self._process = subprocess.Popen(  # in the main thread: some sandboxes die with the thread that began them
-                argv,
-                stdin=given,
-                stdout=theirs.fileno() if theirs else subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment,
-                cwd=folder,
-                start_new_session=True,
+            self._process = (
+                subprocess.Popen(  # in the main thread: some sandboxes die with the thread that started them
+                    argv,
+                    stdin=given,
+                    stdout=theirs.fileno() if theirs else subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=environment,
+                    cwd=folder,
+                    start_new_session=True,
+                )
             )
         finally:
             os.close(given)
@@ -196,15 +200,17 @@ class _AgentProcess:
 
     @property
     def code(self) -> int | None:
+        """Its exit code; None while it runs."""
         return self._process.poll()
 
     def read(self, output_bytes: int, err: Callable[[bytes], None], listener: Listener | None = None) -> None:
+        """Read both streams from now on; stdout lines go to the listener."""
         loop = asyncio.get_running_loop()
 
         def take_out(piece: bytes) -> None:
             if len(self.out) + len(piece) > output_bytes:
                 self.flooded = True
-                self._kill()  # at once: what it prints until the next look could fill the memory
+                self._kill()  # at once: its output until the next check could fill the memory
             else:
                 self.out.extend(piece)
             if listener is not None and b"\n" in piece:
@@ -222,7 +228,7 @@ class _AgentProcess:
                 loop.add_reader(stream.fileno(), self._ready, stream.fileno())
 
     def _hear(self, listener: Listener) -> None:
-        """Whole lines are told and forgotten: one line has to fit into the limit, all of them need not."""
+        """Pass on whole lines and forget them: one line has to fit the limit, all of them need not."""
         *lines, rest = self.out.split(b"\n")
         self.out[:] = rest
         for line in lines:
@@ -232,7 +238,7 @@ class _AgentProcess:
                 self._process.terminate()
 
     def _ready(self, handle: int) -> bool:
-        """Take what is there; false when nothing is, now or for ever."""
+        """Read what is there; False if there is nothing, now or for ever."""
         try:
             piece = os.read(handle, 1 << 18)
         except BlockingIOError:
@@ -249,7 +255,7 @@ class _AgentProcess:
         self._process.wait()
 
     def drain(self) -> None:
-        """Take what is still in the pipes and close them. The tree is gone, so nobody writes any more."""
+        """Read the rest of the pipes and close them. The tree is gone, so nobody writes any more."""
         for stream in self._pipes:
             if stream is not None:
                 for _ in range(PIPE_READS):
@@ -259,6 +265,7 @@ class _AgentProcess:
                 stream.close()
 
     def end(self, grace_s: float) -> None:
+        """Ask it to end, then kill it."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         try:
@@ -279,12 +286,12 @@ def _pair() -> Iterator[socket.SocketIO]:
 
 
 def _started_agent(pid: int, agent: str) -> str:
-    """The known agent that this process is, unless it is the one that was ordered, or a part of that."""
+    """The known agent that this process is; "" if it is the ordered one or a part of it."""
     name = _agent_name(pid)
     if not name or name not in _ordered_programs(agent):
         return name
     parent = processes.parent(pid)
-    if _agent_name(parent):  # it starts itself anew, or its wrapper starts it: no shell, no tool between
+    if _agent_name(parent):  # it restarts itself, or its wrapper starts it: no shell or tool in between
         return ""
     while parent > 1 and parent != os.getpid():
         if _agent_name(parent):
@@ -304,7 +311,7 @@ def _agent_name(pid: int) -> str:
 
 
 def _ordered_programs(agent: str) -> set[str]:
-    """The programs that the user's own words for the agent name."""
+    """The programs that the user's name of the agent mentions."""
     kind, _, rest = agent.partition(":")
     with contextlib.suppress(ValueError):
         return {kind, *(Path(word).name for part in shlex.split(rest) for word in part.split())}
@@ -318,7 +325,7 @@ def _scratch_folder(home: str) -> str:
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Without those that lie in another one: a link inside a folder that is shown already cannot be shown again."""
+    """Without paths inside another one: a link inside a visible folder cannot be shown again."""
     return tuple(path for path in dict.fromkeys(paths) if not any(_is_below(path, other) for other in paths))
 
 
