@@ -18,8 +18,7 @@ from trued.errors import Busy, Cancelled, Waiting
 from trued.inputs.settings.limits import Given
 from trued.model import Approval, Contract, Event, Outcome, Question, RunRecord, Settings, Verdict
 from trued.proof.contract import apply_approvals, conclude, exit_code
-from trued.support import atomic_files as durable
-from trued.support import processes
+from trued.support import atomic_files, processes
 from trued.support.redaction import Redactor, secrets_in
 
 if TYPE_CHECKING:
@@ -44,27 +43,27 @@ async def nobody(_: Question) -> tuple[str, str, str] | None:
 
 def sandboxes() -> "list[LevelState]":
     """Which sandbox levels work here, tried and not believed."""
-    from trued.workspace.sandbox.levels import probe
+    from trued.workspace.sandbox.levels import probe_levels
 
-    return probe()
+    return probe_levels()
 
 
 def within_reach(settings: Settings) -> tuple[str, tuple[str, ...]]:
     """The sandbox that agents would have with these settings, and what of the person's session they could reach."""
     from trued.wire import Confinement
-    from trued.workspace.sandbox.levels import best, reach
+    from trued.workspace.sandbox.levels import choose_level, reachable_sockets
 
-    level = best(settings.sandbox, allow_unsandboxed=True)
-    return level, reach(Confinement(level=level, network=settings.network, readable=settings.readable))
+    level = choose_level(settings.sandbox, allow_unsandboxed=True)
+    return level, reachable_sockets(Confinement(level=level, network=settings.network, readable=settings.readable))
 
 
 def lent_left(home: Path) -> list[str]:
     """Runs in which copies of a login were left behind: nobody looks after the call any more."""
     from trued.agents.spool.borrowed_login import NOTE
-    from trued.agents.spool.call_folder import held
+    from trued.agents.spool.call_folder import is_supervised
 
     notes = (home / "runs").glob(f"*/spool/*/{NOTE}")
-    return list(dict.fromkeys(note.parents[2].name for note in notes if not held(note.parent)))
+    return list(dict.fromkeys(note.parents[2].name for note in notes if not is_supervised(note.parent)))
 
 
 class Engine:
@@ -123,11 +122,11 @@ class Engine:
             TicketIncomplete,
             WorkingTreeDirty,
         )
-        from trued.workspace.git.repository import rooted
+        from trued.workspace.git.repository import create_root_commit
 
         record = new_record(inputs, repository, {one.id for one in self.journal.runs()})
         if not repository.head and not inputs.base:
-            base = rooted(repository, record.branch, time.time())
+            base = create_root_commit(repository, record.branch, time.time())
             record = record.model_copy(update={"base": base, "head": base})
         self.journal.add(record, inputs.model_dump_json())
         record = self.journal.run(record.id)
@@ -190,7 +189,7 @@ class Engine:
             return record
         inputs = self.inputs(record.id)
         await self._spool(record, inputs).stop_all()
-        await self._workspace(record, inputs).tidy()
+        await self._workspace(record, inputs).clean_up()
         return self._ended(record, End("cancelled", Cancelled.code, "cancelled by the user"))
 
     async def _driver_ended(self, record: RunRecord) -> None:
@@ -231,7 +230,7 @@ class Engine:
             if end.outcome and run.steps.state.position.unpublished:  # proven or not, it has not been handed over
                 return self._ended(record, End("waiting", Waiting.code, run.steps.state.position.unpublished))
             if end.outcome or end.state == "cancelled":
-                await workspace.tidy()
+                await workspace.clean_up()
             return self._concluded(record, end.outcome) if end.outcome else self._ended(record, end)
 
     def _concluded(self, record: RunRecord, outcome: Outcome) -> RunRecord:
@@ -259,7 +258,9 @@ class Engine:
         folder = self.folder(record.id) / "files"
         folder.mkdir(exist_ok=True)
         plan = parse_plan(goal.text, goal.source.file)
-        durable.write(folder / Path(goal.source.file).name, ticked(plan, contract.requirements, verdict), sync=False)
+        atomic_files.write(
+            folder / Path(goal.source.file).name, ticked(plan, contract.requirements, verdict), sync=False
+        )
 
     def _ended(self, record: RunRecord, end: End) -> RunRecord:
         from trued.engine.handover import handed_over
@@ -288,7 +289,7 @@ class Engine:
         secret = (Path(inputs.requirements_file),) if inputs.requirements_file else ()
         journal = self._of(record)
         budget = Budget(journal, inputs.settings, record.id, limits.prices(inputs.settings))
-        budget.know(limits.windows(self, record.id))
+        budget.set_windows(limits.windows(self, record.id))
         return RunContext(
             run=record.id,
             folder=self.folder(record.id),

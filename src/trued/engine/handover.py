@@ -10,8 +10,8 @@ from trued.engine.handover_file import NAME, Standing, handover
 from trued.engine.spending import spent_lines
 from trued.model import RunRecord
 from trued.model.events.proof import NoProgress
-from trued.run.agent_call import Answered
-from trued.support import atomic_files as durable
+from trued.run.agent_call import AgentAnswer
+from trued.support import atomic_files
 from trued.workflows.descriptor import SealedWork
 from trued.workflows.registry import descriptor
 
@@ -42,7 +42,7 @@ def handed_over(engine: "Engine", record: RunRecord) -> str:
         tuple(_commands(record)),
     )
     file.parent.mkdir(parents=True, exist_ok=True)
-    durable.write(file, handover(standing).encode(), sync=False)
+    atomic_files.write(file, handover(standing).encode(), sync=False)
     return str(file)
 
 
@@ -85,4 +85,4 @@ def _last_reply(engine: "Engine", run_id: str, role: str) -> Mapping[str, Any]:
     """What an agent of this role replied last, before the run's first task; {} if nobody has."""
     asked = [key for key, _, _ in engine.journal.steps(run_id) if key.startswith(f"{role}#")]
     found = engine.journal.step(run_id, asked[-1]) if asked else None
-    return (Answered.model_validate_json(found).reply or {}) if found else {}
+    return (AgentAnswer.model_validate_json(found).reply or {}) if found else {}

@@ -11,7 +11,7 @@ from trued.wire import Price
 
 if TYPE_CHECKING:
     from trued.engine.engine import Engine
-    from trued.run.budget import Window
+    from trued.run.budget import QuotaWindow
 
 
 def in_force(engine: "Engine", run_id: str) -> Spending:
@@ -43,14 +43,14 @@ def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who:
         engine.journal.of(record.id, engine.listen).emit(raised)
 
 
-def windows(engine: "Engine", run_id: str) -> "dict[str, Window]":
+def windows(engine: "Engine", run_id: str) -> "dict[str, QuotaWindow]":
     """What agents told last of the user's subscriptions."""
     from trued.model.events import of_kind
     from trued.model.events.call import QuotaReported
-    from trued.run.budget import Window, kind_of
+    from trued.run.budget import QuotaWindow, agent_kind
 
     reported = [event for _, event in of_kind(engine.journal.events(run_id), QuotaReported)]
-    return {kind_of(one.agent): Window(one.window, one.used, one.until) for one in reported}
+    return {agent_kind(one.agent): QuotaWindow(one.window, one.used, one.until) for one in reported}
 
 
 def prices(settings: Settings) -> Callable[[str, str], Price]:

@@ -123,7 +123,7 @@ async def turn(run: Run, project: Project, feature: Feature) -> Project:
         await run.branch.squash(message_of(feature, run.id), onto=before, author="coder")
         work = run.branch.head
         verdict = await run.prove(task, disputes=coded.disputes, also=project.others(feature))
-        attempt = Attempt(feature, coded, coder.left, verdict, await handing.count_tests(run, feature))
+        attempt = Attempt(feature, coded, coder.last_answer, verdict, await handing.count_tests(run, feature))
         bent = await handing.bent(run, project, before)
         gaps = (*handing.gaps_of(run, project, attempt), *bent)
         project = await handing.recorded(run, project, attempt, gaps)

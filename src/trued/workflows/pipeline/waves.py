@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 from trued.model import Finding, Reply, Status
 from trued.model.events.proof import ClaimRefuted
-from trued.run.agent_call import Answered
+from trued.run.agent_call import AgentAnswer
 from trued.run.clusters import TRIES, Returned
 from trued.run.run import Run
-from trued.run.session import Context, R, Session
+from trued.run.session import BriefContext, R, Session
 from trued.support.redaction import inert
 from trued.workflows.pipeline.events import StepReported, WaveStarted
 from trued.workflows.pipeline.feature_folder import DESIGN
@@ -30,10 +30,10 @@ class Turn:
 
     work: Work
     part: Run
-    context: Mapping[str, Context]  # what its agents are told
+    context: Mapping[str, BriefContext]  # what its agents are told
     session: Session[Any] | None = None  # None: nobody has finished it
     reply: Reply | None = None
-    lefts: tuple[Answered, ...] = ()
+    lefts: tuple[AgentAnswer, ...] = ()
     attempts: int = 0
 
     @property
