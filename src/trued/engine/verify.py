@@ -23,7 +23,7 @@ from trued.support.redaction import Redactor, in_json, secrets_in
 from trued.wire import Confinement
 from trued.workspace.git import commit_lookup
 from trued.workspace.git.commit_lookup import NamedCommit
-from trued.workspace.git.removal import remove_folder
+from trued.workspace.git.removal import remove_tree
 from trued.workspace.git.workspace import GitWorkspace
 from trued.workspace.sandbox.levels import choose_level
 
@@ -208,7 +208,7 @@ async def _place(home: Path) -> AsyncIterator[Path]:
             (places / name).mkdir(mode=0o700)
             yield places / name
         finally:
-            await remove_folder(places / name)
+            await remove_tree(places / name)
             (places / f"{name}.lock").unlink(missing_ok=True)
 
 
@@ -225,7 +225,7 @@ async def _sweep(places: Path, own: str) -> None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue  # at work
-            await remove_folder(places / lock.stem)
+            await remove_tree(places / lock.stem)
             lock.unlink(missing_ok=True)
 
 

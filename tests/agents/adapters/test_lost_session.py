@@ -12,7 +12,7 @@ from trued.agents.driver.conversation import ConversationRuntime
 from trued.agents.driver.program import LogLine, Program, ProgramExit
 from trued.agents.driver.reply_contract import ask_with_retry
 from trued.agents.driver.transcript import Transcript
-from trued.agents.spool.call_folder import usage_told
+from trued.agents.spool.call_folder import usage_reported
 from trued.protocols import Capabilities
 from trued.wire import Order, Report, Usage
 
@@ -92,4 +92,4 @@ def test_whoever_dies_in_the_second_ask_had_used_the_first_too(tmp_path: Path, b
     told = [{"kind": "usage", "tokens_in": 60}, {"kind": "usage", "tokens_in": 100}, {"kind": between}]
     lines = [json.dumps(event) for event in (*told, {"kind": "usage", "tokens_in": 50})]
     (tmp_path / "events.jsonl").write_text("\n".join(lines))
-    assert usage_told(tmp_path).tokens_in == 150
+    assert usage_reported(tmp_path).tokens_in == 150

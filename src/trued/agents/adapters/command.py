@@ -33,6 +33,7 @@ class CommandRuntime:
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
+        """Run the program with the order on its stdin; its stdout is the reply."""
         try:
             words = shlex.split(order.agent.partition(":")[2])
         except ValueError as error:

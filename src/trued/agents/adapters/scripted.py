@@ -47,6 +47,7 @@ class ScriptedRuntime:
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
+        """Call the script; ask once more if its reply breaks the contract."""
         began, start = time.time(), time.monotonic()
         report = await ask_with_retry(order, self._play, tell, remembers=True)
         return replace(report, began=began, ended=began + max(0.0, time.monotonic() - start))
@@ -76,6 +77,7 @@ class ScriptedProcess:
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
+        """Run the script's function in a confined process."""
         where, _, name = order.agent.partition(":")[2].partition("#")
         script = Path(where).expanduser().resolve()
         if not script.is_file():

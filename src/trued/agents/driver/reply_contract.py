@@ -28,7 +28,7 @@ def parse_reply(said: bytes) -> dict[str, Any]:
     """The one JSON object in the output. Text that merely contains one, in a fence or a quotation, is not a reply.
     Raises BrokenReply."""
     text = _text(said)
-    value, end = _decoded(text)
+    value, end = _decode(text)
     if rest := text[end:].strip():
         more = "a second JSON value" if rest[0] in '{["' else "other text"
         raise BrokenReply(
@@ -63,7 +63,7 @@ def _text(said: bytes) -> str:
     return text
 
 
-def _decoded(text: str) -> tuple[Any, int]:
+def _decode(text: str) -> tuple[Any, int]:
     try:
         return json.JSONDecoder(
             object_pairs_hook=_unique_keys, parse_constant=_reject_constant, parse_float=_finite

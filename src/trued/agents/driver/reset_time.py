@@ -71,7 +71,7 @@ def reset_time_in_text(text: str, now: float, zone: tzinfo | None) -> float:
         _numbers,
         _durations,
         _clocks,
-        _planned,
+        _planned_retries,
     )
     for reader in readers:
         times = [time for time in reader(text, now, zone) if is_plausible(time, now)]
@@ -124,7 +124,7 @@ def _durations(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
         yield now + duration_seconds(duration)
 
 
-def _planned(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+def _planned_retries(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
     for duration in PLANNED.findall(text):
         if duration_seconds(duration) >= UNITS["m"]:  # a few seconds are its own back-off, not the provider's time
             yield now + duration_seconds(duration)

@@ -94,7 +94,7 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
     if not prompt:
         what, where = f"role {name} has nothing to say", f"{file}:{matter.line}"
         raise BadInput(what, where, "write how it must work below the front matter")
-    tools = _Tools(matter, reading).named()
+    tools = _Tools(matter, reading).names()
     reading.role = Role(
         name=name,
         description=_words(matter, "description"),
@@ -163,7 +163,7 @@ class _Tools:
         self.fields, self.reading = matter.fields, reading
         self.value = matter.fields.value
 
-    def named(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         given = self.value.get("tools")
         rules = [*self._rules("tools", given), *self._rules("permission", self.value.get("permission"))]
         if isinstance(given, dict) or given is None:

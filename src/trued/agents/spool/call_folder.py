@@ -63,7 +63,7 @@ class CallFolder:
                 "died",
                 why=why,
                 session=self.order.session,
-                usage=usage_told(self.path),
+                usage=usage_reported(self.path),
             )
         return None
 
@@ -159,7 +159,7 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def usage_told(folder: Path) -> Usage:
+def usage_reported(folder: Path) -> Usage:
     """The usage that a call reported before it died: it was spent, whatever came of it."""
     last: dict[str, Any] = {}
     spent = Usage()

@@ -11,7 +11,7 @@ from pathlib import Path
 from trued.agents.adapters import agent_of, runtime_of
 from trued.agents.driver.program import failed_report
 from trued.agents.driver.reply_contract import ask_with_retry
-from trued.agents.spool.call_folder import usage_told
+from trued.agents.spool.call_folder import usage_reported
 from trued.agents.supervisor.launch import Launcher
 from trued.agents.supervisor.login import borrowed_files
 from trued.agents.supervisor.record import CallRecord
@@ -38,13 +38,14 @@ class Stopwatch:
 
     @property
     def ended(self) -> float:
+        """The time now, counted from the start."""
         return self.began + max(0.0, self.ticks() - self._start)
 
 
 async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
     """Let the agent work and report the result. An error in a runtime becomes a failed call; only StateFailed is
     raised."""
-    order, earlier = from_json(Order, (folder / "order.json").read_bytes()), usage_told(folder)
+    order, earlier = from_json(Order, (folder / "order.json").read_bytes()), usage_reported(folder)
     order = replace(order, before=add_usage(order.before, earlier))  # starts that died spent it in the same session
     record, watch = CallRecord(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)

@@ -63,6 +63,7 @@ class CallRecord:
         return kept
 
     def close(self) -> None:
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 

@@ -23,7 +23,7 @@ from trued.protocols import AgentCommit
 from trued.support import atomic_files
 from trued.support.redaction import inert
 from trued.workspace.git import agent_commits
-from trued.workspace.git.removal import remove_folder, remove_folder_now
+from trued.workspace.git.removal import remove_tree, remove_tree_now
 from trued.workspace.git.store import ATTRIBUTES, CommitAuthor, Store
 from trued.workspace.git.tree_of_folder import write_tree_of_folder
 
@@ -134,7 +134,7 @@ class Clones:
     async def _clear(self, clone: Clone) -> None:
         """Make room for a new clone. A damaged one may hold work, so it is moved aside."""
         if clone.is_half_made:
-            await remove_folder(clone.folder)
+            await remove_tree(clone.folder)
         elif os.path.lexists(clone.folder):
             kept = self.folder.with_name("damaged")
             kept.mkdir(exist_ok=True, mode=0o700)
@@ -181,10 +181,10 @@ class Clones:
 
     def _hand_over(self, clone: Clone, git: Path) -> tuple[tuple[str, int], ...]:
         shutil.copy2(clone.index, git / "index")
-        remove_folder_now(clone.git)
+        remove_tree_now(clone.git)
         git.rename(clone.git)
         for left in clone.folder.glob("git.*"):
-            remove_folder_now(left)
+            remove_tree_now(left)
         packs = (clone.git / "objects" / "pack").glob("pack-*.pack")
         return tuple(sorted((pack.name, pack.lstat().st_size) for pack in packs))
 
@@ -271,7 +271,7 @@ class Clones:
         gone = self.folder.with_name("gone") / secrets.token_hex(6)
         gone.parent.mkdir(exist_ok=True)
         clone.folder.rename(gone)  # in one step, so that a crash leaves no half-removed clone
-        await remove_folder(gone)
+        await remove_tree(gone)
 
 
 def _is_intact_index(index: Path, head: str) -> bool:

@@ -9,13 +9,13 @@ from pathlib import Path
 from trued.errors import StateFailed
 
 
-async def remove_folder(folder: Path) -> None:
+async def remove_tree(folder: Path) -> None:
     """Remove a folder whatever is in it; links are removed, not followed. Raises StateFailed if it cannot
     be removed."""
-    await asyncio.to_thread(remove_folder_now, folder)
+    await asyncio.to_thread(remove_tree_now, folder)
 
 
-def remove_folder_now(folder: Path) -> None:
+def remove_tree_now(folder: Path) -> None:
     """The same without an event loop."""
     if not os.path.lexists(folder):
         return

@@ -14,7 +14,7 @@ from pathlib import Path
 from trued.errors import BadInput, StateFailed
 from trued.support.path_sets import owns
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed
-from trued.workspace.git.removal import remove_folder_now
+from trued.workspace.git.removal import remove_tree_now
 
 # Attributes in a tree may ask for conversions. These overrule them: a file is its bytes.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
@@ -157,7 +157,7 @@ class Store:
             if not self.folder.is_dir():  # else another process was quicker
                 raise StateFailed(f"cannot make {self.folder}: {error.strerror}") from error
         finally:
-            remove_folder_now(aside)
+            remove_tree_now(aside)
 
     async def source(self) -> str:
         """The folder with the user's objects; in a linked worktree `.git` is only a file that points to it."""

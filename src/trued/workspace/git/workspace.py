@@ -19,7 +19,7 @@ from trued.workspace.git.large_files import complete_checkout
 from trued.workspace.git.merge import merge_commits
 from trued.workspace.git.publish import publish
 from trued.workspace.git.push import push
-from trued.workspace.git.removal import remove_folder
+from trued.workspace.git.removal import remove_tree
 from trued.workspace.git.store import CommitAuthor, Store
 from trued.workspace.sandbox import cgroup
 from trued.workspace.sandbox.command_line import confine
@@ -28,7 +28,7 @@ from trued.workspace.sandbox.levels import BUBBLEWRAP, describe_isolation
 from trued.workspace.sandbox.scope import can_scope
 from trued.workspace.sandbox.server import SandboxServer, behind_forwarder
 from trued.workspace.sandbox.surroundings import (
-    Surroundings,
+    CheckSurroundings,
     describe_second_surroundings,
     free_ports,
     surroundings_for,
@@ -125,7 +125,7 @@ class GitWorkspace:
             place.mkdir(parents=True, mode=0o700)
             ended = await _run_or_refuse(launch, channel=False)
         finally:
-            await remove_folder(place)
+            await remove_tree(place)
         return _result_of(ended, describe_isolation(sight.level, sight.network))
 
     async def drop_clone(self, name: str, why: str) -> None:
@@ -136,15 +136,15 @@ class GitWorkspace:
         for name in self.clones.names():
             await self.clones.drop(name, "the run has ended")
         await self._sweep()
-        await remove_folder(self.folder / "clones")
-        await remove_folder(self.folder / "rooms")
+        await remove_tree(self.folder / "clones")
+        await remove_tree(self.folder / "rooms")
 
     async def _sweep(self) -> None:
-        await remove_folder(self.folder / "gone")
+        await remove_tree(self.folder / "gone")
         for index in self.folder.glob("index.*"):
             index.unlink(missing_ok=True)
         for room in (self.folder / "rooms").glob("*"):
-            await remove_folder(room)
+            await remove_tree(room)
 
     # -- commits ----------------------------------------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ class GitWorkspace:
             self._lacking[commit] = await complete_checkout(self.store, self.base, commit, work, place / "index")
             yield work
         finally:
-            await remove_folder(place)
+            await remove_tree(place)
 
     def missing_content(self, commit: str) -> tuple[str, ...]:
         return self._lacking.get(commit, ())
@@ -221,14 +221,14 @@ class GitWorkspace:
             (place / "hosts").write_text(chosen.hosts_text())
         chosen = replace(chosen, hosts=str(place / "hosts"))
         try:
-            return await self._executed(command, {name: str(path) for name, path in own.items()}, chosen)
+            return await self._execute_in(command, {name: str(path) for name, path in own.items()}, chosen)
         finally:
-            await remove_folder(place)
+            await remove_tree(place)
 
     def _place(self, network: str) -> Path:
         return self.folder / ROOMS / f"{CONNECTED if network == 'host' else ALONE}{secrets.token_hex(6)}"
 
-    async def _executed(self, command: Command, own: Mapping[str, str], chosen: Surroundings) -> CommandResult:
+    async def _execute_in(self, command: Command, own: Mapping[str, str], chosen: CheckSurroundings) -> CommandResult:
         ports = (*command.ports, *(free_ports() if command.network == LOOPBACK else ()))
         sight = Confinement(
             level=self._agents.level,
@@ -307,7 +307,7 @@ class GitWorkspace:
             )
             ended = await _run_or_refuse(launch, channel=False)
         finally:
-            await remove_folder(place)
+            await remove_tree(place)
         answer = bytes(ended.output.stdout).decode(errors="replace").strip()
         if answer not in ("open", "shut"):
             complaint = bytes(ended.output.stderr).decode(errors="replace").strip()

@@ -14,6 +14,7 @@ from typing import Any
 
 
 def can_write(folder: str) -> bool:
+    """Whether a file can be written into the folder."""
     try:
         Path(folder, "canary").write_text("was here")
     except OSError:
@@ -22,6 +23,7 @@ def can_write(folder: str) -> bool:
 
 
 def can_read(path: str) -> bool:
+    """Whether the file can be read."""
     try:
         return bool(Path(path).read_bytes())
     except OSError:
@@ -29,12 +31,14 @@ def can_read(path: str) -> bool:
 
 
 def can_connect(port: int) -> bool:
+    """Whether a TCP port of the host can be reached."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2):
         return True
     return False
 
 
 def can_reach_socket(address: str) -> bool:
+    """Whether a unix socket can be reached; @NAME is an abstract one."""
     name = "\0" + address[1:] if address.startswith("@") else address
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as out:
         out.settimeout(2)
@@ -44,6 +48,7 @@ def can_reach_socket(address: str) -> bool:
 
 
 def sees_host_processes(pidns: str) -> bool:
+    """Whether we are in the PID namespace of the host."""
     try:
         return str(Path("/proc/self/ns/pid").readlink()) == pidns
     except OSError:

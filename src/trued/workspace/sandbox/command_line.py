@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.wire import Confinement, Limits
-from trued.workspace.sandbox.surroundings import Surroundings
+from trued.workspace.sandbox.surroundings import CheckSurroundings
 from trued.workspace.sandbox.visible_folders import (
     LINKED,
     SECRETS,
@@ -38,7 +38,7 @@ def confine(
     folder: str | os.PathLike[str],
     variables: Mapping[str, str],
     limits: Limits | None = None,
-    setting: Surroundings | None = None,
+    setting: CheckSurroundings | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """The command line and the whole environment that start `argv` in `folder`, confined.
 
@@ -51,7 +51,7 @@ def confine(
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
     bounds = limits or Limits()
     if confinement.level == "bubblewrap":
-        options = _bubblewrap(confinement, where, setting or Surroundings())
+        options = _bubblewrap(confinement, where, setting or CheckSurroundings())
         return [*_launcher_words(confinement, bounds), *options, *_started_by_shell(argv, bounds)], environment
     if confinement.level in ("landlock", "none"):
         return _landlock_words(argv, confinement, where, bounds), environment
@@ -74,7 +74,7 @@ def _bounds(limits: Limits) -> list[tuple[str, int]]:
     return [("CORE", 0), ("FSIZE", FILE_BYTES), *memory]
 
 
-def _bubblewrap(confinement: Confinement, folder: str, setting: Surroundings) -> list[str]:
+def _bubblewrap(confinement: Confinement, folder: str, setting: CheckSurroundings) -> list[str]:
     program = shutil.which("bwrap", path=PATH) or shutil.which("bwrap") or "bwrap"
     words = [program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
     words += ["--cap-drop", "ALL"]  # root has no privileges inside either

@@ -60,10 +60,10 @@ class SandboxServer:
         if self._ran is None:
             self.has_ended()
             self._orders.close()
-            self._ran = await self._ended()
+            self._ran = await self._wait_for_end()
         return self._ran
 
-    async def _ended(self) -> CommandResult:
+    async def _wait_for_end(self) -> CommandResult:
         assert self._task is not None  # noqa: S101  (`begin` comes first)
         done, _ = await asyncio.wait([self._task], timeout=PARTING_S)
         if not done:  # the server blocks the forwarder: end both from outside, and lose the last output

@@ -16,7 +16,7 @@ ZONES = Path("/usr/share/zoneinfo")
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CheckSurroundings:
     """Host name and user of a confined process, if the sandbox level can change them; and the names of its folders."""
 
     host: str = ""  # "": that of the machine
@@ -30,11 +30,11 @@ class Surroundings:
         return f"127.0.0.1 localhost {self.host}\n::1 localhost {self.host}\n"
 
 
-def surroundings_for(*, second: bool) -> Surroundings:
+def surroundings_for(*, second: bool) -> CheckSurroundings:
     """The surroundings of the first or the second run of a check."""
     if second:
-        return Surroundings(SECOND_HOST, other_user().pw_uid, home="house", scratch="scratch")
-    return Surroundings(FIRST_HOST)
+        return CheckSurroundings(SECOND_HOST, other_user().pw_uid, home="house", scratch="scratch")
+    return CheckSurroundings(FIRST_HOST)
 
 
 def other_user() -> pwd.struct_passwd:

@@ -55,16 +55,16 @@ class Client:
     async def __call__(self, method: str, params: Any, notification: bool) -> Any:
         given = params if isinstance(params, dict) else {}
         if method == "session/update":
-            self._updated(given.get("update") or {})
+            self._on_update(given.get("update") or {})
         elif method == "session/request_permission":
-            return {"outcome": self._permitted(given)}
+            return {"outcome": self._answer_permission(given)}
         elif not notification:
             from acp.exceptions import RequestError
 
             raise RequestError.method_not_found(method)
         return None
 
-    def _updated(self, update: dict[str, Any]) -> None:
+    def _on_update(self, update: dict[str, Any]) -> None:
         kind = update.get("sessionUpdate")
         if self.replaying or kind == "user_message_chunk" or (kind == "usage_update" and self._told.usage):
             return
@@ -89,7 +89,7 @@ class Client:
         known.update({name: _cut(tool[name]) for name in ("kind", "title", "rawInput") if tool.get(name)})
         return known
 
-    def _permitted(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _answer_permission(self, given: dict[str, Any]) -> dict[str, Any]:
         tool = self._known(given.get("toolCall") or {})
         allowed = tool.get("kind") in self._kinds
         emit("permission", allowed=allowed, tool=tool)
@@ -143,16 +143,16 @@ class PluginEvents:
         elif event["event"] in ("request", "compacted"):
             emit(**event)
 
-    async def caught_up(self) -> None:
+    async def catch_up(self) -> None:
         """Wait for the plugin, which may be a moment behind, and read the rest."""
         if self._file is not None:
             await asyncio.sleep(LOOK_S)
             self.read()
 
-    async def explained(self, said: AgentRefused) -> AgentRefused:
+    async def with_status(self, said: AgentRefused) -> AgentRefused:
         """Add the provider's own status and headers, if the plugin reported them."""
         if not said.told.get("waits"):
-            await self.caught_up()
+            await self.catch_up()
         said.told |= self._trouble
         return said
 
@@ -227,10 +227,10 @@ async def _prompt(text: str, session: str, link: Any, told: PluginEvents) -> dic
         if following.done():
             following.result()  # raises: the agent would wait for too long
         answer = await asked
-        await told.caught_up()
+        await told.catch_up()
         return answer
     except AgentRefused as said:
-        raise await told.explained(said) from said
+        raise await told.with_status(said) from said
     finally:
         asked.cancel()
         following.cancel()

@@ -276,6 +276,7 @@ class ContextTrimmer(ClearToolResults[Any]):
         self._turn = turn
 
     async def compact(self, messages: list[ModelMessage], ctx: RunContext[Any]) -> list[ModelMessage]:
+        """Drop old tool results, and report it if any were dropped."""
         kept = await super().compact(messages, ctx)
         if kept is not messages:
             self._turn.emit("compacted")
