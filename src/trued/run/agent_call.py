@@ -178,7 +178,9 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
             exchange.refusals += 1
             # We cannot raise an agent's own budget, but a person who resumes has done something about it.
             if not context.budget.has_used_up(exchange.name) and not exchange.found:
-                raise LimitReached(f"{ask.key}: {report.why}; `trued resume {context.run} --limit …` goes on with more")
+                raise LimitReached(
+                    f"{ask.key}: {report.why}; `trued resume {context.run} --limit …` continues with more"
+                )
             exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         else:
             return report, clone, exchange
@@ -192,7 +194,7 @@ async def _wait_for_provider(context: RunContext, ask: AgentRequest, report: Rep
     exchange.row += 1
     decided = decide_wait(report, exchange.row, exchange.waits, wait=context.settings.wait, now=time.time())
     if isinstance(decided, GiveUp):
-        raise LimitReached(f"{ask.key}: {decided.why}; `trued resume {context.run}` goes on")
+        raise LimitReached(f"{ask.key}: {decided.why}; `trued resume {context.run}` continues")
     left = decided.until - time.time()
     if left <= 0:  # the time has passed already
         return

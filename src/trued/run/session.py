@@ -120,7 +120,7 @@ class Session(Generic[R]):
 
         async def step() -> str:
             if self.turns and not can_resume:
-                why = f"{self.agent} cannot resume: it is told all facts again"
+                why = f"{self.agent} cannot resume: it gets all facts again"
                 run.journal.emit(FreshSession(why=why), ask.key)
             if self.before:
                 await self.before()

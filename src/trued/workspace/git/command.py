@@ -37,11 +37,11 @@ TIMED_OUT = -1  # instead of an exit code
 
 
 class GitFailed(StateFailed):
-    """git ended with an error; `complaint` is what it wrote to stderr."""
+    """git ended with an error; `stderr` is what it wrote."""
 
-    def __init__(self, arguments: Sequence[str], said: str) -> None:
-        self.complaint = said
-        last = said.strip().splitlines()[-1:] or ["no message"]
+    def __init__(self, arguments: Sequence[str], stderr: str) -> None:
+        self.stderr = stderr
+        last = stderr.strip().splitlines()[-1:] or ["no message"]
         super().__init__(f"git {arguments[0] if arguments else ''} failed: {last[0]}")
 
 
@@ -106,11 +106,11 @@ class Git:
         within_s: float = WITHIN_S,
     ) -> bytes:
         """Run git and return its output. Raises GitFailed if it fails."""
-        code, out, said = await self.attempt(
+        code, out, stderr = await self.attempt(
             *arguments, stdin=stdin, settings=settings, variables=variables, within_s=within_s
         )
         if code != 0:
-            raise GitFailed(arguments, said)
+            raise GitFailed(arguments, stderr)
         return out
 
     async def attempt(
@@ -138,7 +138,7 @@ class Git:
                 raise StateFailed(f"cannot start {words[0]}: {error.strerror}") from error
         try:
             async with asyncio.timeout(within_s):
-                out, said = await process.communicate(stdin or None)
+                out, stderr = await process.communicate(stdin or None)
         except TimeoutError:
             return TIMED_OUT, b"", f"no end after {within_s:g} s"
         finally:
@@ -146,7 +146,7 @@ class Git:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
                 await process.wait()
-        return process.returncode or 0, out, said.decode(errors="replace")
+        return process.returncode or 0, out, stderr.decode(errors="replace")
 
     @contextlib.contextmanager
     def _shared_lock(self) -> Iterator[tuple[int, ...]]:

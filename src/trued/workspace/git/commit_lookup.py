@@ -98,14 +98,14 @@ async def _commit_in(place: Path, revision: str) -> NamedCommit:
     git = Git(found)
     if both := await _objects_and_commit(git, revision):
         return NamedCommit(found, Path(both[0]), None if found == top else top, both[1], revision)
-    code, out, said = await git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir", within_s=LOOK_S)
+    code, out, stderr = await git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir", within_s=LOOK_S)
     if code != 0:
-        raise BadInput(f"git cannot read {_shown(place)}: {_last_line(said)}", then="name a git repository")
+        raise BadInput(f"git cannot read {_shown(place)}: {_last_line(stderr)}", then="name a git repository")
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    code, commit, said = await git.attempt(*words, within_s=LOOK_S) if "\0" not in revision else (1, b"", "")
+    code, commit, stderr = await git.attempt(*words, within_s=LOOK_S) if "\0" not in revision else (1, b"", "")
     name = commit.decode(errors="replace").strip()
     if code != 0 or not _COMMIT.fullmatch(name):
-        if revision == "HEAD" and not said.strip():
+        if revision == "HEAD" and not stderr.strip():
             raise BadInput(f"the repository {_shown(top)} has no commit yet", then="commit something, or name a commit")
         raise BadInput(f"{_shown(top)} has no commit {revision!a}", then="`git log --all` there lists what it has")
     root = None if found == top else top
@@ -153,8 +153,8 @@ def _holds_git(folder: Path) -> bool:
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
 
 
-def _last_line(said: str) -> str:
-    return (said.strip().splitlines() or ["no message"])[-1]
+def _last_line(stderr: str) -> str:
+    return (stderr.strip().splitlines() or ["no message"])[-1]
 
 
 def _shown(path: Path) -> str:

@@ -58,9 +58,9 @@ class TargetBranch:
         mail = rest.rpartition(">")[0]
         if code == 0 and name and mail:
             who |= {
-                f"GIT_{role}_{what}": said
+                f"GIT_{role}_{what}": value
                 for role in ("AUTHOR", "COMMITTER")
-                for what, said in (("NAME", name), ("EMAIL", mail))
+                for what, value in (("NAME", name), ("EMAIL", mail))
             }
         return who
 
@@ -92,9 +92,9 @@ class TargetBranch:
 
     async def _trees(self) -> tuple[Path, ...]:
         """Working trees that have the branch checked out."""
-        code, out, said = await self._git("worktree", "list", "--porcelain", "-z")
+        code, out, stderr = await self._git("worktree", "list", "--porcelain", "-z")
         if code != 0:
-            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {_last_line(said)}")
+            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {_last_line(stderr)}")
         found = []
         for entry in out.split("\0\0"):
             lines = dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line)
@@ -108,9 +108,9 @@ class TargetBranch:
 
     async def _clean(self, tree: Path, new: str) -> None:
         """Raise BadInput if the tree has uncommitted changes or an unfinished operation."""
-        code, out, said = await self._git("rev-parse", "--absolute-git-dir", within=tree)
+        code, out, stderr = await self._git("rev-parse", "--absolute-git-dir", within=tree)
         if code != 0:
-            raise BadInput(f"git cannot read {tree}: {_last_line(said)}", then="try `git status` there")
+            raise BadInput(f"git cannot read {tree}: {_last_line(stderr)}", then="try `git status` there")
         if busy := [name for name in _UNDER_WAY if (Path(out.rstrip("\n")) / name).exists()]:
             what = f"{tree}, where {self.branch} is checked out, has an unfinished operation ({busy[0]})"
             raise BadInput(what, then="finish that first")
@@ -123,9 +123,9 @@ class TargetBranch:
 
     async def _status(self, tree: Path) -> list[str]:
         words = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
-        code, out, said = await self._git(*words, within=tree)
+        code, out, stderr = await self._git(*words, within=tree)
         if code != 0:
-            raise BadInput(f"git cannot read {tree}: {_last_line(said)}", then="try `git status` there")
+            raise BadInput(f"git cannot read {tree}: {_last_line(stderr)}", then="try `git status` there")
         return [row for row in out.split("\0") if row]
 
     async def _is_at(self, tree: Path, rows: Sequence[str], new: str) -> bool:
@@ -144,9 +144,9 @@ class TargetBranch:
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
         words = ("-c", "fetch.writeCommitGraph=false", "-c", "protocol.version=2", "fetch", *quiet, "--refmap=")
         more = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-        code, _, said = await self._git(*words, str(self.store.folder), self.store.ref(name), more=more)
+        code, _, stderr = await self._git(*words, str(self.store.folder), self.store.ref(name), more=more)
         if code != 0:
-            raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {_last_line(said)}")
+            raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {_last_line(stderr)}")
 
     async def move(self, old: str, new: str, trees: Collection[Path], why: str) -> None:
         """Move files first and the branch last, while git holds its lock: if somebody else moved it meanwhile, their
@@ -169,9 +169,9 @@ class TargetBranch:
                 return
             raise BadInput(f"{_listed([row[3:] for row in rows])} in {tree} was changed just now", then="land again")
         await self._git("update-index", "-q", "--refresh", within=tree)
-        code, _, said = await self._git("read-tree", "-m", "-u", old, new, within=tree)
+        code, _, stderr = await self._git("read-tree", "-m", "-u", old, new, within=tree)
         if code != 0:
-            raise BadInput(f"git cannot bring {tree} along: {_last_line(said)}", then="nothing was moved")
+            raise BadInput(f"git cannot bring {tree} along: {_last_line(stderr)}", then="nothing was moved")
 
     @asynccontextmanager
     async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_RefTransaction"]:
@@ -216,12 +216,12 @@ class TargetBranch:
             env=self._variables(more),
         )
         try:
-            out, said = await asyncio.wait_for(process.communicate(), WITHIN_S)
+            out, stderr = await asyncio.wait_for(process.communicate(), WITHIN_S)
         except TimeoutError:
             return TIMED_OUT, "", f"no end after {WITHIN_S:g} s"
         finally:
             await _end_process(process)
-        return process.returncode or 0, out.decode(errors="surrogateescape"), said.decode(errors="replace")
+        return process.returncode or 0, out.decode(errors="surrogateescape"), stderr.decode(errors="replace")
 
 
 class _RefTransaction:
@@ -246,8 +246,8 @@ class _RefTransaction:
             heard = line
             if line.decode().strip() == answer:
                 return
-        said = await self._process.stderr.read() if self._process.stderr else heard
-        raise BadInput(*_refusal(self._branch, said.decode(errors="replace")))
+        stderr = await self._process.stderr.read() if self._process.stderr else heard
+        raise BadInput(*_refusal(self._branch, stderr.decode(errors="replace")))
 
     async def end(self) -> None:
         if self._process.stdin:
@@ -264,16 +264,16 @@ async def _end_process(process: Process) -> None:
         await process.wait()
 
 
-def _refusal(branch: str, said: str) -> tuple[str, str, str]:
-    if "expected" in said and "is at" in said:
+def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
+    if "expected" in stderr and "is at" in stderr:
         return f"somebody moved {branch} just now; it is not overwritten", "", "land again"
-    if "File exists" in said:
+    if "File exists" in stderr:
         return (
             f"git could not move {branch}: it is locked",
             "",
             "wait for the git that is running there, and land again",
         )
-    return f"git could not move {branch}: {_last_line(said)}", "", "nothing was changed"
+    return f"git could not move {branch}: {_last_line(stderr)}", "", "nothing was changed"
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
@@ -303,5 +303,5 @@ def _listed(paths: Sequence[str]) -> str:
     return f"{', '.join(names[:MOST_NAMED])}{more}"
 
 
-def _last_line(said: str) -> str:
-    return (said.strip().splitlines() or ["no message"])[-1]
+def _last_line(stderr: str) -> str:
+    return (stderr.strip().splitlines() or ["no message"])[-1]

@@ -17,9 +17,9 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
     if await has_ancestor(store, ours, theirs):
         return MergeResult(ours)
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    code, out, said = await store.git.attempt(*words)
+    code, out, stderr = await store.git.attempt(*words)
     if code not in (0, CONFLICT):
-        raise GitFailed(words, said)
+        raise GitFailed(words, stderr)
     tree, *files = out.decode(errors="backslashreplace").split("\0")
     commit = await store.commit(tree, (ours, theirs), author, message)
     await store.set_ref(f"joined/{commit}", commit)

@@ -34,22 +34,22 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
         lock.unlink(missing_ok=True)
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
     settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")
-    code, _, said = await user.attempt(
+    code, _, stderr = await user.attempt(
         *("fetch", *quiet, "--no-prune", "--refmap=", str(store.folder), f"{store.ref(newest)}:{ref}"),
         settings=settings,
         variables={"GIT_CONFIG_GLOBAL": str(store.folder / "trusting")},
     )
     if code != 0:
-        return _why_not(branch, said, lock)
+        return _why_not(branch, stderr, lock)
     await store.git("update-ref", store.ref(mine), head)
     return ""
 
 
-def _why_not(branch: str, said: str, lock: Path) -> str:
-    if lock.exists() or f"{lock.name}': File exists" in said:
+def _why_not(branch: str, stderr: str, lock: Path) -> str:
+    if lock.exists() or f"{lock.name}': File exists" in stderr:
         return f"git could not move {branch}: it is locked; if no git is running there, delete {lock}"
-    if "checked out" in said or "current branch" in said:
+    if "checked out" in stderr or "current branch" in stderr:
         return f"{branch} is checked out in a working tree; switch it to another branch"
-    if not said.strip() or "rejected" in said or "non-fast-forward" in said:  # with --quiet git does not say so
+    if not stderr.strip() or "rejected" in stderr or "non-fast-forward" in stderr:  # with --quiet git does not say so
         return f"somebody else moved {branch}; it is not overwritten"
-    return f"git could not move {branch}: {(said.strip().splitlines() or ['no message'])[-1]}"
+    return f"git could not move {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}"

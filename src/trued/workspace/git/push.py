@@ -18,10 +18,10 @@ async def push(repo: Path, objects: Path, remote: str, commit: str, ref: str) ->
     `objects` is the folder that has the commit if the user's repository does not.
     """
     words = ("push", "--quiet", "--no-follow-tags", "--", remote, f"{commit}:{ref}")
-    code, _, said = await _users_git(repo, words, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects)})
+    code, _, stderr = await _users_git(repo, words, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects)})
     if code is None:
         return f"git could not push to {_plain(remote)}: no answer within {WITHIN_S:g} s"
-    return "" if code == 0 else _why(remote, ref, said)
+    return "" if code == 0 else _why(remote, ref, stderr)
 
 
 async def tip_at(repo: Path, remote: str, branch: str) -> str:
@@ -46,7 +46,7 @@ async def _users_git(repo: Path, words: Sequence[str], more: Mapping[str, str]) 
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        out, said = await asyncio.wait_for(process.communicate(), WITHIN_S)
+        out, stderr = await asyncio.wait_for(process.communicate(), WITHIN_S)
     except TimeoutError:
         return None, "", ""
     finally:
@@ -54,19 +54,19 @@ async def _users_git(repo: Path, words: Sequence[str], more: Mapping[str, str]) 
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-    return process.returncode, out.decode(errors="replace"), said.decode(errors="replace")
+    return process.returncode, out.decode(errors="replace"), stderr.decode(errors="replace")
 
 
 _KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL_NO_VERIFY", "GIT_CONFIG_GLOBAL")
 
 
-def _why(remote: str, ref: str, said: str) -> str:
+def _why(remote: str, ref: str, stderr: str) -> str:
     branch, place = ref.removeprefix("refs/heads/"), _plain(remote)
-    if "non-fast-forward" in said or "fetch first" in said or "[rejected]" in said:
+    if "non-fast-forward" in stderr or "fetch first" in stderr or "[rejected]" in stderr:
         return f"{branch} at {place} has other commits; it is not overwritten"
-    if "Authentication failed" in said or "could not read Username" in said or "Permission denied" in said:
+    if "Authentication failed" in stderr or "could not read Username" in stderr or "Permission denied" in stderr:
         return f"git may not push to {place}: log in with your git first, or check your rights there"
-    last = [line for line in said.strip().splitlines() if line.strip()][-1:] or ["no message"]
+    last = [line for line in stderr.strip().splitlines() if line.strip()][-1:] or ["no message"]
     return f"git could not push {branch} to {place}: {_plain(last[0])}"
 
 

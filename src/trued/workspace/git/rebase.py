@@ -85,18 +85,18 @@ async def merge_base(store: Store, one: str, other: str) -> str:
 
 async def has_ancestor(store: Store, commit: str, ancestor: str) -> bool:
     """Whether `ancestor` is in the history of `commit`."""
-    code, _, said = await store.git.attempt("merge-base", "--is-ancestor", ancestor, commit)
+    code, _, stderr = await store.git.attempt("merge-base", "--is-ancestor", ancestor, commit)
     if code not in (0, 1):
-        raise GitFailed(("merge-base",), said)
+        raise GitFailed(("merge-base",), stderr)
     return code == 0
 
 
 async def require_merge_tree(store: Store) -> None:
     """Raise BadInput if this git is too old to merge without a working tree."""
-    said = await store.git.line("version")
-    found = _VERSION.search(said)
+    version = await store.git.line("version")
+    found = _VERSION.search(version)
     if found and (int(found[1]), int(found[2])) < NEEDED:
-        raise BadInput(f"{said} cannot merge without a working tree", then="install git 2.38 or newer")
+        raise BadInput(f"{version} cannot merge without a working tree", then="install git 2.38 or newer")
 
 
 async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
@@ -117,15 +117,15 @@ async def _replaced_files(store: Store, paths: Collection[str], before: str, aft
 async def _merge_trees(store: Store, ours: str, theirs: str) -> RebaseResult:
     """Merge two commits; the result has the tree in place of a commit."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    code, out, said = await store.git.attempt(*words)
+    code, out, stderr = await store.git.attempt(*words)
     tree, *files = out.decode(errors="backslashreplace").split("\0")
     if code == 0:
         return RebaseResult(tree)
     if code == CONFLICT:
         return RebaseResult(conflicts=tuple(dict.fromkeys(name for name in files if name)))
-    if "unrelated histories" in said:
+    if "unrelated histories" in stderr:
         raise BadInput("the branch has no history in common with the run", then="name another one with --onto")
-    raise GitFailed(words, said)
+    raise GitFailed(words, stderr)
 
 
 async def _rewrite_commit(store: Store, commit: str, tree: str, parent: str) -> str:

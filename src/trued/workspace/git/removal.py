@@ -29,5 +29,5 @@ def remove_tree_now(folder: Path) -> None:
         subprocess.run(["chmod", "-R", "u+rwx", "--", str(folder)], capture_output=True, check=False)
         ran = subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, check=False)
         if os.path.lexists(folder):
-            said = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-            raise StateFailed(f"cannot remove {folder}: {said[0]}") from None
+            stderr = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+            raise StateFailed(f"cannot remove {folder}: {stderr[0]}") from None

@@ -39,9 +39,9 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
         raise BadInput(f"{where} does not exist", then="name a folder inside a git repository")
     folder = where if where.is_dir() else where.parent
     root, common = _root_and_common(folder)
-    code, head, said = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    if code != 0 and said.strip():
-        raise BadInput(f"git cannot read {root}: {said.strip().splitlines()[-1]}")
+    code, head, stderr = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if code != 0 and stderr.strip():
+        raise BadInput(f"git cannot read {root}: {stderr.strip().splitlines()[-1]}")
     if code != 0 and not empty:
         raise BadInput(f"the repository {root} has no commit yet", then="commit something: a run starts from a commit")
     _, branch, _ = _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
@@ -54,11 +54,11 @@ def create_root_commit(repository: Repository, branch: str, when: float) -> str:
     the commit."""
     variables = CommitAuthor("trued", when).variables()
     _, tree, _ = _git(repository.root, "hash-object", "-t", "tree", "-w", "--stdin")
-    code, commit, said = _git(repository.root, "commit-tree", tree.strip(), "-m", "nothing yet", variables=variables)
+    code, commit, stderr = _git(repository.root, "commit-tree", tree.strip(), "-m", "nothing yet", variables=variables)
     if code == 0:
-        code, _, said = _git(repository.root, "update-ref", f"refs/heads/{branch}", commit.strip(), "")
+        code, _, stderr = _git(repository.root, "update-ref", f"refs/heads/{branch}", commit.strip(), "")
     if code != 0:
-        raise BadInput(f"git cannot begin the branch {branch}: {(said.strip().splitlines() or ['no message'])[-1]}")
+        raise BadInput(f"git cannot begin the branch {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}")
     return commit.strip()
 
 
@@ -98,9 +98,9 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
     everything on a branch other than `trued/*` was put there by the user; no file or commit message is consulted."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
-    code, listed, said = _git(root, "rev-list", "--boundary", tip, "--not", *users)
+    code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)
     if code != 0:
-        return BranchStart(why=f"git cannot list its commits: {(said.strip().splitlines() or ['no message'])[-1]}")
+        return BranchStart(why=f"git cannot list its commits: {(stderr.strip().splitlines() or ['no message'])[-1]}")
     lines = listed.split()
     if not lines:
         return BranchStart(why="all of it is on a branch of yours already", landed=True)
@@ -164,18 +164,18 @@ def _resolve_path(path: str | Path) -> Path:
 
 
 def _root_and_common(folder: Path) -> tuple[Path, Path]:
-    code, out, said = _git(
+    code, out, stderr = _git(
         folder, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir", "--show-toplevel"
     )
     answers = out.split("\n")
     if answers[0] == "true":
         raise BadInput(f"{folder} is a bare repository", then="name a clone of it that has a working tree")
-    if "dubious ownership" in said:
+    if "dubious ownership" in stderr:
         raise BadInput(
             f"{folder} belongs to another user",
             then=f"if you trust it: git config --global --add safe.directory {folder}",
         )
-    if code != 0 and "work tree" in said:
+    if code != 0 and "work tree" in stderr:
         raise BadInput(f"{folder} is inside a .git folder", then="name the folder that holds the working tree")
     if code != 0:
         raise BadInput(f"{folder} is not in a git repository", then="git init, commit, and try again")

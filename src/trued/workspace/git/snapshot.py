@@ -108,10 +108,10 @@ async def _list_changes(
 ) -> tuple[list[str], list[str], tuple[str, ...]]:
     """Paths to add, paths that are gone, and notes on what is left out."""
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
-    code, out, said = await git.attempt(
+    code, out, stderr = await git.attempt(
         f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.hang_timeout_s
     )
-    _check_git(code, said, worktree)
+    _check_git(code, stderr, worktree)
     there, gone, nested = list[str](), list[str](), list[str]()
     absent = await _sparse(worktree)
     for entry in out.decode(errors="surrogateescape").split("\0"):
@@ -150,15 +150,15 @@ async def _update(git: Git, worktree: Worktree, *options: str, paths: list[str],
         return
     names = b"".join(path.encode(errors="surrogateescape") + b"\0" for path in paths)
     words = (f"--work-tree={worktree.root}", "update-index", "-z", *options, "--stdin")
-    code, _, said = await git.attempt(*words, stdin=names, variables=variables, within_s=worktree.hang_timeout_s)
-    _check_git(code, said, worktree)
+    code, _, stderr = await git.attempt(*words, stdin=names, variables=variables, within_s=worktree.hang_timeout_s)
+    _check_git(code, stderr, worktree)
 
 
-def _check_git(code: int, said: str, worktree: Worktree) -> None:
+def _check_git(code: int, stderr: str, worktree: Worktree) -> None:
     if code == TIMED_OUT:
         raise CannotJudge(f"git hangs on the working tree {worktree.root}: is there a pipe or a dead network folder?")
-    if code != 0 or "Permission denied" in said:
-        last = (said.strip().splitlines() or ["no message"])[-1]
+    if code != 0 or "Permission denied" in stderr:
+        last = (stderr.strip().splitlines() or ["no message"])[-1]
         raise CannotJudge(f"the working tree {worktree.root} cannot be read: {last}")
 
 

@@ -120,7 +120,7 @@ class Store:
             )
         except GitFailed as error:
             names = " and ".join(commit[:12] for commit in commits.values())
-            what = f"cannot copy {names} from {source}: {error.complaint.strip().splitlines()[-1]}"
+            what = f"cannot copy {names} from {source}: {error.stderr.strip().splitlines()[-1]}"
             raise BadInput(what) from error
 
     def _unlock(self) -> None:
@@ -167,11 +167,13 @@ class Store:
         if not dot.exists() and (self.repo / "objects").is_dir() and (self.repo / "HEAD").is_file():
             return str(self.repo)  # bare
         git = Git(self.repo)
-        code, out, said = await git.attempt(
+        code, out, stderr = await git.attempt(
             f"--git-dir={dot}", "rev-parse", "--path-format=absolute", "--git-common-dir"
         )
         if code != 0:
-            raise BadInput(f"{self.repo} is no longer a git repository: {said.strip()}", then="put it back and resume")
+            raise BadInput(
+                f"{self.repo} is no longer a git repository: {stderr.strip()}", then="put it back and resume"
+            )
         return out.decode().strip()
 
     # -- trees and commits ------------------------------------------------------------------------------------------

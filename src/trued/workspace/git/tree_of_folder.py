@@ -65,23 +65,23 @@ async def write_tree_of_folder(store: Store, work: Path, index: Path, aside: Pat
 
 async def _update(store: Store, work: Path, *options: str, paths: tuple[str, ...], index: Path) -> None:
     words = ("update-index", "-z", *options, "--stdin")
-    code, _, said = await git_on_folder(store, work, *words, stdin=_joined(paths), index=index)
+    code, _, stderr = await git_on_folder(store, work, *words, stdin=_joined(paths), index=index)
     if code != 0:
         _make_readable(work)
-        code, _, said = await git_on_folder(store, work, *words, stdin=_joined(paths), index=index)
+        code, _, stderr = await git_on_folder(store, work, *words, stdin=_joined(paths), index=index)
     if code != 0:
-        raise GitFailed(words, said)
+        raise GitFailed(words, stderr)
 
 
 async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
     made = (f"--exclude={name}" for name in SET_UP)
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard", *made)
-    code, out, said = await git_on_folder(store, work, *words, index=index)
-    if code != 0 or "Permission denied" in said:
+    code, out, stderr = await git_on_folder(store, work, *words, index=index)
+    if code != 0 or "Permission denied" in stderr:
         _make_readable(work)
-        code, out, said = await git_on_folder(store, work, *words, index=index)
+        code, out, stderr = await git_on_folder(store, work, *words, index=index)
     if code != 0:
-        raise GitFailed(words, said)
+        raise GitFailed(words, stderr)
     there: list[str] = []
     gone: list[str] = []
     nested: list[str] = []
