@@ -250,7 +250,7 @@ def shorten(store: Store) -> Part:
         url = asked.get("url") if isinstance(asked, dict) else None
         if not is_address(url):
             return Response(400, {"error": "url must be an http or https address"})
-        link = store.set_ref(url)
+        link = store.keep(url)
         return Response(201, {"code": link.code, "url": link.url})
 
     return part

@@ -77,7 +77,7 @@ async def install_gate(site: GateSite, places: Iterable[str], options: GateOptio
         gate = gate.model_copy(update={"installed": {**gate.installed, place: _install_in(site, gate, place)}})
         site.store.save(gate, contract, text)
         contract = None
-    site.store.commit_files("installed", places=list(places), contract=gate.contract, base=gate.base)
+    site.store.record("installed", places=list(places), contract=gate.contract, base=gate.base)
     return gate
 
 
@@ -92,7 +92,7 @@ def remove_gate(site: GateSite, places: Iterable[str]) -> list[str]:
         {"claude": claude.remove, "git": git_hook.remove, "github": github_ci.remove}[place](installed.pop(place))
         site.store.save(gate.model_copy(update={"installed": dict(installed)}))
     if gone:
-        site.store.commit_files("removed", places=gone)
+        site.store.record("removed", places=gone)
     if not installed:
         site.store.remove()
     return gone
@@ -112,7 +112,7 @@ async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why:
     places = {place: _install_in(site, changed, place) for place in changed.installed}
     changed = changed.model_copy(update={"installed": places})
     site.store.save(changed, contract, text)
-    site.store.commit_files("amended", who=who, why=why, changed=what, contract=changed.contract)
+    site.store.record("amended", who=who, why=why, changed=what, contract=changed.contract)
     return changed
 
 
@@ -128,7 +128,7 @@ async def attest_requirement(site: GateSite, requirement: str, *, who: str, why:
     approval = Approval(requirement=requirement, who=who, why=why, at=time.time(), contract=gate.contract)
     gate = gate.model_copy(update={"attested": (*gate.attested, Attestation(tree=found.tree, approval=approval))})
     site.store.save(gate)
-    site.store.commit_files("attested", requirement=requirement, who=who, why=why, tree=found.tree)
+    site.store.record("attested", requirement=requirement, who=who, why=why, tree=found.tree)
     return gate
 
 

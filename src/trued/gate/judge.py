@@ -94,7 +94,7 @@ class Judge:
         ]
         verdict = apply_approvals(verdict, attested).model_copy(update={"commit": commit})
         outcome = conclude(verdict, self.gate.accept)
-        self.store.commit_files("judged", tree=tree, commit=commit, grade=str(outcome.grade), state=outcome.state)
+        self.store.record("judged", tree=tree, commit=commit, grade=str(outcome.grade), state=outcome.state)
         return JudgedTree(verdict, outcome, tree, commit, dirty, remembered, notes)
 
     async def _verdict_on(self, head: str, tree: str) -> tuple[Verdict, bool]:
