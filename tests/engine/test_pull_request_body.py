@@ -122,10 +122,10 @@ class Store:
         self.pushed: list[tuple[str, str]] = []
         self.refuses = refuses
 
-    async def recall(self, name: str) -> bytes | None:
+    async def load_artifact(self, name: str) -> bytes | None:
         return None if name == "bb" else name.encode()
 
-    async def apart(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+    async def commit_without_history(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
         self.files = dict(files)
         return "pictures"
 
