@@ -231,7 +231,7 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
     decision = claude_stop.decide(gate, found, session, active=call.active)
     site.store.save_session(call.session, decision.session)
     outcome = "blocked" if decision.blocked else "let go" if found.passed else "let go, not proven"
-    site.store.commit_files(outcome, session=call.session, event=call.event, blocks=decision.session.blocks)
+    site.store.record(outcome, session=call.session, event=call.event, blocks=decision.session.blocks)
     answer = decision.answer()
     if problems := find_problems(gate):
         answer["systemMessage"] = "\n".join([*filter(None, [answer.get("systemMessage")]), *problems])
@@ -272,7 +272,7 @@ def hook_git(
     for commit, one in found.items():
         _print_headline(err(), one, f"{commit[:12]} → {', '.join(commits[commit])}", gate)
     refused = [one for one in found.values() if not one.passed]
-    site.store.commit_files("push refused" if refused else "pushed", commits=list(found))
+    site.store.record("push refused" if refused else "pushed", commits=list(found))
     if refused:
         hint("nothing was pushed; `git push --no-verify` skips the gate and leaves no record")
         raise typer.Exit(1)
