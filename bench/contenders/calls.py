@@ -37,7 +37,7 @@ class Side(Engine):
             await run.context.workspace.begin()
             errands = [Errand(name, name, Reply, Goal(text="wait")) for name in self._names()]
             returned = await run.clusters.send_all(errands)
-            await run.context.workspace.tidy()
+            await run.context.workspace.clean_up()
         return record.model_copy(update={"state": f"{sum(one.good for one in returned.values())} answered"})
 
 

@@ -1,4 +1,5 @@
-"""The three things that can be swapped: who works, where, and what remembers."""
+"""The three seams of the engine: `Runtime` (who works), `Workspace` (where) and `Journal` (what is remembered); and, at
+its edge, `Tracker` and `Forge`."""
 
 import socket
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -19,59 +20,66 @@ Emit: TypeAlias = "Callable[[JournalEvent], None]"  # takes one event of the eng
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a runtime can do by itself; the engine makes up for the rest or says what is missing."""
+    """What an agent can do by itself. The engine makes up for what is missing, or says so."""
 
-    resume: bool = False  # goes on with a session's conversation
+    resume: bool = False  # it can continue the conversation of a session
     chosen_session: bool = False  # the engine picks the session id
-    early_session: bool = False  # else: it tells its own before the first paid request
-    native_schema: bool = False  # it keeps a schema by itself; it is checked again all the same
-    native_budget: bool = False  # it ends by itself when its money is used up
+    early_session: bool = False  # or it tells its own id before the first paid request
+    native_schema: bool = False  # it enforces a reply schema itself; the engine checks the reply again
+    native_budget: bool = False  # it stops by itself when its budget is used up
     reports_usage: bool = False
     reports_cost: bool = False
-    running_usage: bool = False  # it tells what it used while it works, not only at the end
-    cumulative_usage: bool = False  # what it tells counts the whole session, not this call
-    withholds_tools: bool = False  # a role's tools are all that it has; else what it starts is watched
-    vendor: str = ""  # known by itself; "" is no other vendor than anybody's
+    running_usage: bool = False  # it reports usage while it works, not only at the end
+    cumulative_usage: bool = False  # its figures count the whole session, not this call
+    withholds_tools: bool = False  # it has only the tools of its role; otherwise the processes it starts are watched
+    vendor: str = ""  # of its models; "": unknown, and never counts as another vendor
 
     @property
-    def lacks(self) -> tuple[str, ...]:
-        """What the engine makes up for, or what is simply missing, in words for a person."""
+    def limitations(self) -> tuple[str, ...]:
+        """What the agent cannot do, and what the engine does about it, as sentences for people."""
         missing = {
-            "cannot resume: a later turn starts afresh and is told all facts again": not self.resume,
+            "cannot resume: a later turn starts a new conversation and gets all facts again": not self.resume,
             "its session is known only after the first paid request": self.resume
             and not (self.chosen_session or self.early_session),
-            "no schema of its own: the answer is read from its text": not self.native_schema,
-            "no budget of its own: it is watched and ended"
+            "no schema of its own: the reply is parsed from its text": not self.native_schema,
+            "no budget of its own: the engine watches its usage and stops it"
             if self.running_usage
-            else "no budget of its own, and tells its usage only at the end": not self.native_budget,
-            "reports no usage: it is estimated": not self.reports_usage,
-            "reports no cost: it is computed from a price table": not self.reports_cost,
-            "keeps all its tools: what the role may not do is refused or watched": not self.withholds_tools,
+            else "no budget of its own, and reports usage only at the end": not self.native_budget,
+            "reports no usage: the engine estimates it": not self.reports_usage,
+            "reports no cost: the engine computes it from a price table": not self.reports_cost,
+            "keeps all its tools: what its role may not do is refused or watched": not self.withholds_tools,
         }
-        return tuple(words for words, is_so in missing.items() if is_so)
+        return tuple(sentence for sentence, applies in missing.items() if applies)
 
 
 class Runtime(Protocol):
     """Lets one agent work once: Claude Code, an ACP agent, any program, a script."""
 
     @property
-    def capabilities(self) -> Capabilities: ...
+    def capabilities(self) -> Capabilities:
+        """What this agent can do by itself."""
+        ...
 
-    async def work(self, order: Order, tell: Tell) -> Report: ...
+    async def work(self, order: Order, tell: Tell) -> Report:
+        """Carry out one order and report what came of it; events are passed to `tell` as they happen. An agent that
+        fails is a report with state "failed", not an exception."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AgentCommit:
     """What an agent left in its clone, as a commit in the private store."""
 
     commit: str
-    changed: tuple[str, ...]  # paths, against the head that the clone began with
-    undone: Mapping[str, bytes | None] = field(default_factory=dict)  # what it wrote where nothing is the agent's
+    changed: tuple[str, ...]  # paths that differ from the head that the clone started from
+    # what it wrote into files that it may not change, before that was undone; None: it had removed the file
+    undone: Mapping[str, bytes | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
-    """Two commits as one; with both sides of the files in which they contradict each other (None: not there)."""
+class MergeResult:
+    """Two commits merged into one; `both` has the two sides of each file in conflict (None: the side
+    does not have it)."""
 
     commit: str
     both: Mapping[str, tuple[bytes | None, bytes | None]] = field(default_factory=dict)
@@ -79,84 +87,105 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something to run confined: a check's own process."""
+    """A command to run in the sandbox: one process of a check."""
 
     argv: Sequence[str]
     folder: Path
     stdin: bytes = b""
     variables: Mapping[str, str] | None = None
     readable: Sequence[str] = ()
-    writable: Sequence[str] = ()  # beyond the room
+    writable: Sequence[str] = ()  # besides the room itself
     within_s: float = 60.0
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    network: str = "none"  # or "loopback": its own, on which nobody else listens; "host" for preparations alone
-    second: bool = False  # in other surroundings than the first time: host name, user, HOME, time zone
-    channel: bool = False  # give it a pipe of its own for answers; its number is in TRUED_CHANNEL
-    ports: Sequence[int] = ()  # of TCP, where the network is not its own: these alone
-    inherited: Sequence[int] = ()  # open files that it gets under the same numbers; closed here when it has begun
+    network: str = "none"  # or "loopback": one of its own, where nobody else listens; "host": only to prepare
+    second: bool = False  # the second run: another host name, user, HOME and time zone than the first
+    channel: bool = False  # give it a pipe for its answers; TRUED_CHANNEL has the number
+    ports: Sequence[int] = ()  # the only TCP ports it may use where it has no network of its own
+    inherited: Sequence[int] = ()  # file descriptors that it gets under the same numbers; closed here once it runs
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    exit_code: int | None  # None: ended by the engine
+class CommandResult:
+    """How a confined command ended, and what it wrote."""
+
+    exit_code: int | None  # None: the engine ended it
     stdout: bytes
     stderr: bytes
-    answers: bytes  # what came over the channel
+    answers: bytes  # what it wrote to its channel
     seconds: float
     timed_out: bool
-    flooded: bool  # wrote more than allowed
-    isolation: str
+    flooded: bool  # it wrote more than allowed
+    isolation: str  # the sandbox level, and what that level leaves open
 
 
-class Serving(Protocol):
-    """A server at work in a sandbox of its own. Nobody but the engine can reach it, and only through this."""
+class Server(Protocol):
+    """A server that runs in a sandbox of its own. Only the engine can reach it, and only through these methods."""
 
     @property
     def port(self) -> int:
-        """Where it was told to listen, in there."""
+        """The port that it was told to listen on, inside its sandbox."""
         ...
 
     def connect(self) -> socket.socket:
-        """A connection to that port; closed at once where nobody listens."""
+        """Open a connection to that port; it is closed at once if nobody listens."""
         ...
 
     def dialer(self) -> int:
-        """A file to inherit for another sandbox: a stream socket that is sent over it is connected to that port."""
+        """A file descriptor for another sandbox to inherit: a stream socket sent over it is connected to the port."""
         ...
 
-    def gone(self) -> bool:
-        """The command has ended, or failed."""
+    def has_ended(self) -> bool:
+        """Whether the command has ended or failed."""
         ...
 
-    async def end(self) -> Ran:
-        """End it with all its descendants: what it said. Its exit code is its own, or None if it was still at work."""
+    async def end(self) -> CommandResult:
+        """End the server with all its descendants; return its output. The exit code is None if it was still running."""
         ...
 
 
 class Workspace(Protocol):
-    """Where agents work and checks run. The user's repository is read; only the run's branch in it is moved."""
+    """Where the agents of one run work and its checks run. The user's repository is read; only branches of the run
+    are moved in it.
 
-    base: str
-    start: str  # where clones begin: the base, or the head of a branch that the run goes on from
-    kept: Path | None  # where facts outlive the run; None: they do not
-    environments: Path | None  # where environments are built and outlive the run; None: none are built
+    Most code needs six of these methods. An agent call uses `clone` (a folder for the agent), `commit_clone` (what it
+    left, as a commit) and `publish` (move the run's branch there). A check uses `room` (a clean checkout) and
+    `execute` (a confined command); both read files with `read`. The rest is grouped below by what it works on.
+    Commits are named by their full hash.
+    """
+
+    base: str  # the commit that the run started from
+    start: str  # where clones begin: the base, or the head of a branch that the run continues
+    kept: Path | None  # folder for facts that outlive the run; None: nothing is kept
+    environments: Path | None  # folder for built environments that outlive the run; None: none are built
+
+    # -- the whole run
 
     async def begin(self) -> None:
-        """Once a process: the base is there, and what a killed process left half done is gone."""
+        """Copy the base into the private store and remove what a killed process left half done. Call it once a
+        process, before anything else."""
         ...
 
+    async def clean_up(self) -> None:
+        """Drop all clones and remove all rooms; only the run's refs remain."""
+        ...
+
+    # -- clones: where agents work
+
     def confinement(self) -> Confinement:
-        """What agents of this run may see; clone and HOME are added by the order."""
+        """What agents of this run may see of the machine. The order of a call adds its clone and HOME."""
         ...
 
     async def clone(self, name: str, head: str, *, token: str) -> tuple[Path, Path]:
-        """A clone at `head` and a HOME. One that is there is brought to `head`, once for each token: a call that is
-        adopted, or looked at again after a crash, finds its clone as its agent left it."""
+        """Make a clone at `head`; return its working folder and a HOME for the agent.
+
+        An existing clone is moved to `head`, once for each token: a call that is adopted, or looked at again after a
+        crash, finds its clone as its agent left it.
+        """
         ...
 
-    async def take(
+    async def commit_clone(
         self,
         name: str,
         head: str,
@@ -166,93 +195,115 @@ class Workspace(Protocol):
         when: float,
         fixed: Collection[str] = (),
         only: Collection[str] = (),
-    ) -> Taken:
-        """Commit what the agent left, take the commit into the store by hash. The same clone gives the same commit.
-        What it changed in `fixed` paths (or, where `only` names any, in all others) is undone there, and told. A path
-        that ends with "/" means all below it."""
+    ) -> AgentCommit:
+        """Commit what the agent left in its clone, and copy the commit into the store. The same files give the same
+        commit.
+
+        Changes to `fixed` paths are undone and returned; with `only`, changes to all other paths are. A path that ends
+        with "/" means everything below it. Raises StateFailed if the clone is not at `head`.
+        """
         ...
 
-    async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> Ran:
-        """Run a command in a clone that is there, confined as its agent is."""
+    async def execute_in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
+        """Run a command in an existing clone, confined as its agent is."""
         ...
 
-    async def drop(self, name: str, why: str) -> None:
-        """Remove a clone; what is in it and nowhere else goes to a rescue ref first."""
+    async def drop_clone(self, name: str, why: str) -> None:
+        """Remove a clone; work that is nowhere else is saved under a rescue ref first."""
         ...
 
-    async def record(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
-        """The engine's own commit on top of `head`: these files and nothing else."""
+    async def can_agents_read(self, path: Path) -> bool:
+        """Try it: can a process that is confined like an agent read this file?"""
         ...
 
-    async def apart(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
-        """A commit of the engine's own without any history: these files and nothing else."""
+    # -- commits: written by the engine, in the private store
+
+    async def commit_files(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        """Commit these files on top of `head`, as the engine; return `head` if it has them already."""
         ...
 
-    async def knows(self, commit: str) -> bool:
-        """Is that a commit of this run: of its line, or one that an agent made in a clone that has been dropped?"""
+    async def commit_without_history(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        """Make a commit without parents that holds exactly these files."""
         ...
 
     async def squash(
         self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
     ) -> str:
-        """All that `head` has beyond `onto` as one commit on it, without what was changed in `owned` files."""
+        """Turn everything that `head` has beyond `onto` into one commit on it, without changes to `owned` files."""
         ...
 
-    async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> Merge:
-        """Both as one commit, in the private store. Where they contradict each other, it holds both sides between
-        markers, and says in which files."""
+    async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> MergeResult:
+        """Merge two commits. Files in conflict get both sides between markers, and are listed in the result."""
         ...
+
+    async def is_known_commit(self, commit: str) -> bool:
+        """Whether this hash, or the beginning of one, names a commit of the run: one in its history, or one that an
+        agent made in a clone that has been dropped."""
+        ...
+
+    # -- branches of the user's repository
 
     async def publish(self, head: str, branch: str = "") -> str:
-        """Move the run's branch, or one beside it, to `head`. Returns "" or why it could not be moved."""
+        """Fast-forward the run's branch, or the named one beside it, to `head`. Return "" or why that failed."""
         ...
 
     async def push(self, remote: str, commit: str, ref: str) -> str:
-        """Push in the user's name, never by force. Returns "" or why it could not be done."""
+        """Push with the user's own git, never by force. Return "" or why that failed."""
         ...
 
-    async def read(self, commit: str, path: str) -> bytes | None: ...
+    # -- reading commits
+
+    async def read(self, commit: str, path: str) -> bytes | None:
+        """The content of one file of a commit; None if the commit does not have it."""
+        ...
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """Those of these files that the commit has: one look for all of them."""
+        """The contents of those of these files that the commit has, read at once."""
         ...
 
-    async def tree(self, commit: str) -> str: ...
-    async def changed(self, base: str, head: str) -> tuple[str, ...]: ...
-    async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]: ...
+    async def tree(self, commit: str) -> str:
+        """The hash of the commit's tree: equal for commits with equal files."""
+        ...
+
+    async def changed_files(self, base: str, head: str) -> tuple[str, ...]:
+        """Paths that differ between two commits."""
+        ...
+
+    async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
+        """Path → content hash of all files of a commit below `prefix`."""
+        ...
+
+    # -- rooms: where evidence is taken
 
     def room(self, commit: str) -> AbstractAsyncContextManager[Path]:
-        """A clean room: a fresh, writable, throw-away checkout, without `.git`. What is put beside it goes with it."""
+        """A clean room: a fresh, writable, throw-away checkout without `.git`. What is put beside it goes with it."""
         ...
 
-    def lacking(self, commit: str) -> tuple[str, ...]:
-        """What a room of this commit could not be given: large files and submodules that are not here."""
+    def missing_content(self, commit: str) -> tuple[str, ...]:
+        """What the room of this commit lacks, in words: large files and submodules that are not on this machine."""
         ...
 
-    async def execute(self, command: Command) -> Ran: ...
-
-    def serving(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Serving]:
-        """Start a server: its port is chosen here, told by this variable and by {port} in its command line."""
+    async def execute(self, command: Command) -> CommandResult:
+        """Run a command confined, without network unless it asks for one, in a HOME that nobody used before."""
         ...
 
-    async def keep(self, content: bytes) -> str:
-        """Keep something for people to look at, by the hash that is returned."""
+    def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
+        """Start a server in a sandbox. Its port is chosen here, and given to it by this variable and by {port} in its
+        command line."""
         ...
 
-    async def recall(self, name: str) -> bytes | None:
-        """What was kept under this hash, if it is still there and still the same."""
+    def describe_second_surroundings(self) -> str:
+        """What is different for a command with `second=True`, at this level of the sandbox."""
         ...
 
-    def setting(self) -> str:
-        """What is different for a command in its second setting, at this level of the sandbox."""
+    # -- artifacts: files for people to look at
+
+    async def save_artifact(self, content: bytes) -> str:
+        """Save something for people to look at; return its hash."""
         ...
 
-    async def readable_by_agents(self, path: Path) -> bool:
-        """Probe: can a process confined as agents are read this file?"""
-        ...
-
-    async def tidy(self) -> None:
-        """Nothing of the run is left but its refs: clones are dropped, rooms removed."""
+    async def load_artifact(self, name: str) -> bytes | None:
+        """What was saved under this hash; None if it is gone or was changed."""
         ...
 
 
@@ -263,64 +314,71 @@ Step: TypeAlias = Callable[[], Awaitable[str]]
 class Journal(Protocol):
     """Remembers the result of every step of one run, so that no step is paid for twice."""
 
-    async def once(self, key: str, inputs: str, step: Step) -> str: ...
+    async def once(self, key: str, inputs: str, step: Step) -> str:
+        """Return the recorded result of the step `key`; compute and record it first if there is none. Raises Diverged
+        if it was recorded for other `inputs` (a hash)."""
+        ...
+
     def emit(self, event: "JournalEvent", key: str = "") -> None:
         """Write an event for people, under the key of the step that it belongs to."""
         ...
 
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
-        """The answer, comment and name that a person gave; None while nobody has."""
+        """Ask a person; return the answer, comment and name of the person, or None while nobody has answered."""
         ...
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
-        """The first answer stands; whether it is this one."""
+        """Record an answer; the first one stands. Return whether it is this one."""
         ...
 
     def spend(self, decide: Decide) -> Spend | None:
-        """One synced transaction: `decide` sees all that the run has reserved and spent, and says what is written."""
+        """Reserve or settle in one synced transaction: `decide` sees all spending of the run and returns the row to
+        write."""
         ...
 
     def approvals(self) -> "list[Approval]":
-        """What people said of the run, oldest first."""
+        """What people approved or rejected in this run, oldest first."""
         ...
 
     def approve(self, approval: "Approval", *, instead: bool = False) -> bool:
-        """The first word on a requirement at a commit stands, unless this one comes instead; whether it does."""
+        """Record an approval; the first on a requirement at a commit stands, unless this one comes `instead`. Return
+        whether it was recorded."""
         ...
 
     def past(self, role: str, agent: str) -> list[Spend]:
-        """What such calls used before, in all runs that are remembered, newest first."""
+        """What calls of this role by this agent used before, in all remembered runs, newest first."""
         ...
 
 
-# -- the edge: trackers and forges
+# -- at the edge: trackers and forges
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
-    """A ticket as its tracker holds it; nothing is read into it yet."""
+class TrackerIssue:
+    """A ticket as its tracker holds it, before anything is read into it."""
 
     key: str
     title: str
     body: str = ""  # Markdown
     kind: str = ""  # bug | feature | "" where the tracker does not say
     labels: tuple[str, ...] = ()
-    fields: Mapping[str, str] = field(
-        default_factory=dict
-    )  # by the tracker's own names: acceptance criteria, preview …
+    # by the tracker's own names: acceptance criteria, preview …
+    fields: Mapping[str, str] = field(default_factory=dict)
     pictures: tuple[str, ...] = ()
     url: str = ""
 
 
 class Tracker(Protocol):
-    """Holds tickets. Another one is one small class."""
+    """Holds tickets. Supporting another tracker means one small class."""
 
-    def issue(self, name: str) -> Issue: ...
+    def issue(self, name: str) -> TrackerIssue:
+        """The ticket of this name. Raises BadInput if it cannot be read."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """A pull request as we want it."""
+class PullRequestProposal:
+    """A pull request as it should be."""
 
     branch: str
     onto: str
@@ -331,8 +389,8 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """A pull request as it is."""
+class ForgePullRequest:
+    """A pull request as the forge shows it."""
 
     number: int
     url: str
@@ -344,28 +402,31 @@ class Offered:
 
 
 class Forge(Protocol):
-    """Takes pull requests."""
+    """Hosts pull requests."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """How people call this forge."""
+        ...
 
     @property
     def remote(self) -> str:
-        """Where branches are pushed to: a remote's name or an address; "" where nothing is pushed."""
+        """Where branches are pushed to: the name of a remote or an address; "" if nothing is pushed."""
         ...
 
     def ready(self) -> None:
-        """Raise one sentence where it cannot be offered to: no token, no rights, no such repository, not now."""
+        """Raise BadInput with one sentence if no pull request can be opened: no token, no rights, no
+        such repository."""
         ...
 
-    def offered(self, branch: str) -> Offered | None:
-        """The newest pull request of that branch, whatever became of it."""
+    def offered(self, branch: str) -> ForgePullRequest | None:
+        """The newest pull request of that branch, open or not; None if there is none."""
         ...
 
-    def offer(self, offer: Offer) -> Offered:
-        """Open one, or bring the open one of that branch up to date; one that is closed or merged is not touched."""
+    def offer(self, offer: PullRequestProposal) -> ForgePullRequest:
+        """Open a pull request, or update the open one of that branch; one that is closed or merged stays as it is."""
         ...
 
     def picture(self, commit: str, path: str) -> str:
-        """The address at which a file of a pushed commit can be seen."""
+        """The address at which people can see a file of a pushed commit."""
         ...

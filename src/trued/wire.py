@@ -1,6 +1,6 @@
-"""What crosses a process border: plain frozen records, JSON in and out.
+"""Records that cross a process border: plain frozen dataclasses, written and read as JSON.
 
-They are dataclasses and not pydantic models because the supervisor lives on them alone: it has to start in a blink.
+They are not pydantic models because the supervisor needs nothing else of the package: it has to start quickly.
 """
 
 import json
@@ -14,29 +14,29 @@ T = TypeVar("T")
 class Limits:
     """When an agent is ended from outside."""
 
-    idle_s: float = 600.0  # no output and no new event for so long
+    idle_s: float = 600.0  # without any output or event
     wall_s: float = 3600.0
-    output_bytes: int = 16 * 1024 * 1024  # of stdout; more is an agent gone wild, and would fill the disk
+    output_bytes: int = 16 * 1024 * 1024  # of stdout; an agent that prints more would fill the disk
     memory_bytes: int = 0  # 0: no limit
     processes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What a confined process sees of the machine. Whatever is not named is not there."""
+    """What a confined process sees of the machine. Everything that is not listed is invisible."""
 
     level: str = "bubblewrap"  # bubblewrap | landlock | none
     writable: tuple[str, ...] = ()
-    readable: tuple[str, ...] = ()  # beyond the system's own folders
+    readable: tuple[str, ...] = ()  # besides the system's own folders
     network: str = "none"  # none | loopback | host
-    hidden: tuple[str, ...] = ()  # stays out of sight even where a readable folder contains it
-    ports: tuple[int, ...] = ()  # of TCP, allowed where the network is not its own: a server's
-    scoped: bool = True  # abstract sockets and processes outside are out of reach, where the kernel can do that
+    hidden: tuple[str, ...] = ()  # invisible even inside a readable folder
+    ports: tuple[int, ...] = ()  # TCP ports it may use where it has no network of its own: those of a server
+    scoped: bool = True  # it reaches no abstract socket or process outside, if the kernel supports that
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Something spent, reserved or allowed. As a limit, 0 is none."""
+    """Money, tokens, calls and time: spent, reserved or allowed. As a limit, 0 means no limit."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -46,26 +46,26 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars for a million tokens. An unknown price is the ceiling that the user was told."""
+    """US dollars for a million tokens. An unknown price is the ceiling stated in the settings."""
 
     usd_in: float = 0.0
     usd_out: float = 0.0
     usd_cached: float = 0.0
-    source: str = ""  # "genai-prices 0.2.1: claude-sonnet-4-5", "ceiling"; empty: nobody asked for a price
+    source: str = ""  # "genai-prices 0.2.1: claude-sonnet-4-5" or "ceiling"; empty: no price was asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and money of one call. `estimated` when nobody reported them."""
+    """Tokens and money of one call; `estimated` if the agent did not report them."""
 
-    tokens_in: int = 0  # all that was sent, cached or not
+    tokens_in: int = 0  # everything that was sent, cached or not
     tokens_out: int = 0
     tokens_cached: int = 0  # of those sent
     peak: int = 0  # the largest context of one request
     cost_usd: float = 0.0
     estimated: bool = True
-    cost: str = ""  # where cost_usd comes from: reported | computed | ceiling; empty: nobody knows one
-    requests: int = 0  # to the model, where the agent tells
+    cost: str = ""  # where cost_usd comes from: reported | computed | ceiling; empty: unknown
+    requests: int = 0  # to the model, if the agent reports them
     compactions: int = 0  # how often the agent shortened its own context
 
 
@@ -75,7 +75,7 @@ class Spend:
 
     call: str
     attempt: int
-    step: str  # the key of the call that it belongs to: one that goes on after a wait or a question is one call
+    step: str  # the key of the call: a call that continues after a wait or a question is still one call
     task: str  # the part of the run: "chunk 1A"; empty: the run itself
     role: str
     agent: str
@@ -83,11 +83,11 @@ class Spend:
     reserved: Amount = field(default_factory=Amount)
     spent: Amount = field(default_factory=Amount)
     cost: str = ""  # how its money is known: reported | computed | ceiling
-    at: float = 0.0  # when this was written
+    at: float = 0.0  # when this row was written
 
     @property
     def held(self) -> Amount:
-        """What it takes from a limit now."""
+        """What this attempt takes from a limit now: its reservation while it is open, then what it spent."""
         return self.reserved if self.state == "open" else self.spent
 
 
@@ -96,27 +96,27 @@ class Order:
     """Everything that is needed to let one agent work once, on any machine that has the folder."""
 
     run: str
-    key: str  # the step's name: "chunk 1A/purple-team-b#2"
+    key: str  # the name of the step: "chunk 1A/purple-team-b#2"
     call: str  # the key as a folder name; with the attempt it names the spool folder
     attempt: int
     role: str
     agent: str  # "claude", "codex:gpt-5", "command:python agent.py", "scripted:script.py"
     brief: str
     schema: dict[str, Any]
-    session: str  # chosen by the engine; the same for every ask of one session
-    resume: bool  # go on with that session's conversation
+    session: str  # chosen by the engine; the same for every call of one session
+    resume: bool  # continue the conversation of that session
     folder: str  # the clone to work in
-    home: str  # HOME of the agent: kept as long as its session
+    home: str  # HOME of the agent; lives as long as its session
     tools: tuple[str, ...] = ()
     model: str = ""  # small | medium | large, or a name that the agent knows
-    native: str = ""  # the agent's own name for the session, where an earlier call learnt it
-    interrupted: bool = False  # this very brief was begun before: the agent goes on with what it left
-    anew: str = ""  # the brief for a session that is lost and has to begin afresh; empty: the same one
-    before: Usage = field(default_factory=Usage)  # of earlier calls of the session: some agents count all of it again
-    bring: bool = False  # the project's own settings for this agent (hooks, servers, skills) are loaded
+    native: str = ""  # the agent's own id of the session, if an earlier call learnt it
+    interrupted: bool = False  # the agent has started on this brief before and continues from there
+    anew: str = ""  # the brief to use if the session is lost and starts over; empty: the same one
+    before: Usage = field(default_factory=Usage)  # of earlier calls of the session: some agents report its sum
+    bring: bool = False  # load the project's own settings for this agent: hooks, servers, skills
     login: str = "auto"  # how it may log in: auto | key | subscription | none
-    prompts: str = "policy"  # what it may not do by itself is refused (policy), or becomes a question (ask)
-    allowance: Amount = field(default_factory=Amount)  # reserved for this call: what goes beyond it is ended
+    prompts: str = "policy"  # what its role does not allow is refused (policy) or becomes a question (ask)
+    allowance: Amount = field(default_factory=Amount)  # reserved for this call; it is ended when it uses more
     price: Price = field(default_factory=Price)
     limits: Limits = field(default_factory=Limits)
     confinement: Confinement = field(default_factory=Confinement)
@@ -124,32 +124,32 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came back from one agent call, before anyone believes it."""
+    """What came back from one agent call: a claim, before anything is checked."""
 
     call: str
     attempt: int
-    state: str  # done | failed | asks | died (nothing is left of the call: try again with the next attempt)
+    state: str  # done | failed | asks | died (nothing is left of the call: start the next attempt)
     reply: dict[str, Any] | None = None
-    # of failure: crashed | contract | idle | wall | output | missing | refused: ours to say;
-    # auth | credit | rate | overloaded | context | budget: said by the agent or its provider
+    # of a failure. Found by trued: crashed | contract | idle | wall | output | missing | refused;
+    # said by the agent or its provider: auth | credit | rate | overloaded | context | budget
     kind: str = ""
     why: str = ""
-    until: float = 0.0  # when the provider lets us go on; 0: it did not say
-    question: str = ""  # of an agent that asks: what a person has to answer
+    until: float = 0.0  # when the provider accepts requests again; 0: it did not say
+    question: str = ""  # with state "asks": what a person has to answer
     session: str = ""
-    native: str = ""  # the session as the agent calls it; empty: it never had one
-    resumed: bool = False  # the agent went on with its conversation
-    asks: int = 1  # 2 when it was asked again for a broken contract
-    reaped: int = 0  # descendants that outlived the agent and were ended
-    commands: tuple[str, ...] = ()  # command lines that it ran, as far as it tells
+    native: str = ""  # the agent's own id of the session; empty: it never had one
+    resumed: bool = False  # the agent continued its conversation
+    asks: int = 1  # 2 if it was asked again because its reply broke the contract
+    reaped: int = 0  # processes that outlived the agent and were ended
+    commands: tuple[str, ...] = ()  # command lines that it ran, as far as it reports them
     usage: Usage = field(default_factory=Usage)
-    quota: dict[str, Any] = field(default_factory=dict)  # of a subscription, as told: window, used (per cent), until
+    quota: dict[str, Any] = field(default_factory=dict)  # of a subscription: window, used (per cent), until
     began: float = 0.0
     ended: float = 0.0
 
 
-def total(one: Usage, two: Usage) -> Usage:
-    """Both together. An empty one says nothing on where the other's figures come from."""
+def add_usage(one: Usage, two: Usage) -> Usage:
+    """The sum of two usages. An empty one says nothing about where the figures of the other come from."""
     parts = [part for part in (one, two) if part != Usage()]
     return Usage(
         tokens_in=one.tokens_in + two.tokens_in,
@@ -164,8 +164,8 @@ def total(one: Usage, two: Usage) -> Usage:
     )
 
 
-def priced(usage: Usage, price: Price) -> Usage:
-    """With a cost: the agent's own figure, or one by the price of its model."""
+def with_cost(usage: Usage, price: Price) -> Usage:
+    """The usage with a cost: the agent's own figure, or one computed from the price of its model."""
     if usage.cost or not price.source or usage == Usage():
         return usage
     if usage.cost_usd:
@@ -176,20 +176,20 @@ def priced(usage: Usage, price: Price) -> Usage:
     return replace(usage, cost_usd=cost / 1_000_000, cost=kind)
 
 
-def rest(allowed: Amount, used: Usage) -> Amount:
-    """What is left of it. What is used up is next to nothing: 0 would be no limit."""
+def remaining(allowed: Amount, used: Usage) -> Amount:
+    """What is left of an allowance. A used-up limit becomes a tiny one, because 0 means no limit."""
     usd = max(allowed.usd - used.cost_usd, 0.0001) if allowed.usd else 0.0
     tokens = max(allowed.tokens - used.tokens_in - used.tokens_out, 1) if allowed.tokens else 0
     return replace(allowed, usd=usd, tokens=tokens)
 
 
-def dump(record: Any) -> str:
-    """Canonical JSON: the same record is the same bytes."""
+def to_json(record: Any) -> str:
+    """The record as canonical JSON: equal records give equal bytes."""
     return json.dumps(asdict(record), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def load(kind: type[T], text: str | bytes) -> T:
-    """The record back from its JSON; unknown keys are an error, missing ones take their default."""
+def from_json(kind: type[T], text: str | bytes) -> T:
+    """Read a record from its JSON. Raises ValueError for unknown keys; missing ones take their default."""
     return _build(kind, json.loads(text))
 
 
@@ -209,7 +209,7 @@ _TUPLES = ("tools", "writable", "readable", "hidden", "ports", "commands")
 def _build(kind: type[T], data: dict[str, Any]) -> T:
     known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
     if unknown := set(data) - known:
-        raise ValueError(f"{kind.__name__} does not have {', '.join(sorted(unknown))}")
+        raise ValueError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
     return kind(**{name: _value(name, value) for name, value in data.items()})
 
 

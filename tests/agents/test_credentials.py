@@ -44,7 +44,7 @@ def changed(value: dict[str, Any], *path: str, to: Any) -> dict[str, Any]:
     ],
 )
 def test_other_tokens_and_times_are_the_same_login_renewed(old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert credentials.no_successor(old, new) == ""
+    assert credentials.why_not_renewal(old, new) == ""
 
 
 @pytest.mark.spec("AGT-4")
@@ -65,7 +65,7 @@ def test_other_tokens_and_times_are_the_same_login_renewed(old: dict[str, Any], 
     ],
 )
 def test_whatever_else_differs_makes_it_another_login(old: dict[str, Any], new: dict[str, Any], why: str) -> None:
-    assert why in credentials.no_successor(old, new)
+    assert why in credentials.why_not_renewal(old, new)
 
 
 def test_the_newer_of_two_is_told_by_its_times() -> None:
@@ -79,9 +79,9 @@ def test_the_newer_of_two_is_told_by_its_times() -> None:
 
 def test_a_login_that_has_ended_is_good_as_long_as_it_can_be_renewed() -> None:
     ended = changed(CLAUDE, "claudeAiOauth", "expiresAt", to=1000)
-    assert not credentials.is_over(ended, now=5000)
-    assert credentials.is_over(changed(ended, "claudeAiOauth", "refreshToken", to=""), now=5000)
-    assert not credentials.is_over({"key": "without a time"}, now=5000)
+    assert not credentials.is_expired(ended, now=5000)
+    assert credentials.is_expired(changed(ended, "claudeAiOauth", "refreshToken", to=""), now=5000)
+    assert not credentials.is_expired({"key": "without a time"}, now=5000)
 
 
 def test_only_a_plain_file_of_a_sensible_size_is_read(tmp_path: Path) -> None:
@@ -89,19 +89,19 @@ def test_only_a_plain_file_of_a_sensible_size_is_read(tmp_path: Path) -> None:
     (tmp_path / "good").write_text(json.dumps(CLAUDE))
     (tmp_path / "link").symlink_to(tmp_path / "good")
     os.mkfifo(tmp_path / "pipe")
-    assert [credentials.read(tmp_path / name) for name in ("large", "pipe", "nowhere", ".")] == [None] * 4
-    assert credentials.parsed(credentials.read(tmp_path / "link")) == CLAUDE
+    assert [credentials.read_credentials(tmp_path / name) for name in ("large", "pipe", "nowhere", ".")] == [None] * 4
+    assert credentials.parse_credentials(credentials.read_credentials(tmp_path / "link")) == CLAUDE
     handle = os.open(tmp_path, os.O_DIRECTORY)
     try:
-        assert credentials.read("link", folder=handle) is None
-        assert credentials.read("good", folder=handle)
+        assert credentials.read_credentials("link", folder=handle) is None
+        assert credentials.read_credentials("good", folder=handle)
     finally:
         os.close(handle)
-    assert credentials.parsed(b"[1]") is None
-    assert credentials.parsed(b"[" * 100_000) is None
+    assert credentials.parse_credentials(b"[1]") is None
+    assert credentials.parse_credentials(b"[" * 100_000) is None
 
 
 def test_every_text_in_it_may_be_a_secret() -> None:
-    assert set(credentials.strings(CLAUDE)) >= {"planted-access-1", "planted-refresh-1", "user:inference"}
-    assert credentials.holds_secret(CODEX)
-    assert not credentials.holds_secret({"active": "somebody@example.org"})
+    assert set(credentials.all_strings(CLAUDE)) >= {"planted-access-1", "planted-refresh-1", "user:inference"}
+    assert credentials.has_secret(CODEX)
+    assert not credentials.has_secret({"active": "somebody@example.org"})

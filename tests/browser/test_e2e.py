@@ -62,8 +62,8 @@ async def test_the_example_runs_as_it_is_and_leaves_a_picture_and_a_recording(tm
     assert fact.void == ""  # the test that must fail and the failing copy of this one were seen to fail
     (shot,) = fact.pictures
     assert (shot.page, shot.viewport, shot.test) == ("/", "1280x720", TEST)
-    assert (await trial.workspace.recall(shot.sha256) or b"").startswith(b"\x89PNG")
-    assert "trace.trace" in zipfile.ZipFile(BytesIO(await trial.workspace.recall(shot.trace) or b"")).namelist()
+    assert (await trial.workspace.load_artifact(shot.sha256) or b"").startswith(b"\x89PNG")
+    assert "trace.trace" in zipfile.ZipFile(BytesIO(await trial.workspace.load_artifact(shot.trace) or b"")).namelist()
     assert set(fact.versions) >= {"pytest", "playwright", "chromium"}
 
 
@@ -83,7 +83,7 @@ async def test_a_browser_test_goes_from_red_to_green_with_pictures_of_both_sides
     assert (before.side, before.passed, after.side, after.passed) == ("base", False, "head", True)
     assert "Earn 40 points" in before.says[0]
     assert "+ loyalty points" in before.says[0]
-    assert {bool(await trial.workspace.recall(one.sha256)) for one in (before, after)} == {True}
+    assert {bool(await trial.workspace.load_artifact(one.sha256)) for one in (before, after)} == {True}
     # another run on the same base takes red from what is known, and has its pictures all the same
     sight = trial.workspace.confinement()
     other = GitWorkspace(trial.base, tmp_path / "state", "other", "trued/other", contract.base, sight)
@@ -92,7 +92,7 @@ async def test_a_browser_test_goes_from_red_to_green_with_pictures_of_both_sides
     told = list[str]()
     sealed = await seal(other, trial.asked, SealTerms(held_out=True), tell=lambda event: told.append(event.KIND))
     assert told == ["base known"]
-    assert (await other.recall(sealed.base_facts[0].pictures[0].sha256) or b"").startswith(b"\x89PNG")
+    assert (await other.load_artifact(sealed.base_facts[0].pictures[0].sha256) or b"").startswith(b"\x89PNG")
 
 
 @needs_chromium
@@ -111,7 +111,7 @@ def test_links(page: Page) -> None:
                 pass
 """
     fact, trial = await once(tmp_path, {"app.py": app("Earn 40 points"), PATH: hostile})
-    kept = [await trial.workspace.recall(one) or b"" for one in fact.artifacts.values()]
+    kept = [await trial.workspace.load_artifact(one) or b"" for one in fact.artifacts.values()]
     assert kept
     assert all(one.startswith((b"\x89PNG", b"PK")) for one in kept)
     assert len(fact.tried) == 2

@@ -11,8 +11,8 @@ import pytest
 from tests.cli.conftest import Each, Trued, git
 from trued.cli import COMMANDS
 from trued.model import RunRecord
-from trued.workspace import sandbox
 from trued.workspace.sandbox import scope
+from trued.workspace.sandbox.levels import level_state
 
 NAMED = [
     "demo", "run", "resume", "cancel", "ls", "show", "logs", "ledger", "why", "reject",
@@ -298,8 +298,8 @@ def test_doctor_tries_and_makes_nothing(trued: Trued, home: Path) -> None:
 @pytest.mark.spec("LAW-7", "USE-7")
 @pytest.mark.parametrize(("level", "reached"), [("bubblewrap", []), ("landlock", ["unix sockets by path"])])
 def test_doctor_tries_whether_agents_could_speak_for_the_person(trued: Trued, level: str, reached: list[str]) -> None:
-    if not sandbox.state(level).works:
-        pytest.skip(sandbox.state(level).why)
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
     done = trued("doctor", "--json", variables={"TRUED_SANDBOX": level})
     (found,) = [one for one in json.loads(done.stdout) if one["name"] == "session"]
     scopes = [] if scope.can_scope() else ["abstract unix sockets"]

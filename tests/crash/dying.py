@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.engine.journals.sqlite import RunJournal, SqliteJournal
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 from trued.workspace.git.command import Git
 
 READING = (
@@ -147,11 +147,11 @@ def arm_engine(points: Points) -> None:
 
     SqliteJournal.commit = points.around(commit_of, SqliteJournal.commit)  # type: ignore[method-assign]
     Git.attempt = points.around_async(git_of, Git.attempt)  # type: ignore[method-assign, assignment]
-    durable.write = points.around(lambda path, *_: f"file {COMMIT.sub('COMMIT', path.name)}", durable.write)
+    atomic_files.write = points.around(lambda path, *_: f"file {COMMIT.sub('COMMIT', path.name)}", atomic_files.write)
 
 
 def arm_supervisor(points: Points) -> None:
-    from trued.agents.supervisor.record import Record
+    from trued.agents.supervisor.record import CallRecord
 
-    Record._write = points.around(lambda _, event: f"event {event['kind']}", Record._write)  # type: ignore[method-assign]
-    durable.write = points.around(lambda path, *_: f"file {path.name}", durable.write)
+    CallRecord._write = points.around(lambda _, event: f"event {event['kind']}", CallRecord._write)  # type: ignore[method-assign]
+    atomic_files.write = points.around(lambda path, *_: f"file {path.name}", atomic_files.write)

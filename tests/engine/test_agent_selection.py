@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trued.agents.driver.agent import Agent
-from trued.agents.driver.login import Means
+from trued.agents.driver.login import LoginMethod
 from trued.engine.agent_selection import Seen, chosen, played, proposed, roles_of, seen_as
 from trued.errors import BadInput
 from trued.model import Settings
@@ -17,7 +17,7 @@ VENDORS = {"claude": "anthropic", "codex": "openai", "gemini": "google", "openco
 
 
 def seen(*names: str) -> list[Seen]:
-    return [Seen(name, Agent(name, Capabilities(vendor=VENDORS[name])), login=Means("key", "")) for name in names]
+    return [Seen(name, Agent(name, Capabilities(vendor=VENDORS[name])), login=LoginMethod("key", "")) for name in names]
 
 
 @pytest.mark.spec("AGT-1", "LAW-7")

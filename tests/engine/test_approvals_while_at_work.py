@@ -17,8 +17,8 @@ from trued.errors import BadInput
 from trued.model import RunRecord
 from trued.reporting.views.progress import Progress
 from trued.wire import Order
-from trued.workspace import sandbox
 from trued.workspace.sandbox import scope
+from trued.workspace.sandbox.levels import level_state
 
 SPEAKS = "is at work and can reach unix sockets by path.*it could speak for you"
 MANUAL = {"id": "look", "text": "it looks well", "covers": ["1A"], "checks": [{"kind": "manual", "steps": ["look"]}]}
@@ -46,8 +46,8 @@ def at_work(engine: Engine, record: RunRecord) -> Iterator[None]:
 
 
 async def _planned(ground: Ground, level: str) -> tuple[Engine, RunRecord]:
-    if not sandbox.state(level).works:
-        pytest.skip(sandbox.state(level).why)
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
     engine, _ = ground.engine()
     return engine, await ground.run(engine, sandbox=level, plan_only=True)
 
@@ -95,8 +95,8 @@ async def test_what_agents_wrote_counts_as_an_agent_while_the_engine_runs_it(gro
 async def test_a_question_is_not_asked_at_the_terminal_while_an_agent_could_answer_it(
     ground: Ground, level: str
 ) -> None:
-    if not sandbox.state(level).works:
-        pytest.skip(sandbox.state(level).why)
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
     ground.require([MANUAL])
     asked: list[str] = []
     stack = ground.stack.enter_context(ExitStack())

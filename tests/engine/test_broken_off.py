@@ -19,7 +19,7 @@ from trued.model import Reply, RunRecord, Task
 from trued.protocols import Capabilities, Tell
 from trued.run.clusters import Errand
 from trued.run.context import Person
-from trued.wire import Order, Report, Usage, dump
+from trued.wire import Order, Report, Usage, to_json
 
 GOAL = "double(x) returns twice its argument"
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}
@@ -170,7 +170,7 @@ async def test_whoever_resumes_after_too_many_questions_answers_the_last_one(pla
 def test_a_run_that_failed_tries_again_what_failed_and_not_what_was_refused(tmp_path: Path) -> None:
     for call, kind in (("a", "rate"), ("a.w1", "overloaded"), ("a.w2", "budget"), ("a.w3", "crashed")):
         (tmp_path / f"{call}.1").mkdir()
-        (tmp_path / f"{call}.1" / "report.json").write_text(dump(Report(call, 1, "failed", kind=kind)))
+        (tmp_path / f"{call}.1" / "report.json").write_text(to_json(Report(call, 1, "failed", kind=kind)))
     Spool(tmp_path).retire_failed()
     assert [file.parent.name for file in sorted(tmp_path.glob("*/dead"))] == ["a.w3.1"]
     assert [file.parent.name for file in sorted(tmp_path.glob("*/report.json"))] == ["a.1", "a.w1.1", "a.w2.1"]

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from trued.engine.pull_request_body import Round, Spent, Work, body_of, offered, pairs, rounds_told, title_of
 from trued.errors import BadInput
 from trued.model import Evidence, Grade, Judged, Outcomes, Shot, Tried, Verdict
-from trued.protocols import Offer, Offered, Workspace
+from trued.protocols import ForgePullRequest, PullRequestProposal, Workspace
 from trued.support.markdown_escape import quoted
 
 EVIL = "Fixes #7, @all <img src=x onerror=alert(1)> ![t](http://evil/t.png) [x](javascript:1) | a | b |\n</details>"
@@ -122,10 +122,10 @@ class Store:
         self.pushed: list[tuple[str, str]] = []
         self.refuses = refuses
 
-    async def recall(self, name: str) -> bytes | None:
+    async def load_artifact(self, name: str) -> bytes | None:
         return None if name == "bb" else name.encode()
 
-    async def apart(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+    async def commit_without_history(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
         self.files = dict(files)
         return "pictures"
 
@@ -143,18 +143,18 @@ def as_workspace(store: Store) -> Workspace:
 class Hub:
     name, remote = "hub", "origin"
 
-    def __init__(self, there: Offered | None = None) -> None:
-        self.there, self.offers = there, list[Offer]()
+    def __init__(self, there: ForgePullRequest | None = None) -> None:
+        self.there, self.offers = there, list[PullRequestProposal]()
 
     def ready(self) -> None:
         return None
 
-    def offered(self, branch: str) -> Offered | None:
+    def offered(self, branch: str) -> ForgePullRequest | None:
         return self.there
 
-    def offer(self, offer: Offer) -> Offered:
+    def offer(self, offer: PullRequestProposal) -> ForgePullRequest:
         self.offers.append(offer)
-        return Offered(1, "https://hub/1", "open", head=offer.head)
+        return ForgePullRequest(1, "https://hub/1", "open", head=offer.head)
 
     def picture(self, commit: str, path: str) -> str:
         return f"https://hub/{commit}/{path}"
@@ -177,6 +177,6 @@ async def test_the_proven_commit_is_pushed_with_its_pictures_on_a_branch_of_thei
 
 @pytest.mark.spec("TIC-9")
 async def test_a_closed_pull_request_is_left_as_it_is() -> None:
-    store, hub = Store(), Hub(Offered(1, "https://hub/1", "closed"))
+    store, hub = Store(), Hub(ForgePullRequest(1, "https://hub/1", "closed"))
     assert (await offered(hub, as_workspace(store), work())).state == "closed"
     assert (store.pushed, hub.offers) == ([], [])

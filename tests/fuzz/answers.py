@@ -9,7 +9,7 @@ from tests.fuzz.rooms import heard, lines, place, run, said
 from trued.model import CallCase, ExamplesCheck, Outcomes, RunCase, Tried
 from trued.proof.checks import examples
 from trued.proof.room.bench import CaseSelection
-from trued.protocols import Command, Ran
+from trued.protocols import Command, CommandResult
 
 CALLS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"args": [4], "returns": 8}, {"returned": [10, "8"], "args": [1, 10, "4", 0]}),
@@ -48,9 +48,9 @@ def _call(chance: Mutator) -> bytes:
     given, answer = chance.random.choice(CALLS)
     case = CallCase.model_validate({"call": "kit:f", **given})
     speaking, bench, _ = place()
-    spoken: list[tuple[Ran, str]] = []
+    spoken: list[tuple[CommandResult, str]] = []
 
-    def respond(command: Command) -> Ran:
+    def respond(command: Command) -> CommandResult:
         token = str(json.loads(command.stdin)["nonce"])
         ran = _garbled(chance, token, {"kwargs": [5, 0], "ran": [], **answer})
         spoken.append((ran, token))
@@ -65,7 +65,7 @@ def _call(chance: Mutator) -> bytes:
     return str(tried.outcome).encode()
 
 
-def _garbled(chance: Mutator, token: str, answer: dict[str, Any]) -> Ran:
+def _garbled(chance: Mutator, token: str, answer: dict[str, Any]) -> CommandResult:
     """Changed inside, around, on the channel, or in how the process ended."""
     level = chance.random.randrange(10)
     inner = chance.value([answer]) if 1 <= level <= 5 else answer
@@ -86,7 +86,7 @@ def _garbled(chance: Mutator, token: str, answer: dict[str, Any]) -> Ran:
     return ran
 
 
-def _really(given: dict[str, Any], ran: Ran, token: str) -> bool:
+def _really(given: dict[str, Any], ran: CommandResult, token: str) -> bool:
     """Does the answer say what was asked for? Read anew, by other code than the engine's."""
     records = heard(ran.answers, token)
     if records is None or len(records) != 1 or ran.exit_code != 0 or ran.timed_out or ran.flooded:

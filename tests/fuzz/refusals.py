@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.fuzz.mutation import Mutator
-from trued.agents.driver.provider_errors import LONGEST, refusal
+from trued.agents.driver.provider_errors import LONGEST, parse_refusal
 from trued.agents.driver.reset_time import FARTHEST_S
 
 NOW = 1_794_744_000.0
@@ -27,7 +27,7 @@ def feed(chance: Mutator) -> bytes:
     status = chance.random.choice((0, 0, 0, 200, 400, 401, 403, 429, 500, 529, 10**9, -1))
     headers = {chance.random.choice(("Retry-After", "x-ratelimit-reset", "anthropic-ratelimit-x-reset")): text[:80]}
     prose = chance.random.random() < 0.3
-    found = refusal(text, now=NOW, status=status, headers=headers, prose=prose)
+    found = parse_refusal(text, now=NOW, status=status, headers=headers, prose=prose)
     if found is None:
         return b"no refusal"
     assert found.kind in KINDS

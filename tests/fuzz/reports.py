@@ -9,7 +9,7 @@ from trued.model import Evidence
 from trued.proof.case_status import Head, on_head
 from trued.proof.room.bench import Fact, channel_records
 from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact
-from trued.protocols import Ran
+from trued.protocols import CommandResult
 
 TOKEN, CANARY = "f" * 32, "test_qqqqqqqqqqqqqq"
 ONE, TWO, FILE = "tests/test_a.py::test_one", "tests/test_a.py::test_two[a-1]", "tests/test_b.py"
@@ -78,7 +78,7 @@ def kept(one: Fact) -> Evidence:
     return again
 
 
-def _garbled(chance: Mutator, told: list[Any]) -> Ran:
+def _garbled(chance: Mutator, told: list[Any]) -> CommandResult:
     level = chance.random.randrange(10)
     if 1 <= level <= 6:
         told = chance.value([told])
@@ -92,7 +92,7 @@ def _garbled(chance: Mutator, told: list[Any]) -> Ran:
     return replace(ran, **odd) if level == 9 else ran
 
 
-def _really(name: str, ran: Ran) -> bool:
+def _really(name: str, ran: CommandResult) -> bool:
     """Do the records say that this test, or every test of this file, passed? Read anew, and strictly."""
     told = heard(ran.answers, TOKEN)
     if told is None or ran.timed_out or ran.flooded or not any(type(one.get("ended")) is int for one in told):

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from trued.proof.room.bench import Bench
 from trued.proof.room.interpreter import Interpreter
-from trued.protocols import Command, Ran, Workspace
+from trued.protocols import Command, CommandResult, Workspace
 
 FILES = {"tests/test_a.py": b"def test_one(): ...\n", "kit.py": b""}
 T = TypeVar("T")
@@ -24,9 +24,9 @@ class Speaking:
     base = "0" * 40
 
     def __init__(self) -> None:
-        self.answer: Callable[[Command], Ran] = lambda command: said(b"")
+        self.answer: Callable[[Command], CommandResult] = lambda command: said(b"")
 
-    async def execute(self, command: Command) -> Ran:
+    async def execute(self, command: Command) -> CommandResult:
         return self.answer(command)
 
     async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
@@ -63,9 +63,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return place()[2].run_until_complete(work)
 
 
-def said(answers: bytes, **more: Any) -> Ran:
+def said(answers: bytes, **more: Any) -> CommandResult:
     whole: dict[str, Any] = {"exit_code": 0, "stdout": b"", "stderr": b"", "seconds": 0.1, "timed_out": False}
-    return Ran(**{**whole, "flooded": False, "isolation": "none", "answers": answers, **more})
+    return CommandResult(**{**whole, "flooded": False, "isolation": "none", "answers": answers, **more})
 
 
 def lines(token: str, records: Any) -> bytes:

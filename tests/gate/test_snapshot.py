@@ -11,15 +11,15 @@ from tests.gate.yard import Yard
 from trued.engine.worktree import checkout
 from trued.errors import CannotJudge
 from trued.workspace.git.command import Git
-from trued.workspace.git.snapshot import Snapshot, snapshot
+from trued.workspace.git.snapshot import Snapshot, take_snapshot
 
 
 async def taken(
     yard: Yard, at: Path | None = None, own: dict[str, bytes] | None = None, patience_s: float = 60.0
 ) -> Snapshot:
     here = checkout(at or yard.repository, yard.variables)
-    worktree = replace(here.worktree, own=own or {}, patience_s=patience_s)
-    return await snapshot(worktree, yard.state / "snapshots.git")
+    worktree = replace(here.worktree, own=own or {}, hang_timeout_s=patience_s)
+    return await take_snapshot(worktree, yard.state / "snapshots.git")
 
 
 async def files(found: Snapshot) -> dict[str, str]:

@@ -10,8 +10,8 @@ import pytest
 from tests.proof.trial import Trial
 from trued.model import Outcomes
 from trued.wire import Confinement
-from trued.workspace.sandbox import cgroup as quota
-from trued.workspace.sandbox import state
+from trued.workspace.sandbox import cgroup
+from trued.workspace.sandbox.levels import level_state
 
 # Twice forked, in a session of its own, out of every folder: what a daemon does to be forgotten.
 HEAD = """
@@ -73,8 +73,8 @@ def mounts() -> set[str]:
 @pytest.mark.spec("LAW-4")
 @pytest.mark.parametrize("level", ["bubblewrap", pytest.param("landlock", marks=pytest.mark.slow)])
 async def test_no_check_leaves_a_process_a_file_or_a_mount(tmp_path: Path, level: str) -> None:
-    if not state(level).works:
-        pytest.skip(f"{level}: {state(level).why}")
+    if not level_state(level).works:
+        pytest.skip(f"{level}: {level_state(level).why}")
     mark = f"trued-left-{os.getpid()}-{level}"
     home = tmp_path / "home of the user"
     home.mkdir()
@@ -94,5 +94,5 @@ async def test_no_check_leaves_a_process_a_file_or_a_mount(tmp_path: Path, level
     assert looked_for(mark, home) == []
     assert mounts() == before
     assert not list((trial.workspace.folder / "rooms").iterdir())
-    place = quota.place()
-    assert place is None or not list(place.folder.glob(f"{quota.PREFIX}{os.getpid()}-*"))
+    place = cgroup.cgroup_parent()
+    assert place is None or not list(place.folder.glob(f"{cgroup.PREFIX}{os.getpid()}-*"))

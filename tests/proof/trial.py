@@ -16,7 +16,7 @@ from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
 from trued.wire import Confinement
 from trued.workspace.git.workspace import GitWorkspace
-from trued.workspace.sandbox import best
+from trued.workspace.sandbox.levels import choose_level
 
 Change = Callable[[Path], None] | Mapping[str, str | None]
 
@@ -81,7 +81,7 @@ class Trial:
             {"requirements": self.requirements, "environment": environment, **whole}
         )
         commit = git(self.base, "rev-parse", "HEAD")
-        sight = Confinement(level=best("auto", allow_unsandboxed=False))
+        sight = Confinement(level=choose_level("auto", allow_unsandboxed=False))
         self.workspace = GitWorkspace(self.base, place / "state", "verify", "trued/verify", commit, sight)
 
     async def seal(self, *, held_out: bool = True, users_own: bool = True) -> Contract:

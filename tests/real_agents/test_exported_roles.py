@@ -10,9 +10,9 @@ import pytest
 
 from tests.real_agents.claude import QUIET
 from trued.agents.roles import load_roles
-from trued.agents.roles.export import planned, write
+from trued.agents.roles.export import plan_exports, write_exports
 from trued.agents.roles.other_tools import FORMS
-from trued.agents.roles.tools import CLAUDE, theirs
+from trued.agents.roles.tools import CLAUDE, names_of_tools
 
 pytestmark = [pytest.mark.agents, pytest.mark.spec("TIC-14", "AGT-2")]
 
@@ -28,7 +28,7 @@ def project(tmp_path: Path) -> Path:
     folder.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     for form in FORMS.values():
-        write(planned(ROLES.values(), form, folder))
+        write_exports(plan_exports(ROLES.values(), form, folder))
     return folder
 
 
@@ -57,7 +57,7 @@ def test_claude_code_lists_the_roles_and_works_as_one_with_its_tools_and_model(p
     begun: dict[str, Any] = next(one for one in map(json.loads, output.splitlines()) if one.get("subtype") == "init")
     assert set(ROLES) <= set(begun["agents"])
     # where it was built without Grep and Glob it searches by Bash
-    assert set(begun["tools"]) | {"Grep", "Glob"} == set(theirs(ROLES[name].tools, CLAUDE))
+    assert set(begun["tools"]) | {"Grep", "Glob"} == set(names_of_tools(ROLES[name].tools, CLAUDE))
     assert MODELS[ROLES[name].model] in begun["model"]
 
 

@@ -18,7 +18,7 @@ from tests.agents.supervisor.world import World, wait_for
 from tests.real_agents.model import DROP, Answer, Call, Fault, ModelServer, Run, Say, Script, Step, Write
 from trued.agents.driver.providers import PROVIDERS
 from trued.wire import Amount, Confinement, Limits, Order, Report
-from trued.workspace.sandbox.levels import state
+from trued.workspace.sandbox.levels import level_state
 
 pytestmark = pytest.mark.agents
 
@@ -78,7 +78,7 @@ class Desk:
 
 @pytest.fixture(params=[QUICK])
 def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    world = World(tmp_path / "world", level="bubblewrap" if state("bubblewrap").works else "none")
+    world = World(tmp_path / "world", level="bubblewrap" if level_state("bubblewrap").works else "none")
     with ModelServer(Script([Say("nothing is scripted")])) as server:
         yield Desk(world, server, request.param)
     assert server.troubles == []
@@ -122,7 +122,7 @@ async def test_a_status_is_told_as_what_it_is_in_every_dialect(desk: Desk) -> No
 
 
 @pytest.mark.spec("AGT-4")
-@pytest.mark.parametrize("level", [level for level in ("bubblewrap", "none") if state(level).works])
+@pytest.mark.parametrize("level", [level for level in ("bubblewrap", "none") if level_state(level).works])
 async def test_its_key_cannot_be_found_by_what_it_runs(desk: Desk, level: str) -> None:
     desk.world.level = level
     above = "p=$PPID; while [ $p -gt 1 ]; do cat /proc/$p/environ; p=$(awk '{print $4}' /proc/$p/stat); done"

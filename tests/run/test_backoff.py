@@ -14,10 +14,10 @@ from trued.run.backoff import (
     PATIENCE_S,
     WORKED_S,
     GiveUp,
-    Wait,
-    Waited,
-    got_further,
-    patience,
+    PastWait,
+    WaitUntil,
+    decide_wait,
+    made_progress,
 )
 from trued.wire import Report, Usage
 
@@ -33,8 +33,10 @@ def refused(in_s: float = 0.0, *, ago: float = 0.0, worked: float = 1.0, why: st
     )
 
 
-def decided(report: Report, number: int = 1, waits: tuple[Waited, ...] = (), *, wait: bool = True) -> Wait | GiveUp:
-    return patience(report, number, waits, wait=wait, now=NOW, zone=UTC)
+def decided(
+    report: Report, number: int = 1, waits: tuple[PastWait, ...] = (), *, wait: bool = True
+) -> WaitUntil | GiveUp:
+    return decide_wait(report, number, waits, wait=wait, now=NOW, zone=UTC)
 
 
 @pytest.mark.spec("RUN-7")
@@ -45,42 +47,52 @@ def decided(report: Report, number: int = 1, waits: tuple[Waited, ...] = (), *, 
         (5 * HOUR, 1, (), 5 * HOUR + 3),  # a subscription's window
         (PATIENCE_S - 10, 1, (), PATIENCE_S - 7),
         (0.5, 1, (), 3.5),
-        (2.0, 2, (Waited(5, told=True),), 5.0),
-        (2.0, 3, (Waited(5, told=True),) * 2, 15.0),  # twice it was not true: drawn out
-        (2.0, 6, (Waited(5, told=True),) * 5, 120.0),
-        (300.0, 4, (Waited(303, told=True),) * 3, 303.0),  # a longer time than the guess stands
+        (2.0, 2, (PastWait(5, told=True),), 5.0),
+        (2.0, 3, (PastWait(5, told=True),) * 2, 15.0),  # twice it was not true: drawn out
+        (2.0, 6, (PastWait(5, told=True),) * 5, 120.0),
+        (300.0, 4, (PastWait(303, told=True),) * 3, 303.0),  # a longer time than the guess stands
     ],
 )
-def test_a_told_time_is_waited_for(told_in: float, number: int, waits: tuple[Waited, ...], waits_for: float) -> None:
+def test_a_told_time_is_waited_for(told_in: float, number: int, waits: tuple[PastWait, ...], waits_for: float) -> None:
     found = decided(refused(told_in), number, waits)
-    assert isinstance(found, Wait)
+    assert isinstance(found, WaitUntil)
     assert found.until - NOW == pytest.approx(waits_for)
 
 
 @pytest.mark.spec("RUN-7")
 def test_without_a_told_time_it_backs_off_for_an_hour_in_all_and_then_gives_up() -> None:
-    waits: list[Waited] = []
-    while isinstance(found := decided(refused(), len(waits) + 1, tuple(waits)), Wait):
-        waits.append(Waited(found.until - NOW, told=False))
+    waits: list[PastWait] = []
+    while isinstance(found := decided(refused(), len(waits) + 1, tuple(waits)), WaitUntil):
+        waits.append(PastWait(found.until - NOW, told=False))
     lengths = [round(one.seconds) for one in waits]
     assert lengths[:7] == [round(one) for one in BACK_OFF_S] == [15, 30, 60, 120, 240, 480, 900]
     assert set(lengths[7:]) == {900}
     assert BLIND_S - 900 < sum(lengths) <= BLIND_S
-    assert "it did not say until when, and 46 min of waiting did not help" in found.why
+    assert "it did not say until when, and waiting 46 min did not help" in found.why
 
 
 @pytest.mark.spec("RUN-7")
 @pytest.mark.parametrize(
     ("report", "waits", "wait", "says"),
     [
-        (refused(40 * HOUR), (), True, "longer than is waited for: it goes on at Tue 17 Nov 04:00, in 40 h"),
+        (
+            refused(40 * HOUR),
+            (),
+            True,
+            "longer than trued waits: it accepts requests again at Tue 17 Nov 04:00, in 40 h",
+        ),
         (refused(5 * 24 * HOUR), (), True, "in 5 days"),
-        (refused(4 * HOUR), (Waited(5 * HOUR, told=True),), True, "it goes on at 16:00, in 4 h 00 min"),
-        (refused(720.0), (), False, "waiting is switched off: it goes on at 12:12, in 12 min"),
+        (
+            refused(4 * HOUR),
+            (PastWait(5 * HOUR, told=True),),
+            True,
+            "it accepts requests again at 16:00, in 4 h 00 min",
+        ),
+        (refused(720.0), (), False, "waiting is switched off: it accepts requests again at 12:12, in 12 min"),
         (refused(), (), False, "waiting is switched off: it did not say until when"),
     ],
 )
-def test_who_gives_up_says_when_to_go_on(report: Report, waits: tuple[Waited, ...], wait: bool, says: str) -> None:
+def test_who_gives_up_says_when_to_go_on(report: Report, waits: tuple[PastWait, ...], wait: bool, says: str) -> None:
     found = decided(report, len(waits) + 1, waits, wait=wait)
     assert isinstance(found, GiveUp)
     assert found.why.startswith("claude: not now; ")
@@ -91,25 +103,25 @@ def test_who_gives_up_says_when_to_go_on(report: Report, waits: tuple[Waited, ..
 @pytest.mark.parametrize("report", [refused(-60.0), refused(ago=20.0)])
 def test_what_has_passed_while_nobody_was_there_is_not_waited_for_again(report: Report, wait: bool) -> None:
     found = decided(report, wait=wait)
-    assert isinstance(found, Wait)
+    assert isinstance(found, WaitUntil)
     assert found.until <= NOW
 
 
 def test_waits_that_were_told_do_not_use_up_the_hour_of_guessing() -> None:
-    assert isinstance(decided(refused(), 2, (Waited(5 * HOUR, told=True),)), Wait)
-    assert isinstance(decided(refused(), 2, (Waited(BLIND_S, told=False),)), GiveUp)
+    assert isinstance(decided(refused(), 2, (PastWait(5 * HOUR, told=True),)), WaitUntil)
+    assert isinstance(decided(refused(), 2, (PastWait(BLIND_S, told=False),)), GiveUp)
 
 
 def test_an_agent_that_worked_before_it_was_refused_has_got_further() -> None:
     said = Usage(100, 10, estimated=False)
-    assert got_further(replace(refused(worked=WORKED_S), usage=said))
-    assert not got_further(replace(refused(worked=WORKED_S - 1), usage=said))
+    assert made_progress(replace(refused(worked=WORKED_S), usage=said))
+    assert not made_progress(replace(refused(worked=WORKED_S - 1), usage=said))
 
 
 @pytest.mark.spec("RUN-7")
 @pytest.mark.parametrize("usage", [Usage(), Usage(100, 10), Usage(100, 0, estimated=False)])
 def test_an_agent_that_only_tried_again_in_silence_has_not(usage: Usage) -> None:
-    assert not got_further(replace(refused(worked=2 * WORKED_S), usage=usage))
+    assert not made_progress(replace(refused(worked=2 * WORKED_S), usage=usage))
 
 
 @given(
@@ -118,9 +130,9 @@ def test_an_agent_that_only_tried_again_in_silence_has_not(usage: Usage) -> None
     told=st.lists(st.tuples(st.floats(0, 90000), st.booleans()), max_size=20),
 )
 def test_nobody_waits_longer_than_patience_allows(told_in: float, number: int, told: list[tuple[float, bool]]) -> None:
-    waits = tuple(Waited(seconds, told=was) for seconds, was in told)
+    waits = tuple(PastWait(seconds, told=was) for seconds, was in told)
     found = decided(refused(told_in), number, waits)
-    if isinstance(found, Wait):
+    if isinstance(found, WaitUntil):
         left = found.until - NOW
         assert left <= (PATIENCE_S if told_in else BLIND_S) + 1e-3
         assert not told_in or left >= min(told_in, PATIENCE_S - AFTER_S)

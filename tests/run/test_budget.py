@@ -13,7 +13,7 @@ from trued.engine.journals.sqlite import MIGRATIONS, SqliteJournal
 from trued.errors import LimitReached
 from trued.inputs.settings.limits import changes
 from trued.model import Limit, Rate, RunRecord, Settings, Spending
-from trued.run.budget import Budget, Wanted, Window
+from trued.run.budget import Budget, CallRequest, QuotaWindow
 from trued.wire import Amount, Price, Report, Usage
 
 RUN = "r-one"
@@ -31,16 +31,16 @@ def budget(journal: SqliteJournal, source: str = "a table", **limits: Any) -> Bu
     return Budget(journal.of(RUN), settings, RUN, lambda agent, model: Price(3.0, 15.0, 0.3, source))
 
 
-def wanted(key: str, attempt: int = 1, role: str = "team-a") -> Wanted:
-    return Wanted(key, attempt, key, role, "claude")
+def wanted(key: str, attempt: int = 1, role: str = "team-a") -> CallRequest:
+    return CallRequest(key, attempt, key, role, "claude")
 
 
 async def called(house: Budget, key: str, usage: Usage, *, attempt: int = 1, **more: Any) -> tuple[Amount, Report]:
     now, role = time.time(), more.pop("role", "team-a")
     began = now - more.pop("seconds", 1.0)
-    async with house.reserved(wanted(key, attempt, role)) as reserved:
+    async with house.reserve(wanted(key, attempt, role)) as reserved:
         report = Report(key, attempt, more.pop("state", "done"), usage=usage, began=began, ended=now, **more)
-        return reserved.allowance, reserved.settled(report)
+        return reserved.allowance, reserved.settle(report)
 
 
 def paid(usd: float, tokens: int = 0) -> Usage:
@@ -68,7 +68,7 @@ async def test_a_limit_stops_before_the_call_that_would_break_it_and_says_how_to
     with pytest.raises(LimitReached) as end:
         await called(house, "chunk 1/team-a#9", paid(1.0))
     assert said in str(end.value)
-    assert str(end.value).endswith(f"go on with more: trued resume {RUN} --limit {more}")
+    assert str(end.value).endswith(f"continue with more: trued resume {RUN} --limit {more}")
     assert len(journal.spends(RUN)) == calls
 
 
@@ -124,13 +124,13 @@ async def test_a_call_has_what_is_stated_then_what_such_calls_took_and_never_mor
 @pytest.mark.spec("RUN-6", "RUN-2")
 async def test_a_call_asked_for_again_after_a_crash_has_what_it_had_and_is_paid_once(journal: SqliteJournal) -> None:
     first = budget(journal, usd=5.0)
-    async with first.reserved(wanted("a#1")) as before:
+    async with first.reserve(wanted("a#1")) as before:
         pass  # the engine died; the agent's supervisor went on
     report = Report("a#1", 1, "done", usage=paid(0.5), began=1.0, ended=2.0)
     for _ in range(2):  # found in the spool, twice
-        async with budget(journal, usd=5.0).reserved(wanted("a#1")) as again:
+        async with budget(journal, usd=5.0).reserve(wanted("a#1")) as again:
             assert again.allowance == before.allowance
-            again.settled(report)
+            again.settle(report)
     (row,) = journal.spends(RUN)
     assert (row.state, row.spent.usd, row.held.usd) == ("done", 0.5, 0.5)
 
@@ -140,8 +140,8 @@ async def test_a_report_found_again_after_the_clock_was_set_back_is_paid_once(tm
     now = time.time()
     with closing(SqliteJournal(tmp_path / "journal.db", clock=lambda: now - 3600)) as journal:
         for _ in range(2):
-            async with budget(journal, usd=5.0).reserved(wanted("a#1")) as reserved:
-                reserved.settled(Report("a#1", 1, "done", usage=paid(0.5), began=now - 1, ended=now))
+            async with budget(journal, usd=5.0).reserve(wanted("a#1")) as reserved:
+                reserved.settle(Report("a#1", 1, "done", usage=paid(0.5), began=now - 1, ended=now))
         (row,) = journal.spends(RUN)
     assert row.spent.usd == 0.5
 
@@ -181,11 +181,11 @@ async def test_tokens_are_priced_by_the_table_or_marked_as_at_the_ceiling(journa
 @pytest.mark.spec("RUN-6")
 async def test_a_call_whose_time_is_used_up_is_no_failure_but_asks_for_more(journal: SqliteJournal) -> None:
     house = budget(journal, time=60.0)
-    async with house.reserved(wanted("a#1")) as reserved:
+    async with house.reserve(wanted("a#1")) as reserved:
         assert reserved.wall_s(3600.0) == 60.0
-        report = reserved.settled(Report("a#1", 1, "failed", kind="wall", usage=paid(0.1), began=1.0, ended=61.0))
+        report = reserved.settle(Report("a#1", 1, "failed", kind="wall", usage=paid(0.1), began=1.0, ended=61.0))
     assert report.kind == "budget"
-    assert house.raised("a#1")
+    assert house.has_used_up("a#1")
     with pytest.raises(LimitReached, match="time"):
         await called(house, "a#1.w1", paid(0.1))
 
@@ -194,7 +194,7 @@ async def test_a_call_whose_time_is_used_up_is_no_failure_but_asks_for_more(jour
 async def test_a_call_that_had_no_limit_of_ours_cannot_ask_for_more(journal: SqliteJournal) -> None:
     house = budget(journal)
     await called(house, "a#1", paid(0.1), state="failed", kind="budget")
-    assert not house.raised("a#1")
+    assert not house.has_used_up("a#1")
 
 
 @pytest.mark.spec("RUN-6")
@@ -225,7 +225,7 @@ async def test_a_subscriptions_window_that_is_nearly_used_up_lets_nobody_begin(j
     with pytest.raises(LimitReached, match=r"claude: 93 % of its five-hour window is used, and the limit is 90 %"):
         await called(house, "a#3", paid(0.1))
     await called(budget(journal), "a#3", paid(0.1))  # without that limit, the provider says when it is enough
-    house.know({"claude": Window("five_hour", 93.0, time.time() - 1)})
+    house.set_windows({"claude": QuotaWindow("five_hour", 93.0, time.time() - 1)})
     await called(house, "a#4", paid(0.1))
 
 

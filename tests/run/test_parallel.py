@@ -188,7 +188,7 @@ async def test_work_on_different_files_is_merged_whoever_was_first(ground: Groun
     await run.parallel.gather({name: part.ask("solo", task, Reply) for name, part in parts.items()})
     for part in parts.values():
         assert await run.parallel.merge(part.branch) is None
-    assert set(await run.context.workspace.changed(before, run.branch.head)) == {"a.txt", "b.txt", "c.txt"}
+    assert set(await run.context.workspace.changed_files(before, run.branch.head)) == {"a.txt", "b.txt", "c.txt"}
 
 
 @pytest.mark.spec("TEAM-3")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trued.agents.adapters.claude import fold
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.model import Event
 from trued.reporting.views.progress import Progress
 from trued.wire import Order, Price
@@ -15,9 +15,9 @@ SOON = 1784283600
 
 
 @pytest.fixture
-def heard() -> Heard:
+def transcript() -> Transcript:
     order = Order("r", "a#1", "a", 1, "solo", "claude", "brief", {}, "s", False, "/f", "/h")
-    return Heard(order, lambda kind, **data: None)
+    return Transcript(order, lambda kind, **data: None)
 
 
 def told(**info: Any) -> dict[str, Any]:
@@ -25,32 +25,32 @@ def told(**info: Any) -> dict[str, Any]:
 
 
 @pytest.mark.spec("RUN-6")
-def test_the_fullest_window_counts_and_one_that_tells_no_figure_does_not(heard: Heard) -> None:
-    fold(told(status="allowed", resetsAt=SOON, rateLimitType="five_hour", isUsingOverage=False), heard)
-    assert heard.quota == {}
-    fold(told(status="allowed_warning", resetsAt=SOON, rateLimitType="five_hour", utilization=0.83), heard)
-    assert heard.quota == {"window": "five_hour", "used": 83.0, "until": SOON}
+def test_the_fullest_window_counts_and_one_that_tells_no_figure_does_not(transcript: Transcript) -> None:
+    fold(told(status="allowed", resetsAt=SOON, rateLimitType="five_hour", isUsingOverage=False), transcript)
+    assert transcript.quota == {}
+    fold(told(status="allowed_warning", resetsAt=SOON, rateLimitType="five_hour", utilization=0.83), transcript)
+    assert transcript.quota == {"window": "five_hour", "used": 83.0, "until": SOON}
     windows = {
         "five_hour": {"utilization": 0.84, "resetsAt": SOON},
         "seven_day": {"utilization": 0.91, "resetsAt": SOON + 9},
     }
-    fold(told(status="allowed", resetsAt=SOON, rateLimitType="five_hour", unifiedWindows=windows), heard)
-    assert heard.quota == {"window": "seven_day", "used": 91.0, "until": SOON + 9}
+    fold(told(status="allowed", resetsAt=SOON, rateLimitType="five_hour", unifiedWindows=windows), transcript)
+    assert transcript.quota == {"window": "seven_day", "used": 91.0, "until": SOON + 9}
 
 
 @pytest.mark.spec("RUN-6", "AGT-6")
-def test_a_cost_of_nothing_for_many_tokens_is_a_price_that_it_does_not_know(heard: Heard) -> None:
-    heard.order = replace(heard.order, price=Price(3.0, 15.0, 0.3, "ceiling"))
-    fold({"type": "result", "usage": {"input_tokens": 1_000_000}, "total_cost_usd": 0, "result": "x"}, heard)
-    assert (heard.priced().cost_usd, heard.priced().cost) == (3.0, "ceiling")
+def test_a_cost_of_nothing_for_many_tokens_is_a_price_that_it_does_not_know(transcript: Transcript) -> None:
+    transcript.order = replace(transcript.order, price=Price(3.0, 15.0, 0.3, "ceiling"))
+    fold({"type": "result", "usage": {"input_tokens": 1_000_000}, "total_cost_usd": 0, "result": "x"}, transcript)
+    assert (transcript.usage_with_cost().cost_usd, transcript.usage_with_cost().cost) == (3.0, "ceiling")
 
 
 @pytest.mark.spec("RUN-7")
-def test_a_closed_window_says_when_a_refusal_without_a_time_is_over(heard: Heard) -> None:
-    fold(told(status="rejected", resetsAt=SOON, rateLimitType="five_hour"), heard)
-    heard.refused("rate_limit_error: This request would exceed your account's rate limit.", status=429)
-    assert heard.refusal is not None
-    assert (heard.refusal.kind, heard.refusal.until) == ("rate", SOON)
+def test_a_closed_window_says_when_a_refusal_without_a_time_is_over(transcript: Transcript) -> None:
+    fold(told(status="rejected", resetsAt=SOON, rateLimitType="five_hour"), transcript)
+    transcript.refuse("rate_limit_error: This request would exceed your account's rate limit.", status=429)
+    assert transcript.refusal is not None
+    assert (transcript.refusal.kind, transcript.refusal.until) == ("rate", SOON)
 
 
 @pytest.mark.spec("RUN-6", "RUN-10")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.two_commits import DOUBLE, ONE, committed
 from tests.workflows.conftest import Ground, Script
-from trued.agents.driver.yes_agent import content
+from trued.agents.driver.yes_agent import yes_reply
 from trued.engine.verify import VerifyRequest, verify
 from trued.inputs.requirements.coverage import commanded
 from trued.inputs.requirements.guard_phrases import named_command, quoted_command
@@ -104,7 +104,7 @@ ONCE = {"rounds": 1, "team": {"attempts": 1, "cycles": 1}}
 def writes(code: str) -> Script:
     def act(order: Order) -> dict[str, Any]:
         (Path(order.folder) / "tiny.py").write_text(code)
-        return content(order.schema, branch_name="fix/NUM-7-numbers", files_changed=["tiny.py"])
+        return yes_reply(order.schema, branch_name="fix/NUM-7-numbers", files_changed=["tiny.py"])
 
     return act
 

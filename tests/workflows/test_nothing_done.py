@@ -10,7 +10,7 @@ import pytest
 
 from tests.workflows.conftest import Ground, Script, events, example
 from trued import workflows
-from trued.agents.driver.yes_agent import content
+from trued.agents.driver.yes_agent import yes_reply
 from trued.engine.landing.land import Wanted, land
 from trued.model import Grade, Reply, Status
 from trued.wire import Order
@@ -35,13 +35,13 @@ ONCE = {"rounds": 1, "team": {"attempts": 1, "cycles": 1}}  # it would say the s
 
 
 def idle(order: Order) -> dict[str, Any]:
-    return content(order.schema, branch_name="fix/NUM-7-numbers")
+    return yes_reply(order.schema, branch_name="fix/NUM-7-numbers")
 
 
 def wrong(order: Order) -> dict[str, Any]:
     """Wherever it is let in, it leaves what one of the examples is content with, too."""
     (Path(order.folder) / "tiny.py").write_text("def double(x):\n    return 42\n")
-    return content(order.schema, branch_name="fix/NUM-7-numbers", files_changed=["tiny.py"])
+    return yes_reply(order.schema, branch_name="fix/NUM-7-numbers", files_changed=["tiny.py"])
 
 
 def goal_of(ground: Ground, workflow: str) -> str:
@@ -112,6 +112,6 @@ def test_there_is_no_answer_that_it_cannot_fill() -> None:
     answers = every_answer()
     assert {"Examined", "Review", "PullRequest", "Coded", "Verified", "Breakdown"} <= {one.__name__ for one in answers}
     for one in answers:
-        claimed = one.model_validate(content(one.model_json_schema()))
+        claimed = one.model_validate(yes_reply(one.model_json_schema()))
         assert claimed.status is Status.DONE
         assert not claimed.question

@@ -21,7 +21,7 @@ from trued.model import Goal
 from trued.wire import Order
 from trued.workflows.descriptor import BranchState
 from trued.workflows.handoff.agent_state import NAME, AgentState, render
-from trued.workspace.git.repository import began
+from trued.workspace.git.repository import find_branch_start
 
 GOAL = Goal(text="numbers")
 STATE = BranchState(NAME, "trued.workflows.handoff.agent_state:parse_agent_state")
@@ -249,7 +249,7 @@ def test_a_run_that_began_with_nothing_begins_with_nothing_again(tmp_path: Path)
     place.git("symbolic-ref", "HEAD", "refs/heads/trued/r-first")
     tip = place.commit("trued", **{NAME: render(AgentState(run="r-first", digest=SAME))})
     place.git("symbolic-ref", "HEAD", "refs/heads/main")
-    assert began(tmp_path, tip).base == root
+    assert find_branch_start(tmp_path, tip).base == root
 
 
 def test_a_base_that_the_user_names_lies_below_the_branch(place: Repository) -> None:

@@ -9,8 +9,9 @@ from typing import TypeAlias
 import pytest
 
 from trued.wire import Confinement
-from trued.workspace.git.workspace import GitWorkspace, open_repository
-from trued.workspace.sandbox import state
+from trued.workspace.git.repository import open_repository
+from trued.workspace.git.workspace import GitWorkspace
+from trued.workspace.sandbox.levels import level_state
 
 Git: TypeAlias = Callable[..., str]
 Begin: TypeAlias = Callable[..., GitWorkspace]
@@ -61,8 +62,8 @@ def begin(repo: Path, tmp_path: Path) -> Begin:
     """A workspace on the repository's HEAD; the same state folder each time, as after a restart."""
 
     def make(level: str = "bubblewrap", run: str = "r1", **more: object) -> GitWorkspace:
-        if not state(level).works:
-            pytest.skip(f"{level}: {state(level).why}")
+        if not level_state(level).works:
+            pytest.skip(f"{level}: {level_state(level).why}")
         found = open_repository(repo)
         sight = Confinement(level=level, **more)  # type: ignore[arg-type]
         return GitWorkspace(found.root, tmp_path / "state", run, f"trued/{run}", found.head, sight)

@@ -11,13 +11,13 @@ import pytest
 
 from tests.workspace.conftest import Begin, git_in, snapshot
 from trued.errors import StateFailed
-from trued.workspace.git.workspace import GitWorkspace, folder_name
+from trued.workspace.git.workspace import GitWorkspace, clone_folder_name
 
 WHEN = 1_700_000_000.0
 
 
 async def take(workspace: GitWorkspace, name: str, head: str) -> tuple[str, tuple[str, ...]]:
-    taken = await workspace.take(name, head, author="purple-team-a", message="chunk 1A", when=WHEN)
+    taken = await workspace.commit_clone(name, head, author="purple-team-a", message="chunk 1A", when=WHEN)
     return taken.commit, taken.changed
 
 
@@ -156,7 +156,7 @@ async def test_a_session_goes_on_in_its_clone_at_the_new_head(workspace: GitWork
     (work / "mine").write_text("1")
     (work / "cache.log").write_text("ignored files stay")
     first, _ = await take(workspace, "a", workspace.base)
-    later = await workspace.record(first, {"docs/note.md": b"by the engine"}, message="note", when=WHEN)
+    later = await workspace.commit_files(first, {"docs/note.md": b"by the engine"}, message="note", when=WHEN)
     again, same_home = await workspace.clone("a", later, token="ask 2")
     assert (again, same_home) == (work, home)
     assert (home / "memory").exists()
@@ -218,7 +218,7 @@ async def test_a_dirty_clone_and_the_agents_own_commits_go_to_a_rescue_ref(works
     git_in(work, "checkout", "-q", "work")
     git_in(work, "pack-refs", "--all")
     (work / "dirty").write_text("half done")
-    await workspace.drop("a", "attempt 1 died")
+    await workspace.drop_clone("a", "attempt 1 died")
     assert not work.exists()
     kept = await rescued(workspace)
     store = workspace.store.folder
@@ -233,8 +233,8 @@ async def test_a_clone_whose_work_was_taken_leaves_no_rescue_ref(workspace: GitW
     work, _ = await workspace.clone("a", workspace.base, token="1")
     (work / "mine").write_text("1")
     head, _ = await take(workspace, "a", workspace.base)
-    await workspace.drop("a", "done")
-    await workspace.drop("a", "done")
+    await workspace.drop_clone("a", "done")
+    await workspace.drop_clone("a", "done")
     assert await rescued(workspace) == {}
     assert git_in(workspace.store.folder, "for-each-ref", "--contains", head)
 
@@ -245,11 +245,11 @@ async def test_tidy_leaves_refs_and_nothing_else(workspace: GitWorkspace) -> Non
         work, _ = await workspace.clone(name, workspace.base, token="1")
         (work / "left").write_text(name)
     (workspace.folder / "rooms" / "old").mkdir()
-    await workspace.tidy()
+    await workspace.clean_up()
     assert {path.name for path in workspace.folder.iterdir()} <= {"git.lock"}
     kept = await rescued(workspace)
     assert {(await workspace.read(commit, "left") or b"").decode() for commit in kept.values()} == {"a", "b c"}
-    await workspace.tidy()
+    await workspace.clean_up()
 
 
 async def test_rescuing_twice_makes_one_ref(workspace: GitWorkspace) -> None:
@@ -290,9 +290,9 @@ async def test_nothing_is_taken_from_a_clone_that_is_elsewhere(workspace: GitWor
 
 
 def test_folder_names_are_safe_and_tell_names_apart() -> None:
-    assert folder_name("purple-team-a.2") == "purple-team-a.2"
+    assert clone_folder_name("purple-team-a.2") == "purple-team-a.2"
     odd = ["chunk 1A/purple", "chunk-1A-purple", "../../etc", "x.lock", "ü" * 300, "-" * 5, "", ".", "a..b"]
-    names = [folder_name(one) for one in odd]
+    names = [clone_folder_name(one) for one in odd]
     assert len(set(names)) == len(odd)
     assert not any("/" in one or ".." in one or len(one) > 120 or one in ("", ".") for one in names)
 
@@ -352,8 +352,8 @@ async def test_dropping_and_tidying_go_on_past_a_damaged_clone(workspace: GitWor
         (work / "mine").write_text(name)
     for name in ("a", "b"):
         damage(workspace.folder / "clones" / name / file, how)
-    await workspace.drop("a", "its call died")
-    await workspace.tidy()
+    await workspace.drop_clone("a", "its call died")
+    await workspace.clean_up()
     assert not (workspace.folder / "clones").exists()
     kept = sorted((workspace.folder / "damaged").iterdir())
     assert [(one / "work" / "mine").read_text() for one in kept] == ["a", "b"]
@@ -375,12 +375,12 @@ async def test_a_rescue_never_takes_the_place_of_another(workspace: GitWorkspace
     for number in range(2):
         work, _ = await workspace.clone("a", workspace.base, token=str(number))
         (work / "mine").write_text(str(number))
-        await workspace.drop("a", "gone")
+        await workspace.drop_clone("a", "gone")
     second = (await rescued(workspace))["a-2"]
     await workspace.store.git("update-ref", "-d", workspace.store.ref("rescue/a-1"))
     work, _ = await workspace.clone("a", workspace.base, token="3")
     (work / "mine").write_text("3")
-    await workspace.drop("a", "gone")
+    await workspace.drop_clone("a", "gone")
     assert (await rescued(workspace))["a-2"] == second
     assert len(await rescued(workspace)) == 2
 
@@ -389,19 +389,19 @@ CRASH = """
 import asyncio, os, sys
 from pathlib import Path
 from trued.wire import Confinement
-from trued.workspace.git.workspace import GitWorkspace, open_repository
+from trued.workspace.git.workspace import GitWorkspace
 async def main(repo, home, base, ask):
     w = GitWorkspace(Path(repo), Path(home), "r1", "trued/r1", base, Confinement())
     await w.begin()
     work, _ = await w.clone("a", base, token="1")
     if not (work / "mine").exists():
         (work / "mine").write_text("1")
-    taken = await w.take("a", base, author="x", message="m", when=1.0)
-    head = await w.record(taken.commit, {"n": b"1"}, message="n", when=2.0)
+    taken = await w.commit_clone("a", base, author="x", message="m", when=1.0)
+    head = await w.commit_files(taken.commit, {"n": b"1"}, message="n", when=2.0)
     await w.publish(head)
     await w.clone("a", head, token="2")
-    again = await w.take("a", head, author="x", message="m", when=3.0)
-    await w.drop("a", "end")
+    again = await w.commit_clone("a", head, author="x", message="m", when=3.0)
+    await w.drop_clone("a", "end")
     print(taken.commit, head, again.commit == head)
 asyncio.run(main(*sys.argv[1:]))
 """

@@ -11,14 +11,14 @@ import pytest
 
 from tests.workspace.conftest import Begin, git_in
 from trued.errors import CannotJudge
-from trued.protocols import Command, Ran
+from trued.protocols import Command, CommandResult
 from trued.workspace.git.workspace import GitWorkspace
 
 LEVELS = ("bubblewrap", "landlock", "none")
 leveled = pytest.mark.parametrize("level", LEVELS)
 
 
-async def python(workspace: GitWorkspace, code: str, **more: object) -> Ran:
+async def python(workspace: GitWorkspace, code: str, **more: object) -> CommandResult:
     async with workspace.room(workspace.base) as room:
         return await workspace.execute(Command([sys.executable, "-c", code], room, **more))  # type: ignore[arg-type]
 

@@ -29,7 +29,7 @@ async def whole_life(workspace: GitWorkspace, name: str) -> str:
     """All that the engine ever does with a clone."""
     head, _ = await take(workspace, name, workspace.base)
     await workspace.clone(name, head, token="again")
-    await workspace.drop(name, "end")
+    await workspace.drop_clone(name, "end")
     async with workspace.room(head):
         pass
     return head
@@ -94,7 +94,7 @@ async def test_replace_refs_grafts_and_rewritten_history_change_nothing(workspac
     head, changed = await take(workspace, "a", workspace.base)
     assert changed == ("app.py",)
     assert await workspace.read(workspace.base, "app.py") == b"print('hello')\n"
-    await workspace.drop("a", "end")
+    await workspace.drop_clone("a", "end")
     assert await workspace.read(workspace.base, "app.py") == b"print('hello')\n"
     assert git_in(workspace.store.folder, "for-each-ref", "refs/replace") == ""
     assert await workspace.read(head, "app.py") == b"forged\n"
@@ -128,7 +128,7 @@ async def test_a_clone_whose_git_is_gone_or_false_is_still_taken(
     assert git_in(work, "rev-parse", "HEAD") == head
     assert git_in(work, "status", "--porcelain") == ""
     git_in(work, "fsck", "--full")
-    await workspace.drop("a", "end")
+    await workspace.drop_clone("a", "end")
     if kept:
         assert snapshot(away) == kept
 
@@ -153,7 +153,7 @@ async def test_a_repository_inside_the_clone_is_taken_as_its_files(workspace: Gi
     assert changed == ("lib/more.py", "with/inner/file", "without/inner/file")
     assert not (trap.parent / "sprung").exists()
     assert await workspace.read(head, "with/inner/file") == b"with"
-    await workspace.drop("a", "end")
+    await workspace.drop_clone("a", "end")
 
 
 async def test_links_out_of_the_clone_are_kept_as_links_and_never_followed(
@@ -172,17 +172,17 @@ async def test_links_out_of_the_clone_are_kept_as_links_and_never_followed(
     before = snapshot(outside)
     head, changed = await take(workspace, "a", workspace.base)
     assert changed == (".gitignore", "lib/größe.py")
-    moved = await workspace.record(workspace.base, {"docs/note.md": b"engine's"}, message="note", when=1.0)
+    moved = await workspace.commit_files(workspace.base, {"docs/note.md": b"engine's"}, message="note", when=1.0)
     await workspace.clone("a", moved, token="2")
     assert (work / "docs" / "note.md").read_bytes() == b"engine's"
     assert (work / "lib" / "größe.py").read_text() == "x = 1\n"
-    await workspace.drop("a", "end")
+    await workspace.drop_clone("a", "end")
     assert snapshot(outside) == before
     assert await workspace.read(head, "lib/größe.py") is None
 
 
 async def test_pipes_sockets_and_odd_names_do_not_stop_the_engine(workspace: GitWorkspace) -> None:
-    workspace.store.patience_s = 1.0
+    workspace.store.hang_timeout_s = 1.0
     work, _ = await workspace.clone("a", workspace.base, token="1")
     os.mkfifo(work / "pipe")
     (work / "app.py").unlink()
@@ -220,7 +220,7 @@ async def test_pipes_sockets_and_odd_names_do_not_stop_the_engine(workspace: Git
     assert set(changed) == expected
     assert "app.py" not in await workspace.blobs(head)
     await workspace.clone("a", head, token="2")
-    await workspace.drop("a", "end")
+    await workspace.drop_clone("a", "end")
     assert not work.exists()
 
 
@@ -234,7 +234,7 @@ async def test_pipes_in_the_agents_git_do_not_stop_a_rescue(workspace: GitWorksp
     os.mkfifo(dot / "refs" / "heads" / "pipe")
     (dot / "refs" / "heads" / "loop").symlink_to("loop")
     (dot / "refs" / "heads" / "false").write_text("f" * 40)
-    await workspace.drop("a", "end")
+    await workspace.drop_clone("a", "end")
     assert len(await rescued(workspace)) == 1
 
 
@@ -245,7 +245,7 @@ async def test_what_the_agent_shut_away_is_still_its_work(workspace: GitWorkspac
     (work / "shut" / "file").chmod(0)
     (work / "shut").chmod(0)
     assert (await take(workspace, "a", workspace.base))[1] == ("shut/file",)
-    await workspace.drop("a", "end")
+    await workspace.drop_clone("a", "end")
     assert not work.exists()
 
 
@@ -256,7 +256,7 @@ async def test_a_very_deep_folder_is_taken_as_far_as_paths_go_and_removed(worksp
     (work / "mine").write_text("x")
     _, changed = await take(workspace, "a", workspace.base)
     assert "mine" in changed
-    await workspace.drop("a", "end")
+    await workspace.drop_clone("a", "end")
     assert not work.exists()
 
 
@@ -274,4 +274,4 @@ async def test_a_submodule_is_an_empty_folder_and_not_an_agents_to_move(workspac
     assert await take(other, "a", head) == (head, ())
     async with other.room(head) as room:
         assert list((room / "vendor").iterdir()) == []
-    await other.drop("a", "end")
+    await other.drop_clone("a", "end")

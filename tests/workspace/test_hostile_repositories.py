@@ -11,7 +11,7 @@ import pytest
 from tests.workspace.conftest import Begin, git_in
 from trued.errors import TruedError
 from trued.wire import Confinement
-from trued.workspace.git.commit_lookup import side
+from trued.workspace.git.commit_lookup import find_commit
 from trued.workspace.git.workspace import GitWorkspace
 
 PROGRAMS = (
@@ -76,7 +76,7 @@ async def test_nothing_that_a_repository_names_is_run_and_no_byte_is_changed(rep
     (repo / ".git" / "objects" / "info").mkdir(exist_ok=True)
     (repo / ".git" / "objects" / "info" / "alternates").write_text("/nonexistent/objects\n")
     mark.unlink(missing_ok=True)
-    found = await side(str(repo), tmp_path)
+    found = await find_commit(str(repo), tmp_path)
     assert found.commit == head
     workspace = GitWorkspace(found.root or found.git, tmp_path / "state", "r1", "", head, Confinement())
     await workspace.store.begin(head, depth=1)

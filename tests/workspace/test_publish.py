@@ -15,7 +15,7 @@ BRANCH = "refs/heads/trued/r1"
 
 
 async def work_on(workspace: GitWorkspace, head: str, text: bytes) -> str:
-    return await workspace.record(head, {"docs/log.md": text}, message="log", when=1_700_000_000.0)
+    return await workspace.commit_files(head, {"docs/log.md": text}, message="log", when=1_700_000_000.0)
 
 
 def besides_objects(repo: Path) -> dict[str, bytes]:
@@ -193,7 +193,7 @@ async def test_a_shallow_clone_can_be_worked_on(repo: Path, tmp_path: Path) -> N
     work, _ = await workspace.clone("a", base, token="1")
     assert git_in(work, "log", "--format=%H") == base
     (work / "app.py").write_text("third\n")
-    taken = await workspace.take("a", base, author="a", message="m", when=1.0)
+    taken = await workspace.commit_clone("a", base, author="a", message="m", when=1.0)
     assert await workspace.publish(taken.commit) == ""
     assert git_in(tmp_path / "shallow", "rev-parse", BRANCH) == taken.commit
 
@@ -211,7 +211,7 @@ async def test_a_repository_with_the_longer_hashes_is_worked_on(tmp_path: Path) 
     work, _ = await workspace.clone("a", base, token="1")
     assert git_in(work, "status", "--porcelain") == ""
     (work / "b").write_text("y")
-    taken = await workspace.take("a", base, author="a", message="m", when=1.0)
+    taken = await workspace.commit_clone("a", base, author="a", message="m", when=1.0)
     assert await workspace.publish(taken.commit) == ""
 
 
@@ -226,13 +226,13 @@ async def test_a_base_that_is_gone_is_said(begin: Begin, repo: Path, tmp_path: P
 
 async def test_record_changes_the_named_files_and_nothing_else(workspace: GitWorkspace) -> None:
     files = {"docs/größe.md": "ü".encode(), "run.sh": b"#!/bin/sh\n", "a\nb": b"odd"}
-    head = await workspace.record(workspace.base, files, message="by the engine", when=5.0)
-    assert await workspace.changed(workspace.base, head) == ("a\nb", "docs/größe.md", "run.sh")
+    head = await workspace.commit_files(workspace.base, files, message="by the engine", when=5.0)
+    assert await workspace.changed_files(workspace.base, head) == ("a\nb", "docs/größe.md", "run.sh")
     assert await workspace.read(head, "docs/größe.md") == "ü".encode()
     assert (await workspace.store.entries(head))["run.sh"][0] == "100755"
-    assert await workspace.record(workspace.base, files, message="by the engine", when=5.0) == head
-    assert await workspace.record(head, files, message="again", when=6.0) == head
-    assert await workspace.record(head, {}, message="nothing", when=6.0) == head
+    assert await workspace.commit_files(workspace.base, files, message="by the engine", when=5.0) == head
+    assert await workspace.commit_files(head, files, message="again", when=6.0) == head
+    assert await workspace.commit_files(head, {}, message="nothing", when=6.0) == head
 
 
 async def test_commits_are_read_by_path(workspace: GitWorkspace) -> None:

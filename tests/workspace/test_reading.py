@@ -56,10 +56,10 @@ async def test_trees_and_differences_of_commits_are_asked_once(begin: Begin, rep
     workspace = begin()
     await workspace.begin()
     base = workspace.base
-    head = await workspace.record(base, {"new.py": b"x = 2\n"}, message="new", when=1.0)
+    head = await workspace.commit_files(base, {"new.py": b"x = 2\n"}, message="new", when=1.0)
     before = len(words(asked))
     for _ in range(3):
-        assert await workspace.changed(base, head) == ("new.py",)
+        assert await workspace.changed_files(base, head) == ("new.py",)
         assert await workspace.tree(head) != await workspace.tree(base)
     assert len(words(asked)) <= before + 3
 
@@ -69,7 +69,7 @@ async def test_a_name_that_can_move_is_asked_for_each_time(begin: Begin, repo: P
     await workspace.begin()
     ref = workspace.store.ref("base")
     first = await workspace.store.tree(ref)
-    head = await workspace.record(workspace.base, {"new.py": b"x = 2\n"}, message="new", when=1.0)
-    await workspace.store.keep("base", head)
+    head = await workspace.commit_files(workspace.base, {"new.py": b"x = 2\n"}, message="new", when=1.0)
+    await workspace.store.set_ref("base", head)
     assert await workspace.store.tree(ref) != first
     assert await workspace.read(ref, "new.py") == b"x = 2\n"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.workspace.conftest import git_in, snapshot
 from trued.errors import BadInput
-from trued.workspace.git.workspace import open_repository
+from trued.workspace.git.repository import open_repository
 
 
 def test_a_repository_is_found_from_a_folder_inside_it(repo: Path) -> None:
@@ -87,5 +87,5 @@ def test_a_path_that_cannot_be_stored_is_one_clear_sentence(repo: Path, tmp_path
 
 
 def test_the_home_of_nobody_is_one_clear_sentence() -> None:
-    with pytest.raises(BadInput, match="nobody knows the folder"):
+    with pytest.raises(BadInput, match="there is no folder"):
         open_repository("~nobody-here/project")

@@ -16,10 +16,11 @@ import pytest
 
 from tests.workspace.conftest import Begin
 from trued.errors import BadInput
-from trued.wire import Confinement, Limits, dump, load
-from trued.workspace import sandbox
+from trued.wire import Confinement, Limits, from_json, to_json
 from trued.workspace.sandbox import landlock
-from trued.workspace.sandbox.visible_folders import without
+from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.levels import LEVELS, choose_level, level_state, probe_levels
+from trued.workspace.sandbox.visible_folders import interpreter_folders, parts_without
 
 # what a level does not promise; everything else that escapes.py tries must fail in it
 OPEN = {
@@ -85,10 +86,10 @@ def tried(level: str) -> dict[str, bool]:
 
 
 def _escape(level: str, top: Path, asked: dict[str, str]) -> dict[str, bool]:
-    readable = (*sandbox.interpreter_folders(sys.executable), str(top / "readable"))
+    readable = (*interpreter_folders(sys.executable), str(top / "readable"))
     sight = Confinement(level=level, readable=readable, hidden=(str(top / "readable" / "hidden"),))
     script = [sys.executable, "-I", "escapes.py", json.dumps(asked)]
-    argv, environment = sandbox.confine(script, sight, folder=top / "inside", variables={"HOME": str(top / "inside")})
+    argv, environment = confine(script, sight, folder=top / "inside", variables={"HOME": str(top / "inside")})
     ran = subprocess.run(
         argv, env=environment, cwd=top / "inside", capture_output=True, text=True, check=False, timeout=60
     )
@@ -107,15 +108,15 @@ def ways() -> Iterator[tuple[str, str]]:
 @pytest.mark.spec("LAW-4", "LAW-7")
 @pytest.mark.parametrize(("level", "way"), ways())
 def test_there_is_no_way_out(level: str, way: str) -> None:
-    if not sandbox.state(level).works:
-        pytest.skip(sandbox.state(level).why)
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
     assert tried(level)[way] is False
 
 
 @pytest.mark.parametrize("level", OPEN)
 def test_nothing_is_left_in_shared_folders(level: str) -> None:
-    if not sandbox.state(level).works:
-        pytest.skip(sandbox.state(level).why)
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
     assert not [way for way, escaped in tried(level).items() if way.startswith("left ") and escaped]
 
 
@@ -132,8 +133,8 @@ def test_roots_ways_out_are_ways_out_where_nothing_confines() -> None:
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
 @pytest.mark.parametrize("network", ["none", "loopback", "host"])
 def test_network_is_what_was_asked_for(level: str, network: str, tmp_path: Path) -> None:
-    if not sandbox.state(level).works:
-        pytest.skip(sandbox.state(level).why)
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
     code = (
         "import socket, sys\n"
         "try:\n"
@@ -143,9 +144,9 @@ def test_network_is_what_was_asked_for(level: str, network: str, tmp_path: Path)
         "except OSError: print('alone')\n"
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        sight = Confinement(level=level, network=network, readable=sandbox.interpreter_folders(sys.executable))
+        sight = Confinement(level=level, network=network, readable=interpreter_folders(sys.executable))
         script = [sys.executable, "-c", code, str(listener.getsockname()[1])]
-        argv, environment = sandbox.confine(script, sight, folder=tmp_path, variables={})
+        argv, environment = confine(script, sight, folder=tmp_path, variables={})
         ran = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True, timeout=60)
     expected = {
         ("bubblewrap", "none"): "own alone",
@@ -160,32 +161,30 @@ def test_network_is_what_was_asked_for(level: str, network: str, tmp_path: Path)
 
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
 def test_certificates_and_name_servers_are_there_with_a_network(level: str, tmp_path: Path) -> None:
-    if not sandbox.state(level).works:
-        pytest.skip(sandbox.state(level).why)
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
     present = [path for path in ("/etc/resolv.conf", "/etc/ssl/certs", "/etc/hosts") if Path(path).exists()]
     sight = Confinement(level=level, network="host")
-    argv, environment = sandbox.confine(["ls", *present], sight, folder=tmp_path, variables={})
+    argv, environment = confine(["ls", *present], sight, folder=tmp_path, variables={})
     subprocess.run(argv, env=environment, capture_output=True, check=True, timeout=60)
 
 
-@pytest.mark.parametrize("level", sandbox.LEVELS)
+@pytest.mark.parametrize("level", LEVELS)
 def test_the_exit_code_of_the_program_comes_through(level: str, tmp_path: Path) -> None:
-    if not sandbox.state(level).works:
-        pytest.skip(sandbox.state(level).why)
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
     for script, code in (("exit 7", 7), ("kill -9 $$", 137), ("kill -TERM $$", 143)):
-        argv, environment = sandbox.confine(
-            ["sh", "-c", script], Confinement(level=level), folder=tmp_path, variables={}
-        )
+        argv, environment = confine(["sh", "-c", script], Confinement(level=level), folder=tmp_path, variables={})
         assert subprocess.run(argv, env=environment, check=False, timeout=60).returncode == code
 
 
-@pytest.mark.parametrize("level", sandbox.LEVELS)
+@pytest.mark.parametrize("level", LEVELS)
 def test_limits_hold_inside(level: str, tmp_path: Path) -> None:
-    if not sandbox.state(level).works:
-        pytest.skip(sandbox.state(level).why)
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
     limits = Limits(memory_bytes=64 * 1024**2, processes=100)
     script = "ulimit -c; ulimit -d; ulimit -f"
-    argv, environment = sandbox.confine(
+    argv, environment = confine(
         ["sh", "-c", script], Confinement(level=level), folder=tmp_path, variables={}, limits=limits
     )
     ran = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True, timeout=60)
@@ -194,23 +193,21 @@ def test_limits_hold_inside(level: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
 def test_a_path_through_a_link_works_under_both_of_its_names(level: str, tmp_path: Path) -> None:
-    if not sandbox.state(level).works:
-        pytest.skip(sandbox.state(level).why)
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
     (tmp_path / "real" / "deep").mkdir(parents=True)
     (tmp_path / "real" / "deep" / "file").write_text("x")
     (tmp_path / "work").mkdir()
     (tmp_path / "link").symlink_to("real")
     sight = Confinement(level=level, readable=(str(tmp_path / "link" / "deep"), str(tmp_path / "missing")))
     names = [str(tmp_path / way / "deep" / "file") for way in ("real", "link")]
-    argv, environment = sandbox.confine(["cat", *names], sight, folder=tmp_path / "work", variables={})
+    argv, environment = confine(["cat", *names], sight, folder=tmp_path / "work", variables={})
     assert subprocess.run(argv, env=environment, capture_output=True, check=True, timeout=60).stdout == b"xx"
 
 
 def test_variables_do_not_show_on_the_command_line(tmp_path: Path) -> None:
-    for level in sandbox.LEVELS:
-        argv, environment = sandbox.confine(
-            ["true"], Confinement(level=level), folder=tmp_path, variables={"KEY": "s3cret"}
-        )
+    for level in LEVELS:
+        argv, environment = confine(["true"], Confinement(level=level), folder=tmp_path, variables={"KEY": "s3cret"})
         assert "s3cret" not in " ".join(argv)
         assert environment["KEY"] == "s3cret"
 
@@ -219,7 +216,7 @@ def test_variables_do_not_show_on_the_command_line(tmp_path: Path) -> None:
 
 
 def test_every_level_is_tried_out_and_says_what_it_leaves_open() -> None:
-    states = sandbox.probe()
+    states = probe_levels()
     assert [one.level for one in states] == ["bubblewrap", "landlock", "none"]
     assert all(one.works or (one.why and one.fix) for one in states)
     assert "UDP" in states[1].unconfined
@@ -228,22 +225,22 @@ def test_every_level_is_tried_out_and_says_what_it_leaves_open() -> None:
 
 def test_nothing_falls_back_silently() -> None:
     with pytest.raises(BadInput, match="without a sandbox"):
-        sandbox.best("none", allow_unsandboxed=False)
-    assert sandbox.best("none", allow_unsandboxed=True) == "none"
+        choose_level("none", allow_unsandboxed=False)
+    assert choose_level("none", allow_unsandboxed=True) == "none"
     with pytest.raises(BadInput, match="no sandbox level 'docker'"):
-        sandbox.best("docker", allow_unsandboxed=True)
+        choose_level("docker", allow_unsandboxed=True)
     for level in ("bubblewrap", "landlock"):
-        if sandbox.state(level).works:
-            assert sandbox.best(level, allow_unsandboxed=False) == level
-            assert sandbox.best("auto", allow_unsandboxed=True) in ("bubblewrap", "landlock")
+        if level_state(level).works:
+            assert choose_level(level, allow_unsandboxed=False) == level
+            assert choose_level("auto", allow_unsandboxed=True) in ("bubblewrap", "landlock")
 
 
 NO_SANDBOX = """
 import sys
 from trued.errors import BadInput
-from trued.workspace import sandbox
+from trued.workspace.sandbox.levels import choose_level
 for wanted in ("bubblewrap", "auto"):
-    try: print(sandbox.best(wanted, False))
+    try: print(choose_level(wanted, False))
     except BadInput as error: print(error)
 """
 
@@ -286,23 +283,23 @@ def test_cutting_out_leaves_everything_else(tmp_path: Path) -> None:
     for path in ("a/b/secret", "a/b/other", "a/c", "d"):
         (tmp_path / path).mkdir(parents=True)
     top = str(tmp_path)
-    left = without(top, [f"{top}/a/b/secret"])
+    left = parts_without(top, [f"{top}/a/b/secret"])
     assert left == [f"{top}/a/b/other", f"{top}/a/c", f"{top}/d"]
-    assert without(f"{top}/d", [top]) == [f"{top}/d"]
-    assert without(top, [top]) == []
-    assert without(top, ["/elsewhere"]) == [top]
+    assert parts_without(f"{top}/d", [top]) == [f"{top}/d"]
+    assert parts_without(top, [top]) == []
+    assert parts_without(top, ["/elsewhere"]) == [top]
 
 
 def test_an_interpreter_names_what_it_needs_and_never_a_whole_home(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True, timeout=120)
-    folders = sandbox.interpreter_folders(str(tmp_path / "env" / "bin" / "python"))
+    folders = interpreter_folders(str(tmp_path / "env" / "bin" / "python"))
     assert str(tmp_path / "env") in folders
     assert str(Path.home()) not in folders
     assert "/usr" not in folders
-    level = sandbox.best("auto", allow_unsandboxed=True)
+    level = choose_level("auto", allow_unsandboxed=True)
     (tmp_path / "work").mkdir()
     script = [str(tmp_path / "env" / "bin" / "python"), "-c", "import sys, json, ssl; print(sys.prefix)"]
-    argv, environment = sandbox.confine(
+    argv, environment = confine(
         script, Confinement(level=level, readable=folders), folder=tmp_path / "work", variables={}
     )
     ran = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True, timeout=60)
@@ -311,11 +308,11 @@ def test_an_interpreter_names_what_it_needs_and_never_a_whole_home(tmp_path: Pat
 
 def test_a_confinement_crosses_the_process_border_whole() -> None:
     sight = Confinement(level="landlock", writable=("/a",), readable=("/b", "/c"), network="host", hidden=("/d",))
-    assert load(Confinement, dump(sight)) == sight
+    assert from_json(Confinement, to_json(sight)) == sight
 
 
 def test_the_sandbox_starts_without_pydantic() -> None:
-    code = "import sys, trued.workspace.sandbox; print('pydantic' in sys.modules)"
+    code = "import sys, trued.workspace.sandbox.levels; print('pydantic' in sys.modules)"
     source = str(Path(__file__).parents[2] / "src")
     ran = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": source}, capture_output=True, text=True, check=True, timeout=60
@@ -345,8 +342,8 @@ async def test_agents_cannot_read_private_state_or_the_users_files(begin: Begin,
     held_out.write_text("the user's own cases")
     private = [held_out, other / "cases.json", home / "transcript", workspace.store.folder / "config"]
     for path in private:
-        assert await workspace.readable_by_agents(path) is False, path
-    assert await workspace.readable_by_agents(Path("/etc/passwd")) is True
+        assert await workspace.can_agents_read(path) is False, path
+    assert await workspace.can_agents_read(Path("/etc/passwd")) is True
 
 
 @pytest.mark.spec("LAW-7")
@@ -359,9 +356,9 @@ async def test_a_readable_folder_of_the_users_does_not_uncover_private_state(
     await workspace.begin()
     _, home = await workspace.clone("examiner", workspace.base, token="1")
     (home / "transcript").write_text("the held-out cases")
-    assert await workspace.readable_by_agents(tmp_path / "shared.txt") is True
-    assert await workspace.readable_by_agents(home / "transcript") is False
-    assert await workspace.readable_by_agents(workspace.store.folder / "config") is False
+    assert await workspace.can_agents_read(tmp_path / "shared.txt") is True
+    assert await workspace.can_agents_read(home / "transcript") is False
+    assert await workspace.can_agents_read(workspace.store.folder / "config") is False
 
 
 @pytest.mark.spec("LAW-7")
@@ -373,8 +370,8 @@ async def test_a_hidden_file_stays_hidden_in_a_readable_folder(begin: Begin, tmp
     hidden = tmp_path / "shared" / "requirements.toml"
     workspace = begin(level, readable=(str(tmp_path / "shared"),), hidden=(str(hidden),))
     await workspace.begin()
-    assert await workspace.readable_by_agents(hidden) is False
-    assert await workspace.readable_by_agents(tmp_path / "shared" / "open.txt") is True
+    assert await workspace.can_agents_read(hidden) is False
+    assert await workspace.can_agents_read(tmp_path / "shared" / "open.txt") is True
 
 
 @pytest.mark.spec("LAW-7")
@@ -382,5 +379,5 @@ async def test_without_a_sandbox_the_probe_says_that_agents_can_read(begin: Begi
     workspace = begin("none")
     await workspace.begin()
     (tmp_path / "held-out").write_text("x")
-    assert await workspace.readable_by_agents(tmp_path / "held-out") is True
-    assert await workspace.readable_by_agents(tmp_path / "missing") is False
+    assert await workspace.can_agents_read(tmp_path / "held-out") is True
+    assert await workspace.can_agents_read(tmp_path / "missing") is False

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trued.workspace.sandbox.toolchains import toolchains, visible
+from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
 
 def made(home: Path, *names: str) -> str:
@@ -17,7 +17,7 @@ def made(home: Path, *names: str) -> str:
 def test_version_managers_are_shown_and_home_is_not(tmp_path: Path) -> None:
     home = tmp_path / "ann"
     path = made(home, ".nvm/versions/node/v20/bin", ".pyenv/shims", ".cargo/bin", "bin", "secret/bin")
-    shown = toolchains(f"/usr/bin:{path}:relative/bin:{home}/gone/bin", str(home))
+    shown = toolchain_folders(f"/usr/bin:{path}:relative/bin:{home}/gone/bin", str(home))
     assert shown == (f"{home}/.nvm/versions", f"{home}/.pyenv", f"{home}/.cargo/bin")
 
 
@@ -28,9 +28,9 @@ def test_a_virtual_environment_brings_its_interpreter(tmp_path: Path) -> None:
     (base / "bin" / "python3.12").touch()
     (venv / "pyvenv.cfg").touch()
     (venv / "bin" / "python").symlink_to(base / "bin" / "python3.12")
-    assert toolchains(f"{venv}/bin", str(tmp_path / "ann")) == (str(venv), str(base))
+    assert toolchain_folders(f"{venv}/bin", str(tmp_path / "ann")) == (str(venv), str(base))
 
 
 def test_path_leads_to_nothing_that_cannot_be_seen(tmp_path: Path) -> None:
     seen = str(tmp_path / "seen")
-    assert visible(f"/usr/bin:{tmp_path}/hidden/bin:{seen}/bin", (seen,)) == f"/usr/bin:{seen}/bin"
+    assert visible_path(f"/usr/bin:{tmp_path}/hidden/bin:{seen}/bin", (seen,)) == f"/usr/bin:{seen}/bin"

@@ -1,1 +1,2 @@
-"""Who works: adapters of agent programs, the supervisor around each call, the spool between them, and roles."""
+"""Agent programs: an adapter for each, the supervisor around every call, the spool between them, and the roles they
+play."""

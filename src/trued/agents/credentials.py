@@ -1,4 +1,4 @@
-"""What another program's log-in left in a file: looked at, compared and kept, with no word of it told to anybody."""
+"""Reads and compares the credential files of other programs; their content is never logged or shown."""
 
 import base64
 import contextlib
@@ -11,16 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-LONGEST = 256 * 1024  # of a file of credentials; a longer one is none
-DEEPEST = 20  # and so is one that is nested more than this
+LONGEST = 256 * 1024  # bytes; a longer file holds no credentials
+DEEPEST = 20  # nor does one that is nested more deeply
 MILLISECONDS = 1e11  # a later time in seconds is after the year 5000
-FARTHEST = 1e15  # and what is later in milliseconds, too, is no time
+FARTHEST = 1e15  # a larger number is no time, not even in milliseconds
 NEWER = re.compile(r"token|expir|refresh|^access$|^(?:exp|iat|nbf)$", re.IGNORECASE)  # what a renewal changes
 SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
 
-def read(path: Path | str, *, folder: int | None = None) -> bytes | None:
-    """The content of a plain file; None where there is none, or something else. With `folder` no link is followed."""
+def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | None:
+    """The content of a plain file; None if there is none. With `folder` (a descriptor) no link is followed."""
     link = os.O_NOFOLLOW if folder is not None else 0
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | link, dir_fd=folder)
@@ -35,50 +35,51 @@ def read(path: Path | str, *, folder: int | None = None) -> bytes | None:
         os.close(handle)
 
 
-def parsed(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON object that it is, and that any other program would read alike; None for anything else."""
+def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
+    """The JSON object in it, if every other program would read the same; None for anything else."""
     try:
-        value = json.loads((content or b"").decode(), object_pairs_hook=_once, parse_constant=_no_number)
+        value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and not deep else None
 
 
-def strings(value: Any) -> Iterator[str]:
-    """Every text in it: each of them may be a secret."""
+def all_strings(value: Any) -> Iterator[str]:
+    """Every string in it: each may be a secret."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for item in value.values():
-            yield from strings(item)
+            yield from all_strings(item)
     elif isinstance(value, list):
         for item in value:
-            yield from strings(item)
+            yield from all_strings(item)
 
 
-def holds_secret(value: dict[str, Any]) -> bool:
-    """Whether there is anything in it to log in with."""
+def has_secret(value: dict[str, Any]) -> bool:
+    """Whether it contains anything to log in with."""
     return any(isinstance(item, str) and item and SECRET.search(name) for name, item in _leaves(value))
 
 
-def renewable(value: dict[str, Any]) -> bool:
+def is_renewable(value: dict[str, Any]) -> bool:
+    """Whether it contains a refresh token."""
     return any(isinstance(item, str) and item and "refresh" in name.lower() for name, item in _leaves(value))
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """Until when it is good, or when it was renewed, as epoch seconds: to tell the newer of two. 0: it does not say."""
+    """When it expires or was renewed, as epoch seconds, to tell the newer of two; 0 if it does not say."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 
-def is_over(value: dict[str, Any], now: float) -> bool:
-    """It has ended, and nothing in it brings a new one."""
+def is_expired(value: dict[str, Any], now: float) -> bool:
+    """Whether it has expired and cannot be renewed."""
     until = expiry({name: item for name, item in value.items() if "refresh" not in name.lower()})
-    return 0 < until < now and not renewable(value)
+    return 0 < until < now and not is_renewable(value)
 
 
-def no_successor(old: dict[str, Any], new: dict[str, Any]) -> str:
-    """Why the new one is not the old one renewed; empty: it is. Only tokens and times may differ, nothing else."""
+def why_not_renewal(old: dict[str, Any], new: dict[str, Any]) -> str:
+    """Why `new` is not a renewal of `old`; empty if it is one. Only tokens and times may differ."""
     before, after = dict(_paths(old)), dict(_paths(new))
     if before.keys() != after.keys():
         return "it has other keys"
@@ -93,14 +94,14 @@ def no_successor(old: dict[str, Any], new: dict[str, Any]) -> str:
     return ""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value := dict(pairs)) != len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("a key appears twice")
     return value
 
 
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+def _reject_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
@@ -109,7 +110,7 @@ def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _paths(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Each plain value with the way to it; an empty object or list is a value, too."""
+    """Each plain value with the path to it; an empty object or list counts as a value."""
     if isinstance(value, dict) and value:
         for name, item in value.items():
             yield from _paths(item, (*path, name))

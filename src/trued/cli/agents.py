@@ -66,7 +66,7 @@ def _lines(one: Seen, cast: Mapping[str, str]) -> Iterator[Text]:
     facts = {
         "plays": ", ".join(engine.roles_of(one.name, cast)),
         "models": ", ".join(f"{size}: {one.agent.models[size]}" for size in SIZES if size in one.agent.models),
-        "note": "; ".join(one.agent.capabilities.lacks) if one.agent.program else "",
+        "note": "; ".join(one.agent.capabilities.limitations) if one.agent.program else "",
     }
     for name, text in facts.items():
         if text:
@@ -106,6 +106,6 @@ def _as_json(one: Seen, settings: Settings, cast: Mapping[str, str]) -> dict[str
         "models": dict(one.agent.models),
         "vendor": one.vendor,
         "can": asdict(one.agent.capabilities),
-        "lacks": list(one.agent.capabilities.lacks),
+        "lacks": list(one.agent.capabilities.limitations),
         "roles": list(engine.roles_of(one.name, cast)),
     }

@@ -16,7 +16,7 @@ from trued.engine.diagnostics import agent_reach, runs_with_leftover_logins
 from trued.errors import BadInput
 from trued.inputs.project.kind import STEPS
 from trued.model import Settings
-from trued.workspace.sandbox import probe
+from trued.workspace.sandbox.levels import probe_levels
 
 GIT = (2, 30)  # the first version with everything that the private store uses
 FREE_BYTES = 1024**3  # clones and clean rooms of a mid-sized repository
@@ -106,7 +106,7 @@ def _git() -> Diagnosis:
 
 
 def _sandbox() -> Iterator[Diagnosis]:
-    levels = probe()
+    levels = probe_levels()
     confined = [one for one in levels if one.level != "none" and one.works]
     for one in levels:
         if one.level == "none":

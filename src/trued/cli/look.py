@@ -153,7 +153,7 @@ def _events(store: "RunStore", record: RunRecord, follow: bool) -> Iterator[tupl
 
 
 def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
-    from trued.agents.spool import events as spooled
+    from trued.agents.spool.call_folder import read_events
     from trued.support.hashing import folder_name
 
     key, spool, so_far = _call_named(store, record, given), store.folder(record.id) / "spool", 0
@@ -162,7 +162,7 @@ def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) 
         attempts = sorted(
             (int(path.suffix[1:]), path) for path in spool.glob(f"{folder_name(key)}.*") if _is_attempt(path)
         )
-        rows = [(number, row) for number, path in attempts for row in spooled(path)]
+        rows = [(number, row) for number, path in attempts for row in read_events(path)]
         for number, row in rows[so_far:]:
             yield {"call": key, "attempt": number, **row}, _said(row)
         so_far = len(rows)

@@ -9,10 +9,11 @@ import typer
 from rich.text import Text
 from typer.core import TyperGroup
 
-from trued.agents.roles import Shelf, shelf, size_of
-from trued.agents.roles.export import Export, is_unchanged, planned, write
+from trued.agents.roles import RoleSet, find_roles
+from trued.agents.roles.export import Export, is_unchanged, plan_exports, write_exports
 from trued.agents.roles.other_tools import FORMS
 from trued.agents.roles.places import packaged_files
+from trued.agents.roles.tools import size_of
 from trued.cli.context import AsJson, top_of
 from trued.cli.format import line
 from trued.cli.terminal import hint, home, out, outside_agents, print_json
@@ -114,8 +115,8 @@ def export(
     chosen = [known.role(one) for one in dict.fromkeys(names or []) if one != ORCHESTRATOR]
     ours = [] if names else [one for _, one in sorted(known.roles.items()) if one.form == "trued"]
     leads = handbook(FORMS[to], top) if not names or ORCHESTRATOR in names else []
-    exports = [*planned(chosen or ours, FORMS[to], top), *leads]
-    write(exports, force=force)
+    exports = [*plan_exports(chosen or ours, FORMS[to], top), *leads]
+    write_exports(exports, force=force)
     _exported(exports, as_json=as_json)
 
 
@@ -162,11 +163,11 @@ def _counted(look: Look) -> str:
     return f"{files}{judged}{f', {look.unjudged} checked for their fields only' if look.unjudged else ''}"
 
 
-def _known() -> Shelf:
+def _known() -> RoleSet:
     """The roles that a run would find here. Untrusted ones are left out, with a hint."""
     top, user, own = top_of(Path.cwd()), config.user_config(os.environ), config.user_home(os.environ)
     if top is None:
-        return _told(shelf(None, user, own, workflow=_role_files()))
+        return _told(find_roles(None, user, own, workflow=_role_files()))
     what = found(top)
     agreed = trusted_files(home(), top, what)
     files = [name for name in what.files if name.endswith(".md") and name not in agreed]
@@ -175,7 +176,9 @@ def _known() -> Shelf:
         said = f"{', '.join(left[:SHOWN])}{more}"
         hint(f"ignored, because you have not trusted this repository: {said}; look at them with `trued trust`")
     return _told(
-        shelf(top, user, own, workflow=_role_files(), allowed=lambda path: path.relative_to(top).as_posix() in agreed)
+        find_roles(
+            top, user, own, workflow=_role_files(), allowed=lambda path: path.relative_to(top).as_posix() in agreed
+        )
     )
 
 
@@ -189,7 +192,7 @@ def _role_files() -> list[Path]:
         try:
             own = [path for path in one.role_files() if path not in {*ours, *files}]
             if own:
-                shelf(None, None, workflow=[*files, *own])
+                find_roles(None, None, workflow=[*files, *own])
         except BadInput as error:
             hint(f"left out: roles of the workflow {one.name}: {error}")
         else:
@@ -197,7 +200,7 @@ def _role_files() -> list[Path]:
     return files
 
 
-def _told(known: Shelf) -> Shelf:
+def _told(known: RoleSet) -> RoleSet:
     for error in known.troubles.values():
         hint(f"ignored: {error}")
     return known

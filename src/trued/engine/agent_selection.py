@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 
-from trued.agents.adapters import agent_of, described, kinds
+from trued.agents.adapters import agent_names, agent_of, load_agent
 from trued.agents.driver.agent import Agent
-from trued.agents.driver.discovery import found, version
-from trued.agents.driver.login import Means, means
+from trued.agents.driver.discovery import find_program, program_version
+from trued.agents.driver.login import LoginMethod, choose_login
 from trued.errors import BadInput
 from trued.inputs.settings.loader import user_home
 from trued.model import Settings
@@ -34,7 +34,7 @@ class Seen:
     agent: Agent
     path: str = ""
     version: str = ""
-    login: Means = field(default_factory=lambda: Means("", ""))
+    login: LoginMethod = field(default_factory=lambda: LoginMethod("", ""))
     missing: str = ""  # what is not there; empty: it can be started
     installs: tuple[str, ...] = ()  # what brings it
 
@@ -54,19 +54,21 @@ class Seen:
 
 def look(settings: Settings, environ: Mapping[str, str], *, versions: bool = False) -> list[Seen]:
     """Every agent that has a file here, those that are preferred first."""
-    names = sorted(kinds(), key=lambda name: (PREFERRED.index(name) if name in PREFERRED else len(PREFERRED), name))
-    seen = [seen_as(name, described(name), settings, environ) for name in names]
+    names = sorted(
+        agent_names(), key=lambda name: (PREFERRED.index(name) if name in PREFERRED else len(PREFERRED), name)
+    )
+    seen = [seen_as(name, load_agent(name), settings, environ) for name in names]
     if not versions:
         return seen
     with ThreadPoolExecutor() as pool:
-        said = list(pool.map(lambda one: version(one.path) if one.path and one.name in PREFERRED else "", seen))
+        said = list(pool.map(lambda one: program_version(one.path) if one.path and one.name in PREFERRED else "", seen))
     return [replace(one, version=word) for one, word in zip(seen, said, strict=True)]
 
 
 def seen_as(name: str, agent: Agent, settings: Settings, environ: Mapping[str, str]) -> Seen:
     home = user_home(environ)
-    login = means(agent.login, settings.login_of(name), environ, home, time.time())
-    place = found(agent.program, environ.get("PATH", ""), str(home)) if agent.program else None
+    login = choose_login(agent.login, settings.login_of(name), environ, home, time.time())
+    place = find_program(agent.program, environ.get("PATH", ""), str(home)) if agent.program else None
     missing, installs = "", list[str]()
     if agent.program and place is None:
         missing = f"is not installed: there is no program {agent.program} on PATH"
@@ -80,13 +82,13 @@ def seen_as(name: str, agent: Agent, settings: Settings, environ: Mapping[str, s
 def playable(agents: Iterable[str], settings: Settings, environ: Mapping[str, str]) -> None:
     """Refuse, before anything is stored, what could not be started, and a login of nobody."""
     for name in settings.login:
-        if name not in ("*", *kinds()):
+        if name not in ("*", *agent_names()):
             agent_of(name)
             raise BadInput(f"the login of {name}", "[login]", "name the agent without its model")
     for name in dict.fromkeys(agents):
         one = seen_as(name, agent_of(name), settings, environ)
         if one.missing:
-            title = one.name if one.agent.named else one.agent.title  # those are titled by what is behind their name
+            title = one.name if one.agent.specify else one.agent.title  # those are titled by what is behind their name
             raise BadInput(f"{title} {one.missing}", then=one.to_do)
 
 

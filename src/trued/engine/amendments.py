@@ -78,7 +78,7 @@ async def amend(store: RunStore, run_id: str, change: Change) -> RunRecord:
         journal.emit(amended, f"{AMENDED}{number}")
         if made.verdict is None:
             return store.journal.run(record.id)
-        await workspace.tidy()
+        await workspace.clean_up()
         return conclude_run(store, record, conclude(made.verdict, inputs.settings.accept))
 
 
@@ -161,7 +161,7 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
     for path in files:
         if not blobs.isdisjoint(blobs_of(path.read_bytes())):
             return False, f"{path.name} is in the repository, too: its cases count as visible"
-        if await workspace.readable_by_agents(path.resolve()):
+        if await workspace.can_agents_read(path.resolve()):
             return False, f"agents can read {path.name}: its cases count as visible"
     if files and (contract.held_out or not any(one.checks for one in contract.requirements)):
         return True, "agents cannot read the requirements file: tried in their sandbox"

@@ -16,7 +16,7 @@ from trued.inputs.plans.plan import parse_plan
 from trued.model import Goal, RunRecord
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
-from trued.workspace.git.workspace import Repository, open_repository
+from trued.workspace.git.repository import Repository, open_repository
 
 ANEW = "HEAD"  # nothing that an earlier run left is gone on from: all begin at one commit
 

@@ -3,19 +3,19 @@
 from pathlib import Path
 
 from trued.agents.spool.borrowed_login import NOTE
-from trued.agents.spool.call_folder import held
+from trued.agents.spool.call_folder import is_supervised
 from trued.model import Settings
 from trued.wire import Confinement
-from trued.workspace.sandbox import best, reach
+from trued.workspace.sandbox.levels import choose_level, reachable_sockets
 
 
 def agent_reach(settings: Settings) -> tuple[str, tuple[str, ...]]:
     """The sandbox that agents would have with these settings, and what of the person's session they could reach."""
-    level = best(settings.sandbox, allow_unsandboxed=True)
-    return level, reach(Confinement(level=level, network=settings.network, readable=settings.readable))
+    level = choose_level(settings.sandbox, allow_unsandboxed=True)
+    return level, reachable_sockets(Confinement(level=level, network=settings.network, readable=settings.readable))
 
 
 def runs_with_leftover_logins(home: Path) -> list[str]:
     """Runs in which copies of a login were left behind by calls that nothing supervises any more."""
     notes = (home / "runs").glob(f"*/spool/*/{NOTE}")
-    return list(dict.fromkeys(note.parents[2].name for note in notes if not held(note.parent)))
+    return list(dict.fromkeys(note.parents[2].name for note in notes if not is_supervised(note.parent)))

@@ -47,8 +47,8 @@ from trued.run.context import Person, RunContext
 from trued.run.run import Run
 from trued.support import processes
 from trued.workflows.registry import descriptor
-from trued.workspace.git.repository import rooted
-from trued.workspace.git.workspace import GitWorkspace, Repository, open_repository
+from trued.workspace.git.repository import Repository, create_root_commit, open_repository
+from trued.workspace.git.workspace import GitWorkspace
 
 CANCEL_S = 30.0  # for a driver to end its agents
 
@@ -93,7 +93,7 @@ class Engine:
         """Write a new run down, and say what is to be known of it."""
         record = new_record(inputs, repository, {one.id for one in self.store.journal.runs()})
         if not repository.head and not inputs.base:
-            base = rooted(repository, record.branch, time.time())
+            base = create_root_commit(repository, record.branch, time.time())
             record = record.model_copy(update={"base": base, "head": base})
         self.store.journal.add(record, inputs.model_dump_json())
         record = self.store.journal.run(record.id)
@@ -153,7 +153,7 @@ class Engine:
             return record
         inputs = self.store.inputs(record.id)
         await self._spool(record, inputs).stop_all()
-        await self.store.workspace(record, inputs).tidy()
+        await self.store.workspace(record, inputs).clean_up()
         return end_run(self.store, record, End("cancelled", Cancelled.code, "cancelled by the user"))
 
     async def _driver_ended(self, record: RunRecord) -> None:
@@ -187,7 +187,7 @@ class Engine:
             if end.outcome and run.steps.state.position.unpublished:  # proven or not, it has not been handed over
                 return end_run(self.store, record, End("waiting", Waiting.code, run.steps.state.position.unpublished))
             if end.outcome or end.state == "cancelled":
-                await run.context.workspace.tidy()
+                await run.context.workspace.clean_up()
             return conclude_run(self.store, record, end.outcome) if end.outcome else end_run(self.store, record, end)
 
     # -- what a run is made of -----------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ class Engine:
         secret = (Path(inputs.requirements_file),) if inputs.requirements_file else ()
         journal = self.store.writer(record)
         budget = Budget(journal, inputs.settings, record.id, price_lookup(inputs.settings))
-        budget.know(subscription_windows(self.store, record.id))
+        budget.set_windows(subscription_windows(self.store, record.id))
         return RunContext(
             run=record.id,
             folder=self.store.folder(record.id),

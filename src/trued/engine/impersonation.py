@@ -23,18 +23,18 @@ def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
 
     The sandbox is tried out as the agent has it; its name alone is not believed.
     """
-    from trued.workspace.sandbox import reach  # loaded where somebody decides
+    from trued.workspace.sandbox.levels import reachable_sockets  # loaded where somebody decides
 
-    return ", ".join(dict.fromkeys(one for sight in _at_work(store, record) for one in reach(sight)))
+    return ", ".join(dict.fromkeys(one for sight in _at_work(store, record) for one in reachable_sockets(sight)))
 
 
 def _at_work(store: RunStore, record: RunRecord) -> Iterator[Confinement]:
     """The confinement of what is at work: agents, and what they wrote, where the engine runs it."""
-    from trued.agents.spool.call_folder import held
+    from trued.agents.spool.call_folder import is_supervised
     from trued.workspace.git.workspace import ALONE, CONNECTED, ROOMS
 
     folder = store.folder(record.id)
-    called = any(held(one) for one in (folder / "spool").glob("*"))
+    called = any(is_supervised(one) for one in (folder / "spool").glob("*"))
     driven = bool(store.journal.driver(record.id))  # what a dead one left in its rooms is not at work
     connected, alone = (driven and any((folder / ROOMS).glob(f"{mark}*")) for mark in (CONNECTED, ALONE))
     if called or connected or alone:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from trued.errors import BadInput
 from trued.model import Contract, Grade, Value, Verdict
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 
 FILE = "verified.json"
 
@@ -31,7 +31,7 @@ def keep(home: Path, one: Kept) -> None:
     """It holds the cases: for nobody's eyes but the user's."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _private():
-        durable.write(home / FILE, one.model_dump_json(), sync=False)
+        atomic_files.write(home / FILE, one.model_dump_json(), sync=False)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from trued.model import RunRecord, Settings, Spending
 from trued.wire import Price
 
 if TYPE_CHECKING:
-    from trued.run.budget import Window
+    from trued.run.budget import QuotaWindow
 
 
 def limits_in_force(store: RunStore, run_id: str) -> Spending:
@@ -43,14 +43,14 @@ def raise_limits(store: RunStore, record: RunRecord, given: Sequence[Given], who
         store.writer(record).emit(raised)
 
 
-def subscription_windows(store: RunStore, run_id: str) -> "dict[str, Window]":
+def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow]":
     """What agents told last of the user's subscriptions."""
     from trued.model.events import of_kind
     from trued.model.events.call import QuotaReported
-    from trued.run.budget import Window, kind_of
+    from trued.run.budget import QuotaWindow, agent_kind
 
     reported = [event for _, event in of_kind(store.journal.events(run_id), QuotaReported)]
-    return {kind_of(one.agent): Window(one.window, one.used, one.until) for one in reported}
+    return {agent_kind(one.agent): QuotaWindow(one.window, one.used, one.until) for one in reported}
 
 
 def price_lookup(settings: Settings) -> Callable[[str, str], Price]:

@@ -15,8 +15,8 @@ from trued.model.events.call import CallAnswered
 from trued.model.events.proof import ClaimRefuted
 from trued.model.step_keys import is_verdict
 from trued.proof.contract import contract_hash, is_success
-from trued.protocols import Forge, Offered
-from trued.support import atomic_files as durable
+from trued.protocols import Forge, ForgePullRequest
+from trued.support import atomic_files
 from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
 from trued.workspace.git.workspace import GitWorkspace
 
@@ -36,7 +36,7 @@ def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Fo
 
 async def offered_run(
     store: RunStore, record: RunRecord, workspace: GitWorkspace, *, draft: bool
-) -> Offered | Mapping[str, str]:
+) -> ForgePullRequest | Mapping[str, str]:
     """The run's finished head as a pull request, while it is still being driven; or the files of it that ask for trust
     (what would run by itself once it is pushed), with the reasons: then a person lands it."""
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
@@ -88,7 +88,7 @@ def write_rounds(store: RunStore, record: RunRecord) -> None:
     if told := tuple(rounds(events)):
         folder = store.folder(record.id) / "files"
         folder.mkdir(parents=True, exist_ok=True)
-        durable.write(
+        atomic_files.write(
             folder / ROUNDS,
             rounds_told(told, (*leading(store.inputs(record.id).ticket, events), *spent(events))),
             sync=False,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trued.errors import BadInput
 from trued.model import Evidence, Grade, Judged, Outcomes, Picture, Verdict
 from trued.proof.screenshots import evidence_pictures
-from trued.protocols import Forge, Offer, Offered, Workspace
+from trued.protocols import Forge, ForgePullRequest, PullRequestProposal, Workspace
 from trued.support.markdown_escape import quoted, text
 from trued.support.redaction import inert, plain
 
@@ -70,7 +70,7 @@ class Work:
     when: float = 0.0
 
 
-async def offered(forge: Forge, workspace: Workspace, work: Work) -> Offered:
+async def offered(forge: Forge, workspace: Workspace, work: Work) -> ForgePullRequest:
     """Push the proven commit and open its pull request, or bring the open one up to date.
 
     Killed anywhere in here, the next try ends the same: a push is repeated to no effect, and the forge is asked for
@@ -83,7 +83,9 @@ async def offered(forge: Forge, workspace: Workspace, work: Work) -> Offered:
     links = await _pictures_pushed(forge, workspace, work)
     if forge.remote and (why := await workspace.push(forge.remote, work.head, f"refs/heads/{work.branch}")):
         raise BadInput(why, then=f"then `trued resume {work.run}` offers it")
-    offer = Offer(work.branch, work.onto, title_of(work), body_of(work, links), work.head, draft=work.draft)
+    offer = PullRequestProposal(
+        work.branch, work.onto, title_of(work), body_of(work, links), work.head, draft=work.draft
+    )
     return await asyncio.to_thread(forge.offer, offer)
 
 
@@ -93,12 +95,12 @@ async def offered(forge: Forge, workspace: Workspace, work: Work) -> Offered:
 async def _pictures_pushed(forge: Forge, workspace: Workspace, work: Work) -> dict[str, str]:
     """Hash → address. Pictures stand on a branch of their own: the work itself holds none of them."""
     names = _file_names(work)
-    found = {name: await workspace.recall(one) for one, name in names.items()}
+    found = {name: await workspace.load_artifact(one) for one, name in names.items()}
     files = {name: content for name, content in found.items() if content is not None}
     if not files:
         return {}
     message = f"docs: pictures of run {work.run}\n\nEvidence that was taken on {work.head}."
-    commit = await workspace.apart(files, message=message, when=work.when)
+    commit = await workspace.commit_without_history(files, message=message, when=work.when)
     if forge.remote:
         ref = f"refs/heads/trued/evidence/{work.run}"
         why = await workspace.push(forge.remote, commit, ref)

@@ -24,10 +24,10 @@ from trued.proof.receipts.statement import Statement, Surroundings, claim_differ
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
 from trued.protocols import Emit
-from trued.support import atomic_files as durable
-from trued.workspace.git import commit_lookup as sides
+from trued.support import atomic_files
+from trued.workspace.git import commit_lookup
 from trued.workspace.git.command import Git
-from trued.workspace.git.commit_lookup import Side
+from trued.workspace.git.commit_lookup import NamedCommit
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ async def again(
     """The statement as it comes out here: red on the base and green on the commit, both taken anew."""
     account = stated.predicate.trued
     request = VerifyRequest(base=f"@{sealed.contract.base}", head=f"@{stated.commit}", here=repository)
-    base, head = [await sides.side(one, repository.absolute()) for one in (request.base, request.head)]
+    base, head = [await commit_lookup.find_commit(one, repository.absolute()) for one in (request.base, request.head)]
     contract = await _seen(sealed, base, head)
     async with visiting(request, home, base, head) as workspace:
         workspace.kept = None  # no fact that was taken before, not even by ourselves; environments may be there
@@ -130,9 +130,13 @@ async def again(
     return statement(judging, verdict, beyond)
 
 
-async def _seen(sealed: Bundle, *both: Side) -> Contract:
+async def _seen(sealed: Bundle, *both: NamedCommit) -> Contract:
     """The contract, with cases that are held out no more if a history holds the file that they stand in."""
-    if not sealed.contract.held_out or not (names := _cases_of(sealed)) or not await sides.in_history(both, names):
+    if (
+        not sealed.contract.held_out
+        or not (names := _cases_of(sealed))
+        or not await commit_lookup.is_in_history(both, names)
+    ):
         return sealed.contract
     why = "the history of base or head holds the requirements file: its cases count as visible"
     return sealed.contract.model_copy(update={"held_out": False, "held_out_why": why})
@@ -234,7 +238,7 @@ async def keep(contract: Contract, verdict: Verdict, keeping: Keeping, *, reposi
     if keeping.bundle:
         _write(keeping.bundle, await _bundled(contract, keeping.asked, repository))
     if keeping.receipt:
-        durable.write(keeping.receipt, data)
+        atomic_files.write(keeping.receipt, data)
 
 
 async def keep_run(store: RunStore, run_id: str, keeping: Keeping) -> None:
@@ -286,7 +290,7 @@ def _engine() -> str:
 
 
 async def _bundled(contract: Contract, asked: Path | None, repository: Path) -> Bundle:
-    side = await sides.side(f"@{contract.base}", repository.absolute())
+    side = await commit_lookup.find_commit(f"@{contract.base}", repository.absolute())
     there = await _contents(Git(side.objects), {blob for blob in contract.frozen.values() if blob})
     frozen = {path: there[blob] for path, blob in contract.frozen.items() if blob in there}
     return Bundle(contract, (asked.name, _bytes(asked)) if asked else None, frozen)
@@ -314,7 +318,7 @@ def _write(folder: Path, sealed: Bundle) -> None:
             raise BadInput(f"{folder} is there and not empty", then="name a new folder")
         (folder / "files").mkdir(parents=True, exist_ok=True)
         for name, data in bundles.bundle_files(sealed).items():
-            durable.write(folder / name, data, sync=name == bundles.MANIFEST)  # the manifest comes last
+            atomic_files.write(folder / name, data, sync=name == bundles.MANIFEST)  # the manifest comes last
     except OSError as error:
         raise StateFailed(f"cannot write {folder}: {error.strerror}") from error
 

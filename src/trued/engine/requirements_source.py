@@ -64,7 +64,7 @@ async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple
     taken = _taken(blobs[base], blobs[head])
     if not taken:
         return Requirements(requirements=()), ()
-    touched = taken.keys() & set(await workspace.changed(base, head))
+    touched = taken.keys() & set(await workspace.changed_files(base, head))
     before = sources.read(taken, await _texts(workspace, base, taken, blobs[base]))
     _trusted(before)
     after = sources.read(taken, await _texts(workspace, head, taken, blobs[head]))

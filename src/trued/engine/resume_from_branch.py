@@ -9,7 +9,14 @@ from trued.errors import BadInput
 from trued.model import Goal, RunRecord
 from trued.workflows.descriptor import BranchState, load
 from trued.workflows.registry import descriptors
-from trued.workspace.git.repository import Began, Left, began, branches, contains, left_on
+from trued.workspace.git.repository import (
+    BranchStart,
+    EarlierRunBranch,
+    find_branch_start,
+    find_earlier_run,
+    list_branches,
+    resolve_ancestor,
+)
 
 PREFIX = "trued/"
 ASIDE = "-failed-"  # in the name of a branch that holds the work of a feature that failed
@@ -58,23 +65,23 @@ def going_on(root: Path, state: BranchState, goal: Goal, named: str, known: Know
     if named:
         return None if named == "HEAD" else _onward(root, _named(root, named, state.file), known, base)
     wanted = hashlib.sha256(goal.text.encode(errors="surrogateescape")).hexdigest()
-    for branch in branches(root, PREFIX):
+    for branch in list_branches(root, PREFIX):
         found = _left(root, branch, state.file) if branch not in known.branches else None
         left = load(state.read)(found.state) if found else None
         if not found or not left or left.digest != wanted or f"{PREFIX}{left.run}" in known.branches:
             continue
-        if branch in known.bases or not began(root, found.tip).landed:
+        if branch in known.bases or not find_branch_start(root, found.tip).landed:
             return _onward(root, found, known, "")
     return None
 
 
-def _onward(root: Path, left: Left, known: Known, base: str) -> Onward:
+def _onward(root: Path, left: EarlierRunBranch, known: Known, base: str) -> Onward:
     if base:
-        if not (commit := contains(root, left.tip, base)):
+        if not (commit := resolve_ancestor(root, left.tip, base)):
             raise BadInput(f"{left.branch} was not made upon {base}", "--base", "name a commit of yours below it")
         return Onward(left.branch, left.tip, commit)
     recorded = known.bases.get(left.branch, "")
-    found = Began(contains(root, left.tip, recorded)) if recorded else began(root, left.tip)
+    found = BranchStart(resolve_ancestor(root, left.tip, recorded)) if recorded else find_branch_start(root, left.tip)
     if not found.base:
         why = found.why or f"it does not contain {recorded[:12]}, from which its run began"
         what = f"nobody can tell which commit of yours {left.branch} began from: {why}"
@@ -82,12 +89,12 @@ def _onward(root: Path, left: Left, known: Known, base: str) -> Onward:
     return Onward(left.branch, left.tip, found.base)
 
 
-def _left(root: Path, branch: str, file: str) -> Left | None:
+def _left(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
     """Neither the user's own branch, where a run was landed, nor what a run set aside is one to go on with."""
-    return left_on(root, branch, file) if branch.startswith(PREFIX) and ASIDE not in branch else None
+    return find_earlier_run(root, branch, file) if branch.startswith(PREFIX) and ASIDE not in branch else None
 
 
-def _named(root: Path, branch: str, file: str) -> Left:
+def _named(root: Path, branch: str, file: str) -> EarlierRunBranch:
     found = _left(root, branch, file)
     if found is None:
         what = f"{branch} is no branch that a run left here to continue from"

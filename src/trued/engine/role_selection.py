@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trued.agents.roles import Shelf, played
+from trued.agents.roles import RoleSet, apply_role_choices
 from trued.engine.agent_selection import elsewhere
 from trued.engine.trust import Found, found, trusted_files
 from trued.errors import Untrusted
@@ -35,13 +35,13 @@ def trusted(root: Path, home: Path, given: str) -> Trusted:
     return agreed
 
 
-def cast(shelf: Shelf, settings: Settings, agreed: Trusted) -> dict[str, Role]:
+def cast(shelf: RoleSet, settings: Settings, agreed: Trusted) -> dict[str, Role]:
     """The roles of a run: its workflow's, and what the user named. Others' files come in by the name of such a role of
     ours, or because the user named them."""
     taken = (shelf.packaged - elsewhere(settings.workflow) - settings.roles.keys()) | set(settings.roles.values())
     taken |= {name for name in settings.agents if name in shelf.roles}
     unneeded = elsewhere(settings.workflow) - taken - settings.roles.keys()
-    roles = {name: role for name, role in played(shelf, settings.roles).items() if name not in unneeded}
+    roles = {name: role for name, role in apply_role_choices(shelf, settings.roles).items() if name not in unneeded}
     files = {name: _file(shelf.role(name), agreed.root) for name in sorted(taken)}
     agreed.need({file for file in files.values() if file in agreed.what.others})
     return {

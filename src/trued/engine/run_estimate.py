@@ -7,7 +7,7 @@ from typing import Any
 from trued.engine.estimate import Cast, Estimate, estimate
 from trued.engine.limits import limits_in_force, price_lookup
 from trued.engine.run_store import RunStore
-from trued.run.agent_call import Answered
+from trued.run.agent_call import AgentAnswer
 from trued.workflows.descriptor import SealedWork
 from trued.workflows.registry import descriptor
 
@@ -35,4 +35,4 @@ def _last_reply(store: RunStore, run_id: str, role: str) -> Mapping[str, Any]:
     """What an agent of this role replied last, before the run's first task; {} if nobody has."""
     asked = [key for key, _, _ in store.journal.steps(run_id) if key.startswith(f"{role}#")]
     found = store.journal.step(run_id, asked[-1]) if asked else None
-    return (Answered.model_validate_json(found).reply or {}) if found else {}
+    return (AgentAnswer.model_validate_json(found).reply or {}) if found else {}

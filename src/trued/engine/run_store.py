@@ -183,9 +183,9 @@ class RunStore:
         record = self.journal.run(run_id)
 
         def compare(before: str, after: str) -> Since:
-            from trued.workspace.git.changes_since import since
+            from trued.workspace.git.changes_since import changes_since
 
-            found = since(Path(record.repository), self.home, run_id, before, after)
+            found = changes_since(Path(record.repository), self.home, run_id, before, after)
             return Since(without(found[1], owned), found[0]) if found else Since(known=False)
 
         asked = {one.id: asked_of(one) for one in contract.requirements}

@@ -134,7 +134,7 @@ def _fits(path: str, pattern: str) -> bool:
 
 async def entrusted(workspace: GitWorkspace, before: str, after: str) -> Entrusted:
     """What a landing from one commit to another would change of it."""
-    changed = await workspace.changed(before, after)
+    changed = await workspace.changed_files(before, after)
     named = {path: kind for path in changed if (kind := kind_of(path))}
     old, new = [await workspace.blobs(commit) for commit in (before, after)]
     lines = [f"{path}\0{old.get(path, '')}\0{new.get(path, '')}" for path in named]

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from importlib.metadata import version
 from pathlib import Path, PurePath
 
-from trued.agents.adapters import agent_of, capabilities_of, described, kinds
-from trued.agents.roles import shelf
+from trued.agents.adapters import agent_names, agent_of, capabilities_of, load_agent
+from trued.agents.roles import find_roles
 from trued.engine.agent_selection import chosen, elsewhere, playable
 from trued.engine.inputs import Inputs, Request
 from trued.engine.requirements_source import blobs_of
@@ -24,9 +24,8 @@ from trued.support.located import read_text
 from trued.workflows.descriptor import Input, WorkflowDescriptor
 from trued.workflows.handoff.feature_list import is_feature_list
 from trued.workflows.registry import default_workflow, descriptor, descriptors
-from trued.workspace.git.repository import in_the_way
-from trued.workspace.git.workspace import Repository, open_repository
-from trued.workspace.sandbox import best
+from trued.workspace.git.repository import Repository, blocking_file, open_repository
+from trued.workspace.sandbox.levels import choose_level
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
@@ -69,7 +68,7 @@ def prepared(
     agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ)
     settings = settings.model_copy(update={"agents": agents})
     _brought(settings)
-    found = shelf(repository.root, user, user_home(environ), workflow=workflow.role_files())
+    found = find_roles(repository.root, user, user_home(environ), workflow=workflow.role_files())
     roles = cast(found, settings, agreed)
     _played(settings, roles)
     _kept_from_agents(settings)
@@ -84,7 +83,7 @@ def prepared(
         requirements_file=str(request.requirements.resolve()) if request.requirements else "",
         requirements_blobs=blobs_of(request.requirements.read_bytes()) if request.requirements else (),
         instructions=_instructions(repository.root),
-        level=best(settings.sandbox, settings.allow_unsandboxed),
+        level=choose_level(settings.sandbox, settings.allow_unsandboxed),
         version=version("trued"),
         dirty=repository.dirty[:50],
         looked=looked,
@@ -116,7 +115,7 @@ def _begins(repository: Repository, workflow: WorkflowDescriptor) -> None:
         able = " and ".join(one.name for one in descriptors() if one.starts_empty)
         raise BadInput(what, then=f"commit something: a run starts from a commit; only {able} can start without one")
     folder = workflow.writes_into
-    if folder and (path := in_the_way(repository.root, folder)):
+    if folder and (path := blocking_file(repository.root, folder)):
         what = f"{path} is no folder, and {workflow.name} writes into {folder}"
         raise BadInput(what, then=f"rename {path}, and commit")
 
@@ -213,7 +212,7 @@ def _agent(agent: str) -> str:
 def _brought(settings: Settings) -> None:
     for agent in settings.bring:
         if not agent_of(agent).brings:
-            able = ", ".join(kind for kind in kinds() if described(kind).brings)
+            able = ", ".join(kind for kind in agent_names() if load_agent(kind).brings)
             raise BadInput(f"{agent} cannot bring the project's own settings", "bring", f"these can: {able}")
 
 

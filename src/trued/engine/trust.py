@@ -13,7 +13,7 @@ from typing import Any
 
 from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 
 FILE = "trust.json"
 TABLE = "pyproject.toml [tool.trued]"  # the one name of `files` that is not a path
@@ -69,7 +69,7 @@ def trust(home: Path, repo: Path, digest: str, who: str) -> None:
         contents[digest] = {"who": who, "at": time.time(), "files": dict(what.hashes)}
         known[str(repo.resolve())] = dict(list(contents.items())[-REMEMBERED:])
         text = json.dumps({"version": 1, "repositories": known}, indent=1, sort_keys=True, ensure_ascii=False)
-        durable.write(home / FILE, text)
+        atomic_files.write(home / FILE, text)
 
 
 def _parts(repo: Path) -> Iterator[tuple[str, bytes]]:

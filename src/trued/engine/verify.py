@@ -21,11 +21,11 @@ from trued.protocols import Emit
 from trued.run.examination.base_guards import suites_of, with_base_guards
 from trued.support.redaction import Redactor, in_json, secrets_in
 from trued.wire import Confinement
-from trued.workspace.git import commit_lookup as sides
-from trued.workspace.git.commit_lookup import Side
-from trued.workspace.git.removal import remove
+from trued.workspace.git import commit_lookup
+from trued.workspace.git.commit_lookup import NamedCommit
+from trued.workspace.git.removal import remove_tree
 from trued.workspace.git.workspace import GitWorkspace
-from trued.workspace.sandbox import best
+from trued.workspace.sandbox.levels import choose_level
 
 SUBJECT = "verify"
 PLACES = "verifications"  # below the state folder; each verification has one folder there, while it lasts
@@ -111,17 +111,17 @@ async def judged(
     return _verified(contract, verdict.model_copy(update={"undecided": said}), request, environ)
 
 
-async def both(request: VerifyRequest) -> tuple[Side, Side]:
+async def both(request: VerifyRequest) -> tuple[NamedCommit, NamedCommit]:
     """Base and head. An unnamed base is where the work on the head began."""
     head = await _side(request.head or "@HEAD", request)
-    return (await _side(request.base, request) if request.base else await sides.beginning(head)), head
+    return (await _side(request.base, request) if request.base else await commit_lookup.find_branch_point(head)), head
 
 
 # -- the two sides -----------------------------------------------------------------------------------------------------
 
 
-async def _side(given: str, request: VerifyRequest) -> Side:
-    return await sides.side(given, request.here.absolute())
+async def _side(given: str, request: VerifyRequest) -> NamedCommit:
+    return await commit_lookup.find_commit(given, request.here.absolute())
 
 
 def _given(request: VerifyRequest) -> Requirements | None:
@@ -131,37 +131,37 @@ def _given(request: VerifyRequest) -> Requirements | None:
     return asked.named(request.requirements_file) if request.requirements_file else None
 
 
-async def _held_out(request: VerifyRequest, *both: Side) -> tuple[bool, str]:
+async def _held_out(request: VerifyRequest, *both: NamedCommit) -> tuple[bool, str]:
     """By the file, not by its values: kept where neither commit's history has it, nobody could read it there."""
     file = request.requirements_file
     if file is None:
         return False, "the requirements are no file that is kept elsewhere: their cases are visible"
     visible = "its cases count as visible"
-    if await sides.in_history(both, asked.blobs_of(file.read_bytes())):
+    if await commit_lookup.is_in_history(both, asked.blobs_of(file.read_bytes())):
         return False, f"the history of base or head holds the requirements file: {visible}"
-    if any([await sides.tracked(one, file) for one in both]):
+    if any([await commit_lookup.is_tracked(one, file) for one in both]):
         return False, f"the history of base or head holds an earlier {file.name}: {visible}"
     return True, "the requirements file is in neither commit's history"
 
 
-async def _undecided(base: Side, head: Side, file: Path | None = None) -> list[str]:
+async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = None) -> list[str]:
     said = []
-    descends = base.commit == head.commit or await sides.descends(head, base)
+    descends = base.commit == head.commit or await commit_lookup.is_descendant(head, base)
     if descends is False:
         said.append("the head does not descend from the base: what others did in between is judged with it")
     if descends is None:
         said.append("the head's history does not hold the base: that the work began there is not shown")
-    if any(sides.shallow(one) for one in (base, head)):
+    if any(commit_lookup.is_shallow(one) for one in (base, head)):
         said.append("a history is shallow: whether an older commit holds the requirements cannot be seen")
     if file and any(one.root and file.resolve().is_relative_to(one.root) for one in (base, head)):
         said.append(f"{file.name} lies in a working tree: whoever worked there could have read it")
     return said
 
 
-async def _look_at_trees(workspace: GitWorkspace, base: Side, head: Side, tell: Emit) -> None:
+async def _look_at_trees(workspace: GitWorkspace, base: NamedCommit, head: NamedCommit, tell: Emit) -> None:
     """What is not committed is not judged, and that is said."""
     for one in {one.root: one for one in (base, head)}.values():
-        if files := await sides.dirty(one, workspace.store, workspace.folder):
+        if files := await commit_lookup.uncommitted_files(one, workspace.store, workspace.folder):
             tell(WorkingTreeDirty(place=str(one.root), files=tuple(files)))
 
 
@@ -169,9 +169,11 @@ async def _look_at_trees(workspace: GitWorkspace, base: Side, head: Side, tell: 
 
 
 @asynccontextmanager
-async def visiting(request: VerifyRequest, home: Path, base: Side, *others: Side) -> AsyncIterator[GitWorkspace]:
+async def visiting(
+    request: VerifyRequest, home: Path, base: NamedCommit, *others: NamedCommit
+) -> AsyncIterator[GitWorkspace]:
     """A private store with these commits, and nothing else in it; all of it is gone afterwards."""
-    level = best(request.sandbox, request.allow_unsandboxed)
+    level = choose_level(request.sandbox, request.allow_unsandboxed)
     hidden = [str(home.resolve()), *([str(request.requirements_file.resolve())] if request.requirements_file else [])]
     async with _place(home) as place:
         sight = Confinement(level=level, hidden=tuple(hidden))
@@ -206,7 +208,7 @@ async def _place(home: Path) -> AsyncIterator[Path]:
             (places / name).mkdir(mode=0o700)
             yield places / name
         finally:
-            await remove(places / name)
+            await remove_tree(places / name)
             (places / f"{name}.lock").unlink(missing_ok=True)
 
 
@@ -223,7 +225,7 @@ async def _sweep(places: Path, own: str) -> None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue  # at work
-            await remove(places / lock.stem)
+            await remove_tree(places / lock.stem)
             lock.unlink(missing_ok=True)
 
 
@@ -234,7 +236,7 @@ async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms
 
 
 async def _proven(
-    workspace: GitWorkspace, contract: Contract, head: Side, tell: Emit, *, hurried: bool = False
+    workspace: GitWorkspace, contract: Contract, head: NamedCommit, tell: Emit, *, hurried: bool = False
 ) -> Verdict:
     ids = [one.id for one in contract.requirements]
     return await prove(workspace, contract, ids, head.commit, subject=SUBJECT, hurried=hurried, tell=tell)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.snapshot import Snapshot, Worktree, snapshot
-from trued.workspace.git.workspace import open_repository
+from trued.workspace.git.repository import open_repository
+from trued.workspace.git.snapshot import Snapshot, Worktree, take_snapshot
 
 ASK_S = 60.0
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # the user's; all others are a hook's
@@ -58,7 +58,7 @@ class Checkout:
 
     async def snapshot(self, private: Path, own: Mapping[str, bytes]) -> Snapshot:
         """What would be committed now, without the engine's own files."""
-        return await snapshot(replace(self.worktree, own=own), private)
+        return await take_snapshot(replace(self.worktree, own=own), private)
 
     def _said(self, *words: str) -> str:
         code, out = ask(self.root, self.environ, *words)

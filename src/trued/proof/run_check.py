@@ -45,7 +45,11 @@ async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
             fact = unjudged_fact(str(error), "environment", wanted)
         if not any(one.outcome is Outcomes.UNJUDGED and one.kind in PASSING for one in fact.tried):
             break
-    return replace(fact, setting=f"another order, {bench.workspace.setting()}") if wanted.second else fact
+    return (
+        replace(fact, setting=f"another order, {bench.workspace.describe_second_surroundings()}")
+        if wanted.second
+        else fact
+    )
 
 
 def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]:

@@ -8,7 +8,7 @@ from trued.model import Contract, Evidence, Outcomes, Picture, Shot, Verdict
 def verdict_pictures(verdict: Verdict, contract: Contract | None = None) -> tuple[Picture, ...]:
     """For each requirement one of each page or test; with the contract also those of the base, and these first.
 
-    The files are kept under their hashes: `workspace.recall(picture.sha256)`, and `picture.trace` likewise.
+    The files are kept under their hashes: `workspace.load_artifact(picture.sha256)`, and `picture.trace` likewise.
     """
     wanted = {one.id for one in verdict.requirements}
     base = [one for one in (contract.base_facts if contract else ()) if one.requirement in wanted]

@@ -1,4 +1,4 @@
-"""One agent call: a clone, an order, a report, and the commit of what was left."""
+"""One agent call: provide a clone, place the order, wait for the report, commit what the agent left."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from trued.agents.roles import size_of
+from trued.agents.roles.tools import size_of
 from trued.errors import AgentFailed, LimitReached
 from trued.model import Role, Value
 from trued.model.events.call import (
@@ -22,27 +22,27 @@ from trued.model.events.call import (
     TokenCount,
     from_runtime,
 )
-from trued.protocols import Taken
-from trued.run.backoff import GiveUp, Waited, got_further, patience
-from trued.run.budget import Reserved, Wanted
+from trued.protocols import AgentCommit
+from trued.run.backoff import GiveUp, PastWait, decide_wait, made_progress
+from trued.run.budget import CallRequest, Reservation
 from trued.run.context import RunContext
 from trued.run.questions import answer_for_agent
 from trued.run.state import Position
 from trued.support.hashing import folder_name
 from trued.support.redaction import inert
-from trued.wire import Limits, Order, Report, Usage, total
+from trued.wire import Limits, Order, Report, Usage, add_usage
 
-DEATHS = 20  # in one drive, and only from outside: this ends a machine that kills everything, and nothing else
-UNREAD = 3  # reports of one call that cannot be read: each of them was paid for
-QUESTIONS = 5  # of one call: an agent that asks more is not working
-SUBJECT = 60  # characters of a ticket's summary in a commit's first line
-UNDONE_BYTES = 200_000  # of one file that was not the agent's to write
-PIECE_S = 30.0  # of a wait: then the clock is looked at again
-LATER = ("rate", "overloaded")  # the provider's word for "not now": neither a failure nor an attempt
+DEATHS = 20  # of one call while this process runs: only a machine that kills everything reaches it
+UNREAD = 3  # unreadable reports of one call: each was paid for
+QUESTIONS = 5  # of one call: an agent that asks more does not work
+SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
+UNDONE_BYTES = 200_000  # recorded of one file that the agent may not write
+PIECE_S = 30.0  # of a wait before the clock is checked again
+LATER = ("rate", "overloaded")  # the provider says "not now": neither a failure nor an attempt
 
 
-class Ask(Value):
-    """What one agent is asked, settled before its clone is made."""
+class AgentRequest(Value):
+    """What one agent is asked, fixed before its clone is made."""
 
     key: str
     role: Role
@@ -52,21 +52,21 @@ class Ask(Value):
     session: str
     resume: bool
     clone: str
-    anew: str = ""  # the brief for a session that turns out to be lost
+    anew: str = ""  # the brief to use if the session turns out to be lost
     native: str = ""
     before: Usage = Usage()
-    about: str = ""  # what it works on, as the first line of a commit
-    fixed: tuple[str, ...] = ()  # files that are not the agent's: what it does to them is undone
-    only: tuple[str, ...] = ()  # all that is the agent's, where that is not everything else
+    about: str = ""  # the first line of its commit
+    fixed: tuple[str, ...] = ()  # files that the engine owns: changes to them are undone
+    only: tuple[str, ...] = ()  # the only files that it may write, if any are named
 
     @property
     def model(self) -> str:
-        """By size where the role's word has one: `sonnet` means something to one agent only."""
+        """The size of the role's model if it has one: a name such as `sonnet` means something to one agent only."""
         return size_of(self.role.model) or self.role.model
 
 
-class Answered(Value):
-    """What came of it: recorded as the step's result."""
+class AgentAnswer(Value):
+    """What came of the request; recorded as the result of the step."""
 
     reply: dict[str, Any] | None
     failure: str = ""
@@ -74,71 +74,79 @@ class Answered(Value):
     head: str
     when: float
     changed: tuple[str, ...] = ()
-    undone: dict[str, str | None] = {}  # noqa: RUF012  what it wrote into files that are not its own; None: it took them away
-    commands: tuple[str, ...] = ()  # that it ran, as far as it tells
+    # what it wrote into files that the engine owns; None: it had removed the file
+    undone: dict[str, str | None] = {}  # noqa: RUF012
+    commands: tuple[str, ...] = ()  # that it ran, as far as it reports them
     resumed: bool = False
-    clone: str = ""  # where it worked: dropped only after this has been recorded
+    clone: str = ""  # where it worked; dropped only after this answer is recorded
     native: str = ""
     usage: Usage = Usage()
-    thread: Usage | None = None  # all of the session that it ended in: one that was lost does not count
+    thread: Usage | None = None  # of the session that it ended in; a lost session does not count
 
 
 @dataclass
 class Exchange:
-    """What goes back and forth until there is an answer: calls that were refused for a while, questions, answers."""
+    """The state of one call until it has an answer: refusals for a while, questions, answers, restarts."""
 
-    name: str  # of the next order: the first has the call's own name
+    name: str  # of the next order; the first has the name of the call
     brief: str
     resume: bool
     native: str
     interrupted: bool = False
     spent: Usage = field(default_factory=Usage)
-    waits: list[Waited] = field(default_factory=list)
+    waits: list[PastWait] = field(default_factory=list)
     refusals: int = 0
     row: int = 0  # refusals without any work between them
     questions: int = 0
     answers: list[str] = field(default_factory=list)
-    died: int = 0  # attempts of which nothing is left: whoever comes next has a clone and a session of its own
+    died: int = 0  # attempts that left nothing; the next has a clone and a session of its own
     thread: Usage = field(default_factory=Usage)  # of the session that it is in
-    found: bool = False  # the last report was there before this process came
+    found: bool = False  # the last report existed before this process started
 
-    def whole(self, ask: Ask) -> str:
-        """For an agent that knows of nothing."""
+    def full_brief(self, ask: AgentRequest) -> str:
+        """The brief for an agent that knows nothing yet."""
         return "\n\n".join([ask.anew or ask.brief, *self.answers])
 
-    def count(self, report: Report) -> None:
+    def add(self, report: Report) -> None:
+        """Add the usage of a report."""
         lost = bool(report.native) and not report.resumed
-        self.spent, self.thread = total(self.spent, report.usage), total(Usage() if lost else self.thread, report.usage)
+        self.spent, self.thread = (
+            add_usage(self.spent, report.usage),
+            add_usage(Usage() if lost else self.thread, report.usage),
+        )
 
-    def begins_anew(self) -> None:
+    def start_over(self) -> None:
+        """Prepare an attempt with a new session."""
         self.died, self.thread = self.died + 1, Usage()
         self.resume, self.native, self.interrupted = False, "", False
 
-    def goes_on(self, report: Report, name: str, brief: str, *, interrupted: bool) -> None:
+    def continue_with(self, report: Report, name: str, brief: str, *, interrupted: bool) -> None:
+        """Prepare the next order in the same session."""
         self.native = report.native or self.native
         self.resume = self.resume or bool(report.native)
         self.name, self.brief, self.interrupted = name, brief, interrupted and self.resume
 
 
-async def answered(context: RunContext, here: Position, ask: Ask) -> Answered:
-    """Let the agent work, however often its process dies or its provider says no, and take what it left."""
+async def call_agent(context: RunContext, here: Position, ask: AgentRequest) -> AgentAnswer:
+    """Let the agent work, however often its process dies or its provider refuses, and commit what it left. Raises
+    LimitReached if the budget is used up or waiting takes too long, AgentFailed if the call keeps dying."""
     brief, role = context.redact(ask.brief), ask.role.name
     asked = CallAsked(role=role, agent=ask.agent, brief=brief, chars=len(brief), resume=ask.resume)
     context.journal.emit(asked, ask.key)
-    report, clone, exchange = await _exchanged(context, here, ask)
+    report, clone, exchange = await _exchange(context, here, ask)
     report = replace(report, reply=context.redact(report.reply), why=context.redact(report.why), usage=exchange.spent)
     report = replace(report, attempt=exchange.died + 1)
-    taken = await _taken(context, here, ask, report, clone)
+    taken = await _commit_work(context, here, ask, report, clone)
     context.journal.emit(_answer_event(context, ask, report, taken), ask.key)
     failure = "" if report.state == "done" else f"{ask.role.name} ({ask.agent}): {report.why or report.kind}"
-    return Answered(
+    return AgentAnswer(
         reply=report.reply if report.state == "done" else None,
         failure=failure,
         kind=report.kind,
         head=taken.commit,
         when=max(here.when, report.ended),
         changed=taken.changed,
-        undone=context.redact({path: _readable(content) for path, content in taken.undone.items()}),
+        undone=context.redact({path: _as_text(content) for path, content in taken.undone.items()}),
         commands=report.commands,
         resumed=report.resumed,
         clone=clone,
@@ -148,55 +156,59 @@ async def answered(context: RunContext, here: Position, ask: Ask) -> Answered:
     )
 
 
-async def _exchanged(context: RunContext, here: Position, ask: Ask) -> tuple[Report, str, Exchange]:
+async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> tuple[Report, str, Exchange]:
     call = folder_name(ask.key)
     exchange = Exchange(call, ask.brief, ask.resume, ask.native, thread=ask.before)
     while True:
-        report, clone = await _reported(context, here, ask, exchange)
-        exchange.count(report)
+        report, clone = await _work_until_reported(context, here, ask, exchange)
+        exchange.add(report)
         if question := report.question or str((report.reply or {}).get("question") or ""):
             exchange.questions += 1
-            if exchange.questions > QUESTIONS and not exchange.found:  # who resumes wants to answer
+            if exchange.questions > QUESTIONS and not exchange.found:  # a person who resumes wants to answer
                 return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange
             answer = await answer_for_agent(
                 context, f"{ask.key}?{exchange.questions}", f"{ask.role.name} asks: {context.redact(question)}"
             )
             exchange.answers.append(answer)
-            exchange.goes_on(report, f"{call}.q{exchange.questions}", answer, interrupted=False)
+            exchange.continue_with(report, f"{call}.q{exchange.questions}", answer, interrupted=False)
         elif report.state == "failed" and report.kind in LATER:
-            await _later(context, ask, report, exchange)
-            exchange.goes_on(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
+            await _wait_for_provider(context, ask, report, exchange)
+            exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         elif report.state == "failed" and report.kind == "budget":
             exchange.refusals += 1
-            # An agent's own budget is nothing that we can raise; but who resumes has done something about it.
-            if not context.budget.raised(exchange.name) and not exchange.found:
-                raise LimitReached(f"{ask.key}: {report.why}; `trued resume {context.run} --limit …` goes on with more")
-            exchange.goes_on(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
+            # We cannot raise an agent's own budget, but a person who resumes has done something about it.
+            if not context.budget.has_used_up(exchange.name) and not exchange.found:
+                raise LimitReached(
+                    f"{ask.key}: {report.why}; `trued resume {context.run} --limit …` continues with more"
+                )
+            exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         else:
             return report, clone, exchange
 
 
-async def _later(context: RunContext, ask: Ask, report: Report, exchange: Exchange) -> None:
-    """Wait as long as the provider says, or as is sensible where it does not; nobody is charged for it."""
+async def _wait_for_provider(context: RunContext, ask: AgentRequest, report: Report, exchange: Exchange) -> None:
+    """Wait as long as the provider says, or a sensible time if it does not. Nobody is charged for it."""
     exchange.refusals += 1
-    if got_further(report):
+    if made_progress(report):
         exchange.row, exchange.waits = 0, []
     exchange.row += 1
-    decided = patience(report, exchange.row, exchange.waits, wait=context.settings.wait, now=time.time())
+    decided = decide_wait(report, exchange.row, exchange.waits, wait=context.settings.wait, now=time.time())
     if isinstance(decided, GiveUp):
-        raise LimitReached(f"{ask.key}: {decided.why}; `trued resume {context.run}` goes on")
+        raise LimitReached(f"{ask.key}: {decided.why}; `trued resume {context.run}` continues")
     left = decided.until - time.time()
-    if left <= 0:  # it was waited for before we came back
+    if left <= 0:  # the time has passed already
         return
     waits = CallWaits(until=decided.until, why=decided.why, failure=report.kind, agent=ask.agent)
     context.journal.emit(waits, ask.key)
-    while (still := decided.until - time.time()) > 0:  # noqa: ASYNC110 (a machine that slept meanwhile has waited, too)
+    while (still := decided.until - time.time()) > 0:  # noqa: ASYNC110 (a machine that slept meanwhile has waited enough)
         await asyncio.sleep(min(still, PIECE_S))
-    exchange.waits.append(Waited(left, told=bool(report.until)))
+    exchange.waits.append(PastWait(left, told=bool(report.until)))
     context.journal.emit(CallWaited(seconds=round(left, 1)), ask.key)
 
 
-async def _reported(context: RunContext, here: Position, ask: Ask, exchange: Exchange) -> tuple[Report, str]:
+async def _work_until_reported(
+    context: RunContext, here: Position, ask: AgentRequest, exchange: Exchange
+) -> tuple[Report, str]:
     deaths = unread = 0
 
     def tell(kind: str, /, **data: object) -> None:
@@ -209,41 +221,41 @@ async def _reported(context: RunContext, here: Position, ask: Ask, exchange: Exc
 
     for attempt in count(1):
         clone = f"{ask.clone}.{exchange.died + 1}" if exchange.died else ask.clone
-        wanted = Wanted(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
-        async with context.budget.reserved(wanted) as reserved:
-            # One token for all orders of the call: what the agent left when it was refused is what it goes on with.
+        wanted = CallRequest(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
+        async with context.budget.reserve(wanted) as reserved:
+            # One token for all orders of the call: after a refusal the agent continues with the files it left.
             work, home = await context.workspace.clone(
                 clone, here.head, token=f"{folder_name(ask.key)}.{exchange.died + 1}"
             )
             order = _order(context, ask, exchange, reserved)
             order = replace(order, folder=str(work), home=str(home))
-            report = reserved.settled(await context.runtime.work(order, tell))
+            report = reserved.settle(await context.runtime.work(order, tell))
             if report.quota:
                 context.journal.emit(QuotaReported(agent=ask.agent, **report.quota), ask.key)
         if report.state != "died":
             return report, clone
-        exchange.spent = total(exchange.spent, report.usage)
-        exchange.begins_anew()
+        exchange.spent = add_usage(exchange.spent, report.usage)
+        exchange.start_over()
         if deaths >= DEATHS:
-            raise AgentFailed(f"{ask.key}: the call died {deaths} times; something on this machine ends it")
+            raise AgentFailed(f"{ask.key}: the call died {deaths} times; something on this machine kills it")
         if unread >= UNREAD:
-            why = "the disk, or a supervisor of another version, writes what cannot be read"
+            why = "the disk is faulty, or a supervisor of another version wrote them"
             raise AgentFailed(f"{ask.key}: {unread} reports could not be read: {why}")
-        await context.workspace.drop(clone, f"attempt {attempt} died")
+        await context.workspace.drop_clone(clone, f"attempt {attempt} died")
         context.journal.emit(CallRepeated(attempt=attempt + 1, why=report.why), ask.key)
     raise AssertionError("there is always a next attempt")
 
 
-def _order(context: RunContext, ask: Ask, exchange: Exchange, reserved: Reserved) -> Order:
+def _order(context: RunContext, ask: AgentRequest, exchange: Exchange, reserved: Reservation) -> Order:
     settings = context.settings
     return Order(
         run=context.run,
         key=ask.key,
         call=exchange.name,
-        attempt=reserved.wanted.attempt,
+        attempt=reserved.request.attempt,
         role=ask.role.name,
         agent=ask.agent,
-        brief=exchange.brief if exchange.resume else exchange.whole(ask),
+        brief=exchange.brief if exchange.resume else exchange.full_brief(ask),
         schema=ask.reply_schema,
         session=ask.session,
         resume=exchange.resume,
@@ -253,7 +265,7 @@ def _order(context: RunContext, ask: Ask, exchange: Exchange, reserved: Reserved
         model=ask.model,
         native=exchange.native,
         interrupted=exchange.interrupted,
-        anew=exchange.whole(ask) if exchange.resume else "",
+        anew=exchange.full_brief(ask) if exchange.resume else "",
         before=exchange.thread,
         bring=ask.agent.partition(":")[0] in settings.bring,
         login=settings.login_of(ask.agent),
@@ -265,34 +277,36 @@ def _order(context: RunContext, ask: Ask, exchange: Exchange, reserved: Reserved
     )
 
 
-async def _taken(context: RunContext, here: Position, ask: Ask, report: Report, clone: str) -> Taken:
-    """A role that may not write, and a call that failed, leave nothing on the line: a rescue ref keeps it. An agent's
-    own documents are taken whatever it said in the end: they are for reading, and decide nothing."""
+async def _commit_work(
+    context: RunContext, here: Position, ask: AgentRequest, report: Report, clone: str
+) -> AgentCommit:
+    """Commit what the agent left. Nothing is taken from a role that may not write or from a failed call; a rescue ref
+    keeps it. An agent's own documents (`only`) are taken in any case: people read them, and they decide nothing."""
     if not ask.role.writes or (report.state != "done" and not ask.only):
-        return Taken(here.head, ())
-    return await context.workspace.take(
+        return AgentCommit(here.head, ())
+    return await context.workspace.commit_clone(
         clone,
         here.head,
         author=ask.role.name,
-        message=_message(context, ask),
+        message=_commit_message(context, ask),
         when=report.ended,
         fixed=ask.fixed,
         only=ask.only,
     )
 
 
-def _message(context: RunContext, ask: Ask) -> str:
-    """What it is about, to those who read the history later; then who it was."""
+def _commit_message(context: RunContext, ask: AgentRequest) -> str:
+    """What the commit is about, for readers of the history; then who made it."""
     who, ticket = f"{ask.role.name}: {ask.key}", context.ticket
     first = f"{ticket.kind}: {inert(ticket.summary[:SUBJECT])} ({ticket.key})" if ticket else context.redact(ask.about)
     return f"{first}\n\n{who}" if first else who
 
 
-def _readable(content: bytes | None) -> str | None:
+def _as_text(content: bytes | None) -> str | None:
     return None if content is None else content[:UNDONE_BYTES].decode(errors="replace")
 
 
-def _answer_event(context: RunContext, ask: Ask, report: Report, taken: Taken) -> CallAnswered:
+def _answer_event(context: RunContext, ask: AgentRequest, report: Report, taken: AgentCommit) -> CallAnswered:
     usage = report.usage
     return CallAnswered(
         role=ask.role.name,

@@ -1,4 +1,4 @@
-"""How long to wait for a provider that lets nobody go on, and when to stop waiting."""
+"""How long to wait for a provider that refuses requests for a while, and when to give up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,60 +6,66 @@ from datetime import datetime, tzinfo
 
 from trued.wire import Report
 
-PATIENCE_S = 6 * 3600.0 + 600  # a subscription's window is five hours; what is further off is left to a person
+PATIENCE_S = 6 * 3600.0 + 600  # a subscription's window is five hours; longer waits are up to a person
 BACK_OFF_S = (15.0, 30.0, 60.0, 120.0, 240.0, 480.0, 900.0)
-BLIND_S = 3600.0  # of waiting without a told time, in a row
-AFTER_S = 3.0  # clocks differ
-WORKED_S = 300.0  # an agent that worked for so long before it was refused has got further: patience begins anew
-DOUBTED = 2  # after so many refusals in a row a told time is no longer believed to be enough
+BLIND_S = 3600.0  # of waiting in a row while the provider names no time
+AFTER_S = 3.0  # added to the provider's time, because clocks differ
+WORKED_S = 300.0  # an agent that worked for so long before a refusal has made progress
+DOUBTED = 2  # after so many refusals in a row the provider's time is no longer trusted
 
 
 @dataclass(frozen=True, slots=True)
-class Waited:
+class PastWait:
+    """A wait that is over."""
+
     seconds: float
     told: bool  # the provider had named the time
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitUntil:
+    """Wait until this time, then try again."""
+
     until: float
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
+    """Do not wait: the run pauses and a person may resume it."""
+
     why: str
 
 
-def got_further(report: Report) -> bool:
-    """The agent had worked before it was refused: this is no refusal in a row."""
-    counted = (
-        report.usage.tokens_out > 0 and not report.usage.estimated
-    )  # else it may only have tried again, in silence
-    return counted and report.ended - report.began >= WORKED_S
+def made_progress(report: Report) -> bool:
+    """Whether the agent worked before it was refused: then this is not another refusal in a row."""
+    # without reported output it may only have retried silently
+    wrote = report.usage.tokens_out > 0 and not report.usage.estimated
+    return wrote and report.ended - report.began >= WORKED_S
 
 
-def patience(
-    report: Report, number: int, waits: Sequence[Waited], *, wait: bool, now: float, zone: tzinfo | None = None
-) -> Wait | GiveUp:
-    """After the `number`th refusal in a row; `waits` are those of the row that this process really waited."""
-    until = _until(report, number)
+def decide_wait(
+    report: Report, number: int, waits: Sequence[PastWait], *, wait: bool, now: float, zone: tzinfo | None = None
+) -> WaitUntil | GiveUp:
+    """What to do after the `number`th refusal in a row. `waits`: waits of this row in this process; `wait`: whether the
+    settings allow waiting at all."""
+    until = _resume_time(report, number)
     left = until - now
-    if left <= 0:  # it was waited for before we came back
-        return Wait(until, report.why)
+    if left <= 0:  # the time has passed already
+        return WaitUntil(until, report.why)
     if not wait:
-        return GiveUp(f"{report.why}; waiting is switched off: {_moment(report, until, now, zone)}")
+        return GiveUp(f"{report.why}; waiting is switched off: {_resume_hint(report, until, now, zone)}")
     waited = sum(one.seconds for one in waits)
     if left + (waited if report.until else 0) > PATIENCE_S:
-        return GiveUp(f"{report.why}; that is longer than is waited for: {_moment(report, until, now, zone)}")
+        return GiveUp(f"{report.why}; that is longer than trued waits: {_resume_hint(report, until, now, zone)}")
     blind = sum(one.seconds for one in waits if not one.told)
     if not report.until and blind + left > BLIND_S:
-        return GiveUp(f"{report.why}; it did not say until when, and {_length(blind)} of waiting did not help")
-    return Wait(until, report.why)
+        return GiveUp(f"{report.why}; it did not say until when, and waiting {_duration(blind)} did not help")
+    return WaitUntil(until, report.why)
 
 
-def _until(report: Report, number: int) -> float:
-    """The time that was told, a little later; one that proved wrong twice is drawn out, as a guess is."""
+def _resume_time(report: Report, number: int) -> float:
+    """The provider's time, a little later; a time that proved wrong twice is extended like a guess."""
     if not report.until:
         return report.ended + _step(number)
     doubted = report.ended + _step(number - DOUBTED) if number > DOUBTED else 0.0
@@ -73,15 +79,17 @@ def _step(number: int) -> float:
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
-def _moment(report: Report, until: float, now: float, zone: tzinfo | None) -> str:
+def _resume_hint(report: Report, until: float, now: float, zone: tzinfo | None) -> str:
     """When a person may resume."""
     if not report.until:
         return "it did not say until when"
     day = "%H:%M" if until - now < 12 * 3600 else "%a %d %b %H:%M"
-    return f"it goes on at {datetime.fromtimestamp(until, zone).strftime(day)}, in {_length(until - now)}"
+    return (
+        f"it accepts requests again at {datetime.fromtimestamp(until, zone).strftime(day)}, in {_duration(until - now)}"
+    )
 
 
-def _length(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     minutes = max(1, round(seconds / 60))
     if minutes < 60:
         return f"{minutes} min"

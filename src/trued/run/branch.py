@@ -97,7 +97,7 @@ class Branch:
 
     async def changes(self, since: str = "") -> tuple[str, ...]:
         """Files of the work that differ from the base, or from the commit `since`."""
-        return without(await self._workspace.changed(since or self.base, self.head), self._steps.owned)
+        return without(await self._workspace.changed_files(since or self.base, self.head), self._steps.owned)
 
     async def paths_in(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Files of the head whose path occurs in these texts."""
@@ -151,7 +151,7 @@ class Branch:
         content = {path: text.encode(errors="surrogateescape") for path, text in files.items()}
 
         async def commit() -> str:
-            made = await self._workspace.record(head, content, message=message, when=when)
+            made = await self._workspace.commit_files(head, content, message=message, when=when)
             if event:
                 self._steps.emit("note", event)
             return made
@@ -234,7 +234,7 @@ class Branch:
 
         async def step() -> str:
             await workspace.clone(session.clone, head, token=folder_name(key))
-            ran = await workspace.in_clone(session.clone, ("/bin/bash", script), within_s=SET_UP_S)
+            ran = await workspace.execute_in_clone(session.clone, ("/bin/bash", script), within_s=SET_UP_S)
             said = b"\n".join((ran.stdout, ran.stderr)).decode(errors="replace")
             found = SetUp(code=ran.exit_code, said=str(steps.context.redact(said))[-TAIL:])
             steps.emit("set-up", SetUpRan(code=found.code, said=found.said))

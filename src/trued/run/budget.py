@@ -1,4 +1,4 @@
-"""What agents may use, reserved before it is spent, by all calls of a run together."""
+"""Budget: reserves money, tokens, calls and time for every agent call of a run before it starts."""
 
 import asyncio
 import statistics
@@ -13,20 +13,20 @@ from trued.errors import LimitReached
 from trued.inputs.settings.limits import FEATURE, TASK, limit_of
 from trued.model import Limit, Settings
 from trued.protocols import Journal
-from trued.wire import Amount, Price, Report, Spend, Usage, priced
+from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
-LEAST = 0.05  # of what a call would have: with less it could hardly be asked, and is not begun
-KNOWN = 3  # calls of a role by an agent: then their own figures are taken, not the stated ones
-WITHIN = 3.0  # times the usual: a call that takes more is stopped, looked at, and goes on if there is room
-UNTOLD = ("crashed", "idle", "wall", "output")  # ended in the midst of it: what was used and not told is not nothing
-GRACE_S = 0.5  # for calls that were in flight when the last process died
+LEAST = 0.05  # of what a call usually takes: with less left it is not started
+KNOWN = 3  # past calls of a role by an agent: then their figures are used, not the configured ones
+WITHIN = 3.0  # times the usual: a call that takes more is stopped, and continues if there is room
+UNTOLD = ("crashed", "idle", "wall", "output")  # ended in mid-work: it used something that it did not report
+GRACE_S = 0.5  # for calls that were running when the last process died
 UNITS = ("usd", "tokens", "seconds")
 NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """One attempt of one order, before it is begun."""
+class CallRequest:
+    """One attempt of one order, before it starts."""
 
     call: str
     attempt: int
@@ -37,16 +37,18 @@ class Wanted:
 
     @property
     def task(self) -> str:
-        """The key's path down to a task in it, else its first part; a call that belongs to no part is the run's own."""
+        """The key's path down to a task in it, else its first part; empty for a call of the run itself."""
         parts = self.key.split("/")[:-1]
         depth = next((number for number, one in enumerate(parts, 1) if one.startswith("task ")), 1)
         return "/".join(parts[:depth])
 
     @property
     def feature(self) -> str:
+        """The feature that the call belongs to; empty if none."""
         return feature_of(self.key)
 
     def scopes(self) -> tuple[str, ...]:
+        """The limits that apply: of the run, the feature, the task and the role."""
         return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
 
     def shares(self, other: Spend, scope: str) -> bool:
@@ -57,42 +59,43 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
-    """A limit that leaves nothing for a call."""
+class Shortage:
+    """A limit that leaves too little for a call."""
 
     scope: str  # "", "feature", "task", or the role
     what: str  # usd | tokens | calls | seconds
     limit: float
     spent: float
-    reserved: float  # by calls that are still open: it may be free again when they have ended
+    reserved: float  # by calls that are still open; some of it may become free when they end
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """Of a subscription: how much of it is used, in per cent, and when it begins anew."""
+class QuotaWindow:
+    """A quota window of a subscription: how much is used, in per cent, and when it resets."""
 
     name: str
     used: float
     until: float
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "Window":
+    def of(cls, told: Mapping[str, Any]) -> "QuotaWindow":
+        """From the fields of an event or report."""
         return cls(str(told.get("window") or ""), float(told.get("used") or 0.0), float(told.get("until") or 0.0))
 
 
 def feature_of(key: str) -> str:
-    """The feature that a call belongs to, with all of its tasks: what a team or a handoff works on, one by one."""
+    """The feature that a call belongs to, with all of its tasks; empty if none."""
     first = key.partition("/")[0] if "/" in key else ""
     return first if first.startswith("feature ") else ""
 
 
-def kind_of(agent: str) -> str:
-    """Agents of one kind share the user's login."""
+def agent_kind(agent: str) -> str:
+    """The agent without its model. Agents of one kind share the user's login."""
     return agent.partition(":")[0]
 
 
 class Budget:
-    """Every call asks here before it is begun, and says here what it used."""
+    """Every call asks here before it starts, and reports here what it used."""
 
     def __init__(
         self,
@@ -103,28 +106,29 @@ class Budget:
     ) -> None:
         self._journal, self._run, self._price = journal, run, price
         self._limits, self.wall_s = settings.limits, settings.wall_s
-        self._windows: dict[str, Window] = {}
+        self._windows: dict[str, QuotaWindow] = {}
         self._at_work: set[tuple[str, int]] = set()
         self._freed = asyncio.Event()
 
     @asynccontextmanager
-    async def reserved(self, wanted: Wanted) -> AsyncIterator["Reserved"]:
-        """What the call may use. Raises LimitReached where a limit of the run, a part of it or the role leaves nothing.
+    async def reserve(self, request: CallRequest) -> AsyncIterator["Reservation"]:
+        """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
+        little.
 
-        While others are at work whose reservation may come free, it waits for them. The same call, asked for again
-        after a crash, has what it had.
+        While other calls run whose reservation may become free, it waits for them. The same call, asked for again after
+        a crash, gets what it had.
         """
-        price = self._price(wanted.agent, wanted.model)
-        self._look_at_window(wanted)
-        row = await self._granted(wanted)
+        price = self._price(request.agent, request.model)
+        self._check_quota(request)
+        row = await self._wait_for_room(request)
         try:
-            yield Reserved(self, wanted, row.reserved, price)
+            yield Reservation(self, request, row.reserved, price)
         finally:
-            self._at_work.discard((wanted.call, wanted.attempt))
+            self._at_work.discard((request.call, request.attempt))
             self._freed.set()
 
-    def raised(self, call: str) -> bool:
-        """Whether a call was ended because it used up what we had reserved for it, and so may ask for more."""
+    def has_used_up(self, call: str) -> bool:
+        """Whether a call was ended because it used up its reservation, so that it may ask for more."""
         found: list[bool] = []
 
         def look(rows: Sequence[Spend]) -> None:
@@ -134,90 +138,97 @@ class Budget:
         self._journal.spend(look)
         return found[0]
 
-    def know(self, windows: Mapping[str, Window]) -> None:
-        """What agents told of the user's subscriptions, by their kind."""
+    def set_windows(self, windows: Mapping[str, QuotaWindow]) -> None:
+        """Take what agents reported about the user's subscriptions, by kind of agent."""
         self._windows.update(windows)
 
-    def _look_at_window(self, wanted: Wanted) -> None:
-        window, most = self._windows.get(kind_of(wanted.agent)), self._limits.quota
+    def _check_quota(self, request: CallRequest) -> None:
+        window, most = self._windows.get(agent_kind(request.agent)), self._limits.quota
         if window and most and window.used >= most and window.until > time.time():
             until = datetime.fromtimestamp(window.until).astimezone().strftime("%a %d %b %H:%M")
             told = (
                 f"{window.used:.0f} % of its {window.name.replace('_', '-')} window is used, and the limit is {most} %"
             )
             raise LimitReached(
-                f"{kind_of(wanted.agent)}: {told}; it begins anew {until}: trued resume {self._run} then, "
-                f"or go on with more: trued resume {self._run} --limit quota=100"
+                f"{agent_kind(request.agent)}: {told}; it resets {until}: trued resume {self._run} then, "
+                f"or continue with more: trued resume {self._run} --limit quota=100"
             )
 
     # -- reserve -------------------------------------------------------------------------------------------------------
 
-    async def _granted(self, wanted: Wanted) -> Spend:
+    async def _wait_for_room(self, request: CallRequest) -> Spend:
         looked = False
         while True:
             self._freed.clear()
-            row, short = self._tried(wanted)
+            row, short = self._try_to_reserve(request)
             if row is not None:
-                self._at_work.add((wanted.call, wanted.attempt))
+                self._at_work.add((request.call, request.attempt))
                 return row
             assert short is not None  # noqa: S101  (one or the other)
-            if self._at_work:  # they may leave something; and what is being paid for is not broken off
+            if self._at_work:  # they may leave something; work that is being paid for is not interrupted
                 await self._freed.wait()
-            elif short.reserved and not looked:  # before a crash: whoever it was is about to come back
+            elif short.reserved and not looked:  # reserved before a crash: that call is about to come back
                 looked = True
                 await asyncio.sleep(GRACE_S)
             else:
-                raise LimitReached(self._sentence(wanted, short))
+                raise LimitReached(self._limit_message(request, short))
 
-    def _tried(self, wanted: Wanted) -> tuple[Spend | None, Short | None]:
-        usual = self._usual(wanted) if any(self._limit(scope) != Amount() for scope in wanted.scopes()) else Amount()
-        short: list[Short] = []
+    def _try_to_reserve(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
+        usual = (
+            self._usual_amount(request)
+            if any(self._limit(scope) != Amount() for scope in request.scopes())
+            else Amount()
+        )
+        short: list[Shortage] = []
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
-            known = [row for row in rows if (row.call, row.attempt) == (wanted.call, wanted.attempt)]
-            if known:  # a crash came between: what was reserved is still reserved, what is settled is paid
+            known = [row for row in rows if (row.call, row.attempt) == (request.call, request.attempt)]
+            if known:  # after a crash: what was reserved is still reserved, what is settled is paid
                 return known[0]
-            short.extend(self._short(wanted, rows, usual))
-            return None if short else self._row(wanted, self._allowance(wanted, rows, usual))
+            short.extend(self._shortages(request, rows, usual))
+            return None if short else self._row(request, self._allowance(request, rows, usual))
 
         return self._journal.spend(decide), next(iter(sorted(short, key=lambda one: bool(one.reserved))), None)
 
-    def _row(self, wanted: Wanted, reserved: Amount) -> Spend:
-        return Spend(wanted.call, wanted.attempt, wanted.key, wanted.task, wanted.role, wanted.agent, reserved=reserved)
+    def _row(self, request: CallRequest, reserved: Amount) -> Spend:
+        return Spend(
+            request.call, request.attempt, request.key, request.task, request.role, request.agent, reserved=reserved
+        )
 
-    def _short(self, wanted: Wanted, rows: Sequence[Spend], usual: Amount) -> Iterator[Short]:
+    def _shortages(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
         """Every limit that leaves too little."""
-        for scope in wanted.scopes():
-            limit, own = self._limit(scope), [row for row in rows if wanted.shares(row, scope)]
-            if limit.calls and wanted.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
-                yield Short(scope, "calls", limit.calls, len(steps), 0)
+        for scope in request.scopes():
+            limit, own = self._limit(scope), [row for row in rows if request.shares(row, scope)]
+            if limit.calls and request.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
+                yield Shortage(scope, "calls", limit.calls, len(steps), 0)
             for what in UNITS:
                 most: float = getattr(limit, what)
                 spent = sum(getattr(row.spent, what) for row in own if row.state != "open")
                 held = sum(getattr(row.reserved, what) for row in own if row.state == "open")
                 if most and most - spent - held < LEAST * min(getattr(usual, what), most):
                     room = most - spent >= LEAST * min(getattr(usual, what), most)
-                    yield Short(scope, what, most, spent, held if room else 0.0)
+                    yield Shortage(scope, what, most, spent, held if room else 0.0)
 
-    def _allowance(self, wanted: Wanted, rows: Sequence[Spend], usual: Amount) -> Amount:
-        """What a call usually takes, or all that the tightest limit leaves; nothing where nothing is limited."""
+    def _allowance(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
+        """What a call usually takes, or all that the tightest limit leaves; 0 for what is not limited."""
         found: dict[str, float] = {}
-        for scope in wanted.scopes():
-            limit, own = self._limit(scope), [row for row in rows if wanted.shares(row, scope)]
+        for scope in request.scopes():
+            limit, own = self._limit(scope), [row for row in rows if request.shares(row, scope)]
             for what in UNITS:
                 if most := getattr(limit, what):
                     left = most - sum(getattr(row.held, what) for row in own)
                     found[what] = min(found.get(what, getattr(usual, what)), left)
         return Amount(usd=found.get("usd", 0.0), tokens=int(found.get("tokens", 0)), seconds=found.get("seconds", 0.0))
 
-    def _usual(self, wanted: Wanted) -> Amount:
-        """Learnt from calls of this role by this agent, generously; as stated, before there are any."""
-        past = self._journal.past(wanted.role, wanted.agent)
+    def _usual_amount(self, request: CallRequest) -> Amount:
+        """A generous estimate from past calls of this role by this agent; the configured amount before
+        there are any."""
+        past = self._journal.past(request.role, request.agent)
         usd = [row.spent.usd for row in past if row.spent.usd]
         tokens = [row.spent.tokens for row in past if row.spent.tokens]
         return Amount(
-            usd=_generous(usd) if len(usd) >= KNOWN else self._limits.call_usd,
-            tokens=int(_generous(tokens)) if len(tokens) >= KNOWN else self._limits.call_tokens,
+            usd=_generous_estimate(usd) if len(usd) >= KNOWN else self._limits.call_usd,
+            tokens=int(_generous_estimate(tokens)) if len(tokens) >= KNOWN else self._limits.call_tokens,
             seconds=self.wall_s,
         )
 
@@ -227,15 +238,16 @@ class Budget:
 
     # -- settle --------------------------------------------------------------------------------------------------------
 
-    def settle(self, wanted: Wanted, report: Report) -> None:
-        """What was reserved and not used is free again. A report that is found again is not paid again."""
+    def settle(self, request: CallRequest, report: Report) -> None:
+        """Record what a call used; the rest of its reservation is free again. A report that is found again is not paid
+        twice."""
         usage = report.usage
         seconds = max(0.0, report.ended - report.began)
         now = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
-            found = [row for row in rows if (row.call, row.attempt) == (wanted.call, wanted.attempt)]
-            row = found[0] if found else self._row(wanted, Amount())
+            found = [row for row in rows if (row.call, row.attempt) == (request.call, request.attempt)]
+            row = found[0] if found else self._row(request, Amount())
             if row.state != "open" and report.ended <= row.at:
                 return None
             spent = Amount(
@@ -250,26 +262,26 @@ class Budget:
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
-    def _sentence(self, wanted: Wanted, short: Short) -> str:
-        parts = {"": "the run", FEATURE: wanted.feature, TASK: wanted.task}
+    def _limit_message(self, request: CallRequest, short: Shortage) -> str:
+        parts = {"": "the run", FEATURE: request.feature, TASK: request.task}
         whose = parts.get(short.scope, f"the role {short.scope}")
-        held = f" and {_said(short.what, short.reserved)} reserved" if short.reserved else ""
-        spent = f"{_said(short.what, short.spent)} of {_said(short.what, short.limit)} spent{held}"
+        held = f" and {_shown(short.what, short.reserved)} reserved" if short.reserved else ""
+        spent = f"{_shown(short.what, short.spent)} of {_shown(short.what, short.limit)} spent{held}"
         scope = f"{short.scope}:" if short.scope else ""
         base = short.limit if short.spent < 1.5 * short.limit else short.spent
-        more = f"{NAMES[short.what]}={_written(short.what, 2 * base)}"
+        more = f"{NAMES[short.what]}={_as_option(short.what, 2 * base)}"
         return (
-            f"{whose} has used up its {NAMES[short.what]}: {spent}, and {wanted.key} is still to come; "
-            f"go on with more: trued resume {self._run} --limit {scope}{more}"
+            f"{whose} has used up its {NAMES[short.what]}: {spent}, and {request.key} is still to come; "
+            f"continue with more: trued resume {self._run} --limit {scope}{more}"
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
-    """What one call may use, and at what price that is counted."""
+class Reservation:
+    """What one call may use, and the price at which it is counted."""
 
     budget: Budget
-    wanted: Wanted
+    request: CallRequest
     allowance: Amount = field(default_factory=Amount)
     price: Price = field(default_factory=Price)
 
@@ -277,30 +289,30 @@ class Reserved:
         """How long the call may take."""
         return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
 
-    def settled(self, report: Report) -> Report:
-        """The report with its cost, after it has been paid."""
+    def settle(self, report: Report) -> Report:
+        """Settle the call; return the report with its cost."""
         report = replace(report, usage=self._charged(report))
-        self.budget.settle(self.wanted, report)
+        self.budget.settle(self.request, report)
         if report.quota:
-            self.budget.know({kind_of(self.wanted.agent): Window.of(report.quota)})
+            self.budget.set_windows({agent_kind(self.request.agent): QuotaWindow.of(report.quota)})
         if report.kind == "wall" and self.allowance.seconds and self.allowance.seconds < self.budget.wall_s:
             return replace(report, kind="budget")
         return report
 
     def _charged(self, report: Report) -> Usage:
-        """What it cost; all that was reserved, where it ended in mid-work and nobody counted."""
-        usage, free = priced(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
+        """What the call cost; all that was reserved, if it ended in mid-work and nobody counted."""
+        usage, free = with_cost(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
         untold = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
         if untold and not free and (report.state == "died" or report.kind in UNTOLD) and self.allowance.usd:
             return replace(usage, cost_usd=self.allowance.usd, cost="ceiling")
         return usage
 
 
-def _generous(past: Sequence[float]) -> float:
+def _generous_estimate(past: Sequence[float]) -> float:
     return max(WITHIN * statistics.median(past), 1.2 * max(past))
 
 
-def _said(what: str, number: float) -> str:
+def _shown(what: str, number: float) -> str:
     if what == "usd":
         return f"${number:.{_digits(number)}f}"
     if what == "seconds":
@@ -308,7 +320,7 @@ def _said(what: str, number: float) -> str:
     return f"{number:,.0f} {what}" if what == "tokens" else f"{number:.0f}"
 
 
-def _written(what: str, number: float) -> str:
+def _as_option(what: str, number: float) -> str:
     if what == "seconds":
         return f"{number / 60:g}m" if number >= 60 else f"{number:g}s"
     return f"{number:.{_digits(number)}f}".rstrip("0").rstrip(".") if what == "usd" else f"{number:.0f}"

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from trued.model import Status, Value
-from trued.run.agent_call import Answered
+from trued.run.agent_call import AgentAnswer
 from trued.run.parallel import Parallel
-from trued.run.session import Context, R, Session, Subject
+from trued.run.session import BriefContext, R, Session, Subject
 from trued.run.steps import Steps
 
 TRIES = 2  # of one errand: the second goes to a fresh session
@@ -28,7 +28,7 @@ class Errand(Generic[R]):
     role: str
     reply: type[R]
     subject: Subject
-    context: Mapping[str, Context] = field(default_factory=dict)
+    context: Mapping[str, BriefContext] = field(default_factory=dict)
     only: tuple[str, ...] = ()
 
 
@@ -39,7 +39,7 @@ class Returned(Generic[R]):
     name: str
     role: str
     reply: R | None
-    lefts: tuple[Answered, ...] = ()  # try by try
+    lefts: tuple[AgentAnswer, ...] = ()  # try by try
     tries: int = 1
     before: tuple[R, ...] = ()  # replies of tries that failed, if the last try gave a reply, too
 
@@ -96,8 +96,8 @@ class Clusters:
                 self._steps.apart(), errand.role, errand.reply, publishes=False, only=errand.only, name=errand.name
             )
             undone = {"undone": Undone(files=tuple(returned.undone)[:NAMED])} if returned.undone else {}
-            reply = await session.tolerant(errand.subject, **{**errand.context, **undone})
-            lefts, before = (*returned.lefts, session.left), returned.replies if reply else returned.before
+            reply = await session.try_once(errand.subject, **{**errand.context, **undone})
+            lefts, before = (*returned.lefts, session.last_answer), returned.replies if reply else returned.before
             returned = Returned(errand.name, errand.role, reply or returned.reply, lefts, returned.tries + 1, before)
         return returned
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from trued.model import Contract, Goal, Question, Requirements, Role, Settings, Ticket, Verdict
-from trued.protocols import Capabilities, Journal, Offered, Runtime, Workspace
+from trued.protocols import Capabilities, ForgePullRequest, Journal, Runtime, Workspace
 from trued.run.budget import Budget
 
 # Puts a question to a person: answer, comment and name; None if nobody is there.
@@ -43,7 +43,7 @@ class RunContext:
     with_approvals: Callable[[Verdict], Verdict] = lambda verdict: verdict  # a verdict raised by what people approved
     # Opens or updates the pull request of the head (or a draft of it). Returns the files that need a person's consent
     # first, with the reasons, if there are any.
-    offer: Callable[[bool], Awaitable[Offered | Mapping[str, str]]] | None = None
+    offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str]]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
     repairing_roles: frozenset[str] = frozenset()  # check the work; one that has repaired something is an implementer
     reviewing_roles: frozenset[str] = frozenset()  # only look, and write one document, which is not code

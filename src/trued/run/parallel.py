@@ -125,7 +125,7 @@ class Parallel:
 async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
     """Files that still have both sides in them: those of the conflict, and any other that marks were carried into."""
     labels = [one.split()[-1] for one in conflict.marks]
-    since = await part.steps.context.workspace.changed(conflict.commit, part.head) if conflict.commit else ()
+    since = await part.steps.context.workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [one for one in since if one not in conflict.files]
     found = [one for one in await part.paths() if _plain(one, labels) != one]
     for path in (*conflict.files, *others):
@@ -138,7 +138,7 @@ async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
     """Files that are now as one side had them, so that only the agent's word says that the other side is in them, too:
     files of the conflict, and files that git had merged and the agent undid."""
     workspace, sides = part.steps.context.workspace, [one.split()[-1] for one in conflict.marks]
-    since = await workspace.changed(conflict.commit, part.head) if conflict.commit else ()
+    since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _plain(path, sides) == path]
     found = list[str]()
     for path in dict.fromkeys((*(_plain(path, sides) for path in conflict.files), *others)):

@@ -19,7 +19,7 @@ from trued.run.judgement import Judgement
 from trued.run.parallel import Parallel
 from trued.run.people import People, confirmation
 from trued.run.sealing import seal_plan
-from trued.run.session import Before, Context, R, Session, Subject
+from trued.run.session import BriefContext, Prepare, R, Session, Subject
 from trued.run.state import Position, RunState
 from trued.run.steps import Steps
 from trued.support.hashing import digest
@@ -115,7 +115,7 @@ class Run:
         reply: type[R],
         *,
         publishes: bool = True,
-        before: Before | None = None,
+        before: Prepare | None = None,
         only: Sequence[str] = (),
         name: str = "",
     ) -> Session[R]:
@@ -126,7 +126,7 @@ class Run:
         """
         return Session(self.steps, role, reply, publishes=publishes, before=before, only=only, name=name)
 
-    async def ask(self, role: str, subject: Subject, reply: type[R], **context: Context) -> R:
+    async def ask(self, role: str, subject: Subject, reply: type[R], **context: BriefContext) -> R:
         """Ask a fresh agent, which knows its role, the subject and this context, nothing else."""
         session = Session(self.steps, role, reply)
         try:

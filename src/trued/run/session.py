@@ -1,4 +1,4 @@
-"""Session: one agent's conversation, ask by ask, each a durable step."""
+"""Session: one agent's conversation; each ask is a durable step."""
 
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,26 +11,26 @@ from trued.errors import AgentFailed, BadInput
 from trued.model import Goal, Plan, Reply, Role, Task, Value
 from trued.model.events.call import FreshSession
 from trued.model.events.run import SealedFileEdited
-from trued.run.agent_call import Answered, Ask, answered
+from trued.run.agent_call import AgentAnswer, AgentRequest, call_agent
 from trued.run.briefs import brief
 from trued.run.context import RunContext
 from trued.run.steps import Steps
 from trued.support.hashing import digest, folder_name
 from trued.support.path_sets import owns, without
 from trued.support.redaction import subject_line
-from trued.wire import Usage, total
+from trued.wire import Usage, add_usage
 
 MOST_NAMED = 50  # files in one event
-NOBODY_WORKS = ("auth", "credit", "missing", "refused")  # a fault of the set-up: trying others would only cost more
+NOBODY_WORKS = ("auth", "credit", "missing", "refused")  # a fault of the set-up: asking others would only cost more
 
 Subject: TypeAlias = Goal | Plan | Task
-Context: TypeAlias = Value | Sequence[Value] | Mapping[str, Value] | str
-Before: TypeAlias = Callable[[], Awaitable[None]]
+BriefContext: TypeAlias = Value | Sequence[Value] | Mapping[str, Value] | str
+Prepare: TypeAlias = Callable[[], Awaitable[None]]
 R = TypeVar("R", bound=Reply)
 
 
 class Session(Generic[R]):
-    """One agent's conversation, and the clone that goes with it."""
+    """One agent's conversation, and the clone that it works in."""
 
     def __init__(
         self,
@@ -40,53 +40,60 @@ class Session(Generic[R]):
         *,
         publishes: bool = True,
         agent: str = "",
-        before: Before | None = None,
+        before: Prepare | None = None,
         only: Sequence[str] = (),
         name: str = "",
     ) -> None:
-        """`before` is awaited whenever the agent is really about to work: what it needs is there then. `only` are the
-        paths that it may write, where that is not the whole work. `name` tells it from others of the same role."""
+        """`before` is awaited whenever the agent is really about to work, to prepare what it needs.
+
+        `only` are the paths that it may write, if it may not write everything. `name` tells it from other sessions of
+        the same role. Raises BadInput if there is no such role, or no agent for it.
+        """
         self.steps, self.reply, self.publishes, self.before = steps, reply, publishes, before
-        self.role, self.agent = _played(steps.context, role, agent)
+        self.role, self.agent = _role_and_agent(steps.context, role, agent)
         self.only, self.name = tuple(only), name or role
         name = steps.key(f"{self.name} session")
         self.clone = folder_name(name)
         self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.context.run}/{name}"))
         self.turns, self.native, self.used = 0, "", Usage()
-        self.last: Answered | None = None  # all that is known of the last ask, beside what was said
+        self.last: AgentAnswer | None = None  # of the last ask
 
-    async def ask(self, subject: Subject, **context: Context) -> R:
-        return self.reply.model_validate((await self._asked(subject, context)).reply)
+    async def ask(self, subject: Subject, **context: BriefContext) -> R:
+        """Ask the agent and return its reply. Raises AgentFailed if it fails."""
+        return self.reply.model_validate((await self._ask_durably(subject, context)).reply)
 
-    async def tolerant(self, subject: Subject, **context: Context) -> R | None:
-        """None for an agent that failed: its failure is a result, and is not tried again on resume."""
+    async def try_once(self, subject: Subject, **context: BriefContext) -> R | None:
+        """Ask the agent once and close the session. None if the agent failed: that is a result, and is not tried again
+        on resume."""
         try:
             return await self.attempt(subject, **context)
         finally:
             await self.close()
 
     @property
-    def left(self) -> Answered:
-        """What came of the last ask, beside what was said."""
+    def last_answer(self) -> AgentAnswer:
+        """Everything known about the last ask besides the reply: commit, changed files, usage. Raises BadInput before
+        the first."""
         if self.last is None:
             raise BadInput(f"{self.role.name} was not asked anything yet")
         return self.last
 
-    async def attempt(self, subject: Subject, **context: Context) -> R | None:
-        """The same, in a session that goes on."""
-        got = await self._asked(subject, context, keep_failure=True)
+    async def attempt(self, subject: Subject, **context: BriefContext) -> R | None:
+        """The same without closing the session."""
+        got = await self._ask_durably(subject, context, keep_failure=True)
         return self.reply.model_validate(got.reply) if not got.failure else None
 
     async def close(self) -> None:
+        """Drop the session's clone."""
         if self.steps.state.clones.pop(self.clone, None) is not None:
-            await self.steps.context.workspace.drop(self.clone, "the session has ended")
+            await self.steps.context.workspace.drop_clone(self.clone, "the session has ended")
 
-    def _ask(self, subject: Subject, context: Mapping[str, Context], *, resumed: bool) -> Ask:
+    def _request(self, subject: Subject, context: Mapping[str, BriefContext], *, resumed: bool) -> AgentRequest:
         steps, contract, schema = self.steps, self.steps.state.proof.contract, _schema(self.reply)
-        if contract and contract.interface:  # names and shapes that both sides must know
+        if contract and contract.interface:  # names and shapes that implementer and examiner must share
             context = {"interface": "\n".join(contract.interface), **context}
         told = partial(brief, self.role, subject, context, instructions=steps.context.instructions, schema=schema)
-        return Ask(
+        return AgentRequest(
             key=steps.key(self.name),
             role=self.role,
             agent=self.agent,
@@ -103,19 +110,21 @@ class Session(Generic[R]):
             only=self.only,
         )
 
-    async def _asked(self, subject: Subject, context: Mapping[str, Context], *, keep_failure: bool = False) -> Answered:
+    async def _ask_durably(
+        self, subject: Subject, context: Mapping[str, BriefContext], *, keep_failure: bool = False
+    ) -> AgentAnswer:
         steps, run, here = self.steps, self.steps.context, self.steps.state.position
         can_resume = run.capabilities(self.agent).resume
-        ask = self._ask(subject, context, resumed=self.turns > 0 and can_resume)
-        fresh: list[Answered] = []
+        ask = self._request(subject, context, resumed=self.turns > 0 and can_resume)
+        fresh: list[AgentAnswer] = []
 
         async def step() -> str:
             if self.turns and not can_resume:
-                why = f"{self.agent} cannot resume: it is told all facts again"
+                why = f"{self.agent} cannot resume: it gets all facts again"
                 run.journal.emit(FreshSession(why=why), ask.key)
             if self.before:
                 await self.before()
-            got = await answered(run, here, ask)
+            got = await call_agent(run, here, ask)
             got = got.model_copy(update={"failure": got.failure or self._broken(got.reply)})
             if got.failure and (got.kind in NOBODY_WORKS or not keep_failure):
                 raise AgentFailed(got.failure)
@@ -123,17 +132,17 @@ class Session(Generic[R]):
             return got.model_dump_json()
 
         inputs = digest(self.role.name, self.agent, ask.brief, ask.reply_schema, self.id, ask.resume, here.head)
-        got = Answered.model_validate_json(await steps.once(ask.key, inputs, step))
+        got = AgentAnswer.model_validate_json(await steps.once(ask.key, inputs, step))
         self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
-        self.used = total(self.used, got.usage) if got.thread is None else got.thread
-        if got.changed and not self.only:  # a document is no code
+        self.used = add_usage(self.used, got.usage) if got.thread is None else got.thread
+        if got.changed and not self.only:  # writing documents does not make an implementer
             steps.state.implementers.add((self.role.name, self.agent))
         here.head, here.when, here.changes = got.head, got.when, here.changes + bool(got.changed)
-        await self._settled(got, live=bool(fresh))
+        await self._publish_and_clean(got, live=bool(fresh))
         return got
 
     def _about(self, subject: Subject) -> str:
-        """For the history: what an agent leaves is called by what it was asked for."""
+        """The first line of the commit: what the agent was asked for."""
         kind = "docs" if self.only else "feat"
         if isinstance(subject, Task):
             return subject_line(kind, subject.id, subject.title)
@@ -141,23 +150,23 @@ class Session(Generic[R]):
         return subject_line(kind, "", words)
 
     def _broken(self, reply: object) -> str:
-        """The schema was kept, or there would be no reply; the type may ask for more."""
+        """What is wrong with a reply that fits its schema but not its type; "" if nothing."""
         try:
             self.reply.model_validate(reply)
         except ValidationError as error:
-            return f"{self.role.name} broke its contract: {_first(error)}"
+            return f"{self.role.name} broke its contract: {_first_problem(error)}"
         return ""
 
-    async def _settled(self, got: Answered, *, live: bool) -> None:
-        """After the record: the branch follows, and a clone that is not the session's own goes."""
+    async def _publish_and_clean(self, got: AgentAnswer, *, live: bool) -> None:
+        """After the answer is recorded: move the branch, and drop a clone that is not the session's own."""
         steps, run = self.steps, self.steps.context
         steps.state.clones[self.clone] = steps.path
         if not live:
             return
         if got.clone != self.clone:
-            await run.workspace.drop(got.clone, "the call has ended")
+            await run.workspace.drop_clone(got.clone, "the call has ended")
         sealed = steps.sealed_files
-        touched = without({*got.changed, *got.undone}, self.only)  # its own documents are its to write
+        touched = without({*got.changed, *got.undone}, self.only)  # it may write its own documents
         if edited := sorted(path for path in touched if owns(sealed, path)):
             run.journal.emit(SealedFileEdited(role=self.name, files=tuple(edited[:MOST_NAMED])))
         if self.publishes:
@@ -169,8 +178,8 @@ def _schema(reply: type[Reply]) -> dict[str, Any]:
     return reply.model_json_schema()
 
 
-def _played(context: RunContext, name: str, agent: str = "") -> tuple[Role, str]:
-    """The role of this name, and the agent that plays it."""
+def _role_and_agent(context: RunContext, name: str, agent: str = "") -> tuple[Role, str]:
+    """The role of this name, and the agent that plays it. Raises BadInput."""
     if name not in context.roles:
         raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(context.roles))}")
     agent = agent or context.settings.agents.get(name) or context.settings.agents.get("*", "")
@@ -179,6 +188,6 @@ def _played(context: RunContext, name: str, agent: str = "") -> tuple[Role, str]
     return context.roles[name], agent
 
 
-def _first(error: ValidationError) -> str:
+def _first_problem(error: ValidationError) -> str:
     problem = error.errors()[0]
     return f"{'.'.join(map(str, problem['loc'])) or 'reply'}: {problem['msg']}"

@@ -65,7 +65,7 @@ class Steps:
         """Drop the clones of all sessions that were opened in this scope."""
         for clone in [clone for clone, path in self.state.clones.items() if path == self.path]:
             del self.state.clones[clone]
-            await self.context.workspace.drop(clone, "the session has ended")
+            await self.context.workspace.drop_clone(clone, "the session has ended")
 
     @property
     def owned(self) -> tuple[str, ...]:

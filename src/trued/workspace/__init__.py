@@ -1,1 +1,2 @@
-"""Where agents work and checks run: git for the content, a sandbox for the processes."""
+"""Where agents work and checks run: git store, clones and clean rooms (`git`), and the sandbox around them
+(`sandbox`)."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.supervisor.world import World
-from trued.agents.adapters import described
-from trued.agents.driver.conversation import Talking
-from trued.agents.driver.program import Ended, Line, Program
+from trued.agents.adapters import load_agent
+from trued.agents.driver.conversation import ConversationRuntime
+from trued.agents.driver.program import LogLine, Program, ProgramExit
 from trued.wire import Order, Report
 
 STREAMS = Path(__file__).parent / "streams"
@@ -18,7 +18,7 @@ STREAMS = Path(__file__).parent / "streams"
 
 @dataclass
 class Replay:
-    """A launch that starts nothing: every line is heard as if the program said it now."""
+    """A launch that starts nothing: every line is transcript as if the program said it now."""
 
     lines: list[str]
     code: int = 0
@@ -27,8 +27,8 @@ class Replay:
     between: Callable[[int], None] = lambda number: None  # what happens before the line of this number
     programs: list[Program] = field(default_factory=list)
 
-    async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
-        known = program.adapted(self.variables) if program.adapted else program
+    async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit:
+        known = program.adapt(self.variables) if program.adapt else program
         self.programs.append(known)
         assert program.listener is not None
         for line in self.stderr:
@@ -37,10 +37,10 @@ class Replay:
             self.between(number)
             stop = program.listener.hear(line) or program.listener.stop
             if stop:
-                return Ended(None, kind=stop.kind, why=stop.why)
+                return ProgramExit(None, kind=stop.kind, why=stop.why)
         if stop := program.listener.stop:
-            return Ended(None, kind=stop.kind, why=stop.why)
-        return Ended(self.code, stderr="\n".join(self.stderr))
+            return ProgramExit(None, kind=stop.kind, why=stop.why)
+        return ProgramExit(self.code, stderr="\n".join(self.stderr))
 
 
 def recorded(name: str) -> list[str]:
@@ -49,7 +49,7 @@ def recorded(name: str) -> list[str]:
 
 def replayed(world: World, agent: str, replay: Replay, **changes: Any) -> Report:
     """What comes of an order when the agent says that."""
-    runtime = Talking(described(agent.partition(":")[0]), replay)
+    runtime = ConversationRuntime(load_agent(agent.partition(":")[0]), replay)
     given = {"tools": ("read", "edit", "search", "execute"), "schema": {}} | changes
     return asyncio.run(runtime.work(world.order(agent, **given), world.tell))
 

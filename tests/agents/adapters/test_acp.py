@@ -154,7 +154,7 @@ async def test_after_the_death_of_its_supervisor_the_session_goes_on(world: Worl
 
 
 def test_a_command_line_that_is_none_is_refused() -> None:
-    with pytest.raises(BadInput, match="mind its quotes"):
+    with pytest.raises(BadInput, match="check its quotes"):
         agent_of("acp:agent 'half")
     with pytest.raises(BadInput, match="acp:PROGRAM ARGS"):
         agent_of("acp:")
@@ -168,4 +168,4 @@ async def test_an_agent_that_is_not_there_is_missing(world: World) -> None:
 
 def test_of_an_unknown_agent_no_vendor_is_known() -> None:
     assert capabilities_of("acp:anything").vendor == ""
-    assert "cannot resume" not in " ".join(capabilities_of("acp:anything").lacks)
+    assert "cannot resume" not in " ".join(capabilities_of("acp:anything").limitations)

@@ -10,13 +10,13 @@ import pytest
 from tests.agents.supervisor.world import World
 from tests.real_agents.model import Answer, ModelServer, Run, Script, Step, Write
 from trued.agents.adapters import agent_of, capabilities_of, login_of
-from trued.agents.adapters.coder import begin, fold
-from trued.agents.driver.discovery import Found
+from trued.agents.adapters.coder import build_program, fold
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.providers import MAKERS, PROVIDERS
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.errors import BadInput
 from trued.wire import Amount, Confinement, Usage
-from trued.workspace.sandbox.levels import state
+from trued.workspace.sandbox.levels import level_state
 
 KEY = "sk-planted-key-of-the-user-0123456789"
 
@@ -24,8 +24,8 @@ KEY = "sk-planted-key-of-the-user-0123456789"
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("coder", "named by half"),
-        ("coder:", "named by half"),
+        ("coder", "is incomplete"),
+        ("coder:", "is incomplete"),
         ("coder:anthropic", "names no model"),
         ("coder:anthropic: ", "names no model"),
         ("coder:nobody:model", "no provider 'nobody' is known"),
@@ -72,9 +72,9 @@ def test_one_maker_has_one_name() -> None:
 @pytest.mark.spec("AGT-4")
 def test_its_key_goes_by_stdin_and_is_blank_in_its_environment(tmp_path: Path) -> None:
     order = World(tmp_path / "w").order("coder:google-gla:gemini-2.5-pro", tools=("read",), allowance=Amount(tokens=9))
-    program = begin(order, Found("python"))
-    assert program.adapted is not None
-    adapted = program.adapted({"GEMINI_API_KEY": KEY, "LANG": "C"})
+    program = build_program(order, InstalledProgram("python"))
+    assert program.adapt is not None
+    adapted = program.adapt({"GEMINI_API_KEY": KEY, "LANG": "C"})
     told = json.loads(adapted.stdin)
     assert (told["model"], told["keys"], told["tokens"]) == ("google:gemini-2.5-pro", {"GEMINI_API_KEY": KEY}, 9)
     assert order.folder in told["instructions"]
@@ -82,16 +82,18 @@ def test_its_key_goes_by_stdin_and_is_blank_in_its_environment(tmp_path: Path) -
     assert KEY not in " ".join(adapted.argv)
 
 
-def heard(tmp_path: Path, *events: dict[str, Any], **changes: Any) -> tuple[Heard, list[str]]:
+def transcript(tmp_path: Path, *events: dict[str, Any], **changes: Any) -> tuple[Transcript, list[str]]:
     kinds: list[str] = []
-    found = Heard(World(tmp_path / "w").order("coder:openai:gpt-5", **changes), lambda kind, **_: kinds.append(kind))
+    found = Transcript(
+        World(tmp_path / "w").order("coder:openai:gpt-5", **changes), lambda kind, **_: kinds.append(kind)
+    )
     for event in events:
         fold(event, found)
     return found, kinds
 
 
 def test_what_it_tells_is_understood(tmp_path: Path) -> None:
-    found, kinds = heard(
+    found, kinds = transcript(
         tmp_path,
         {"type": "session", "native": "s"},
         {"type": "alive"},
@@ -111,7 +113,7 @@ def test_what_it_tells_is_understood(tmp_path: Path) -> None:
 @pytest.mark.spec("RUN-7")
 def test_a_refusal_is_known_by_its_status_and_its_headers(tmp_path: Path) -> None:
     told = {"type": "refused", "text": "no", "status": 429, "headers": {"retry-after": "90"}}
-    found, _ = heard(tmp_path, told)
+    found, _ = transcript(tmp_path, told)
     assert found.refusal is not None
     assert (found.refusal.kind, found.refusal.until > 0) == ("rate", True)
 
@@ -119,14 +121,14 @@ def test_a_refusal_is_known_by_its_status_and_its_headers(tmp_path: Path) -> Non
 @pytest.mark.spec("AGT-5")
 @pytest.mark.parametrize(("prompts", "asks"), [("policy", False), ("ask", True)])
 def test_a_tool_that_its_role_does_not_have_is_refused_or_asked_for(tmp_path: Path, prompts: str, asks: bool) -> None:
-    found, kinds = heard(tmp_path, {"type": "denied", "tool": "write_file", "what": "x"}, prompts=prompts)
+    found, kinds = transcript(tmp_path, {"type": "denied", "tool": "write_file", "what": "x"}, prompts=prompts)
     assert kinds == ["permission"]
     assert bool(found.question) is asks
 
 
 @pytest.mark.spec("AGT-1", "AGT-3", "AGT-6")
 async def test_it_writes_a_file_runs_a_command_and_answers_by_contract(tmp_path: Path) -> None:
-    world = World(tmp_path / "world", level="bubblewrap" if state("bubblewrap").works else "none")
+    world = World(tmp_path / "world", level="bubblewrap" if level_state("bubblewrap").works else "none")
     steps: list[Step] = [Write("made.txt", "made\n"), Run("cat made.txt; env"), Answer({"summary": "done"})]
     with ModelServer(Script(steps)) as model:
         order = world.order(

@@ -11,8 +11,8 @@ import pytest
 
 from tests.agents.adapters.replay import STREAMS, Replay, recorded, replayed
 from tests.agents.supervisor.world import World
-from trued.agents.adapters import described
-from trued.agents.driver.discovery import Found
+from trued.agents.adapters import load_agent
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
 from trued.wire import Amount, Confinement, Usage
 
@@ -31,12 +31,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def begun(world: World, given: dict[str, str] | None = None, **changes: object) -> Program:
-    begin = described("codex").begin
+    begin = load_agent("codex").build_program
     assert begin is not None
     order = replace(world.order("codex", tools=("read", "edit")), **changes)  # type: ignore[arg-type]
-    program = begin(order, Found("/opt/bin/codex"))
-    assert program.adapted is not None
-    return program.adapted(given or {})
+    program = begin(order, InstalledProgram("/opt/bin/codex"))
+    assert program.adapt is not None
+    return program.adapt(given or {})
 
 
 def settings(program: Program) -> dict[str, object]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.agents.supervisor.world import DONE, LEVELS, World
 from trued.agents.adapters import capabilities_of
-from trued.agents.driver.reply_contract import SHOWN, Broken, errors_in, parsed
+from trued.agents.driver.reply_contract import SHOWN, BrokenReply, parse_reply, schema_errors
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ async def test_a_program_that_fails_is_quoted_with_its_last_lines(world: World) 
     [
         ("command:no-such-program-anywhere x", "on PATH; install it"),
         ("command:./tool.sh", "in the agent's folder"),
-        ("command:'", "mind its quotes"),
+        ("command:'", "check its quotes"),
         ("command:''", "names no program"),
         ("scripted:/nowhere/agent.py", "there is no script /nowhere/agent.py"),
     ],
@@ -90,13 +90,13 @@ async def test_a_path_is_seen_from_the_clone_and_a_name_is_not(world: World) -> 
     ],
 )
 def test_only_one_whole_json_object_is_an_answer(printed: str, said: str) -> None:
-    with pytest.raises(Broken, match=said):
-        parsed(printed.encode())
+    with pytest.raises(BrokenReply, match=said):
+        parse_reply(printed.encode())
 
 
 def test_bytes_that_are_no_text_are_no_answer() -> None:
-    with pytest.raises(Broken, match="not UTF-8"):
-        parsed(b'{"summary": "\xff"}')
+    with pytest.raises(BrokenReply, match="not UTF-8"):
+        parse_reply(b'{"summary": "\xff"}')
 
 
 @pytest.mark.spec("AGT-3")
@@ -125,19 +125,19 @@ objects = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), val
 @settings(deadline=None, max_examples=50)
 @given(objects, st.sampled_from(["", " ", "\n\t"]))
 def test_any_object_comes_back_as_it_was_said(reply: dict[str, object], space: str) -> None:
-    assert parsed(f"{space}{json.dumps(reply)}{space}".encode()) == reply
+    assert parse_reply(f"{space}{json.dumps(reply)}{space}".encode()) == reply
 
 
 @settings(deadline=None, max_examples=50)
 @given(objects, st.text(min_size=1).filter(str.strip))
 def test_no_text_may_stand_behind_the_object(reply: dict[str, object], more: str) -> None:
-    with pytest.raises(Broken):
-        parsed((json.dumps(reply) + more).encode("utf-8", "replace"))
+    with pytest.raises(BrokenReply):
+        parse_reply((json.dumps(reply) + more).encode("utf-8", "replace"))
 
 
 def test_errors_are_sentences_with_their_place_and_not_too_many() -> None:
     schema = {"properties": {"list": {"items": {"type": "integer"}}}}
-    found = errors_in({"list": ["a"] * 30}, schema)
+    found = schema_errors({"list": ["a"] * 30}, schema)
     assert found[0] == "at `list[0]`: 'a' is not of type 'integer'"
     assert len(found) == SHOWN + 1
     assert found[-1] == "and 20 more"

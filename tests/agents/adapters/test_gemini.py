@@ -10,8 +10,8 @@ import pytest
 
 from tests.agents.adapters.replay import STREAMS, Replay, recorded, replayed, soon
 from tests.agents.supervisor.world import World
-from trued.agents.adapters import described
-from trued.agents.driver.discovery import Found
+from trued.agents.adapters import load_agent
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
 from trued.wire import Amount
 
@@ -31,12 +31,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def begun(world: World, given: dict[str, str] | None = None, **changes: object) -> Program:
-    begin = described("gemini").begin
+    begin = load_agent("gemini").build_program
     assert begin is not None
     order = replace(world.order("gemini", session=SESSION, tools=("read", "edit")), **changes)  # type: ignore[arg-type]
-    program = begin(order, Found("/opt/bin/gemini"))
-    assert program.adapted is not None
-    return program.adapted(KEY if given is None else given)
+    program = begin(order, InstalledProgram("/opt/bin/gemini"))
+    assert program.adapt is not None
+    return program.adapt(KEY if given is None else given)
 
 
 def settings(program: Program) -> dict[str, dict[str, object]]:

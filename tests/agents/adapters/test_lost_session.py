@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from trued.agents.driver.agent import Agent
-from trued.agents.driver.conversation import Talking
-from trued.agents.driver.program import Ended, Line, Program
-from trued.agents.driver.reply_contract import kept
-from trued.agents.driver.transcript import Heard
-from trued.agents.spool.call_folder import used
+from trued.agents.driver.conversation import ConversationRuntime
+from trued.agents.driver.program import LogLine, Program, ProgramExit
+from trued.agents.driver.reply_contract import ask_with_retry
+from trued.agents.driver.transcript import Transcript
+from trued.agents.spool.call_folder import usage_reported
 from trued.protocols import Capabilities
 from trued.wire import Order, Report, Usage
 
@@ -26,19 +26,19 @@ def quiet(kind: str, **data: object) -> None:
     pass
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
-    heard.session(event["id"])
-    heard.request(Usage(event["sent"], 1))
-    heard.text, heard.finished = event.get("text", ""), "text" in event
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    transcript.set_session(event["id"])
+    transcript.add_request(Usage(event["sent"], 1))
+    transcript.text, transcript.finished = event.get("text", ""), "text" in event
 
 
 class Played:
     """A program that says these lines, run by run, and ends so."""
 
-    def __init__(self, *runs: tuple[str, Ended]) -> None:
+    def __init__(self, *runs: tuple[str, ProgramExit]) -> None:
         self.runs, self.orders = list(runs), list[Order]()
 
-    async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
+    async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit:
         self.orders.append(order)
         line, ended = self.runs.pop(0)
         if line and program.listener:
@@ -46,13 +46,15 @@ class Played:
         return ended
 
 
-def talking(launch: Played) -> Talking:
+def talking(launch: Played) -> ConversationRuntime:
     can = Capabilities(resume=True, cumulative_usage=True)
-    return Talking(Agent("X", can, program="sh", begin=lambda *_: Program(("sh",)), fold=fold, lost=("lost",)), launch)
+    return ConversationRuntime(
+        Agent("X", can, program="sh", build_program=lambda *_: Program(("sh",)), fold=fold, lost=("lost",)), launch
+    )
 
 
-LOST, KILLED = ("", Ended(1, stderr="that thread is lost")), Ended(-9)
-DONE = ('{"id": "new", "sent": 70, "text": "{\\"summary\\": \\"x\\"}"}', Ended(0))
+LOST, KILLED = ("", ProgramExit(1, stderr="that thread is lost")), ProgramExit(-9)
+DONE = ('{"id": "new", "sent": 70, "text": "{\\"summary\\": \\"x\\"}"}', ProgramExit(0))
 
 
 @pytest.mark.spec("RUN-6", "AGT-6")
@@ -80,7 +82,7 @@ async def test_asked_again_in_the_new_one_the_lost_one_is_not_counted() -> None:
         reply = {"summary": "x"} if len(asked) == 2 else {}
         return Report("a", 1, "done", reply=reply, native="new", resumed=False, usage=Usage(50, 1, estimated=False))
 
-    assert (await kept(ORDER, ask, quiet, remembers=True)).asks == 2
+    assert (await ask_with_retry(ORDER, ask, quiet, remembers=True)).asks == 2
     assert asked[1].before.tokens_in == 50
 
 
@@ -90,4 +92,4 @@ def test_whoever_dies_in_the_second_ask_had_used_the_first_too(tmp_path: Path, b
     told = [{"kind": "usage", "tokens_in": 60}, {"kind": "usage", "tokens_in": 100}, {"kind": between}]
     lines = [json.dumps(event) for event in (*told, {"kind": "usage", "tokens_in": 50})]
     (tmp_path / "events.jsonl").write_text("\n".join(lines))
-    assert used(tmp_path).tokens_in == 150
+    assert usage_reported(tmp_path).tokens_in == 150

@@ -1,4 +1,4 @@
-"""How Qwen Code and OpenCode are begun and heard; that they really work is for the conformance suite."""
+"""How Qwen Code and OpenCode are begun and transcript; that they really work is for the conformance suite."""
 
 import json
 from dataclasses import replace
@@ -8,29 +8,29 @@ from typing import Any
 import pytest
 
 from trued.agents.adapters import opencode, qwen
-from trued.agents.driver.discovery import Found
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.discovery import InstalledProgram
+from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
 STREAMS = Path(__file__).with_name("streams")
 ORDER = Order(
     "r", "one#1", "one", 1, "builder", "qwen:a-model", "Build it.", {"type": "object"}, "s-1", False, "/clone", "/home"
 )
-FOUND = Found("/bin/agent")
+FOUND = InstalledProgram("/bin/agent")
 
 
-def heard(*events: dict[str, Any]) -> tuple[Heard, list[str]]:
+def transcript(*events: dict[str, Any]) -> tuple[Transcript, list[str]]:
     told: list[str] = []
-    ear = Heard(ORDER, lambda kind, **_: told.append(kind))
+    ear = Transcript(ORDER, lambda kind, **_: told.append(kind))
     for event in events:
         qwen.fold(event, ear)
     return ear, told
 
 
 def qwens(order: Order, **given: str) -> list[str]:
-    program = qwen.begin(order, FOUND)
-    assert program.adapted is not None
-    return list(program.adapted(given).argv)
+    program = qwen.build_program(order, FOUND)
+    assert program.adapt is not None
+    return list(program.adapt(given).argv)
 
 
 @pytest.mark.spec("AGT-2", "PUR-4")
@@ -55,7 +55,7 @@ def test_qwen_begins_a_session_by_our_name_and_goes_on_with_it() -> None:
 
 @pytest.mark.spec("AGT-4")
 def test_settings_above_all_others_keep_hooks_and_instructions_out_of_qwen() -> None:
-    program = qwen.begin(ORDER, FOUND)
+    program = qwen.build_program(ORDER, FOUND)
     (name, content), (_, trust) = program.files.items()
     assert json.loads(trust) == {ORDER.folder: "DO_NOT_TRUST"}  # or its settings and .env could send the key elsewhere
     assert program.variables["QWEN_CODE_SYSTEM_SETTINGS_PATH"] == f"/home/{name}"
@@ -68,7 +68,7 @@ def test_settings_above_all_others_keep_hooks_and_instructions_out_of_qwen() -> 
 @pytest.mark.spec("AGT-6")
 def test_of_qwen_each_request_is_counted_once() -> None:
     lines = (STREAMS / "qwen.stream.jsonl").read_text().splitlines()
-    ear, told = heard(*map(json.loads, lines))
+    ear, told = transcript(*map(json.loads, lines))
     assert (ear.finished, ear.text, ear.native) == (
         True,
         'Done {"success":true}',
@@ -81,19 +81,23 @@ def test_of_qwen_each_request_is_counted_once() -> None:
 @pytest.mark.spec("AGT-3", "RUN-7")
 def test_qwens_typed_answer_its_plain_one_and_its_errors_are_told_apart() -> None:
     text = {"type": "assistant", "message": {"id": "1", "content": [{"type": "text", "text": '{"a": 1}'}]}}
-    typed, _ = heard({"type": "result", "is_error": False, "result": "{}", "structured_result": {"a": 1}})
+    typed, _ = transcript({"type": "result", "is_error": False, "result": "{}", "structured_result": {"a": 1}})
     assert typed.structured == {"a": 1}
-    plain, _ = heard(text, {"type": "result", "is_error": True, "error": {"message": f"{qwen.PLAIN} instead of …"}})
+    plain, _ = transcript(
+        text, {"type": "result", "is_error": True, "error": {"message": f"{qwen.PLAIN} instead of …"}}
+    )
     assert (plain.finished, plain.text, plain.refusal) == (True, '{"a": 1}', None)
-    refused, _ = heard({"type": "result", "is_error": False, "result": "[API Error: 401 Incorrect API key provided]"})
+    refused, _ = transcript(
+        {"type": "result", "is_error": False, "result": "[API Error: 401 Incorrect API key provided]"}
+    )
     assert refused.refusal is not None
     assert refused.refusal.kind == "auth"
-    broken, _ = heard({"type": "result", "is_error": True, "subtype": "error_during_execution"})
+    broken, _ = transcript({"type": "result", "is_error": True, "subtype": "error_during_execution"})
     assert broken.refusal is not None
 
 
 def told_to(order: Order) -> tuple[dict[str, Any], dict[str, Any], set[str]]:
-    program = opencode.begin(order, FOUND)
+    program = opencode.build_program(order, FOUND)
     config = json.loads(program.variables["OPENCODE_CONFIG_CONTENT"])
     return json.loads(program.stdin), config, set(program.files)
 
@@ -124,9 +128,12 @@ def test_opencode_takes_no_settings_but_ours_and_goes_on_with_its_own_session() 
     assert (told["model"], told["session"], told["resume"]) == ("", "ses_1", True)
     assert config["agent"]["title"] == {"disable": True}
     assert ".config/opencode/plugin/told.js" in files
-    variables = opencode.begin(ORDER, FOUND).variables
+    variables = opencode.build_program(ORDER, FOUND).variables
     assert variables["OPENCODE_DISABLE_PROJECT_CONFIG"] == "1"
-    assert variables["OPENCODE_SERVER_PASSWORD"] != opencode.begin(ORDER, FOUND).variables["OPENCODE_SERVER_PASSWORD"]
+    assert (
+        variables["OPENCODE_SERVER_PASSWORD"]
+        != opencode.build_program(ORDER, FOUND).variables["OPENCODE_SERVER_PASSWORD"]
+    )
 
 
 @pytest.mark.spec("AGT-1")

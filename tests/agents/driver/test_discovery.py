@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trued.agents.driver.discovery import Found, found, version
+from trued.agents.driver.discovery import InstalledProgram, find_program, program_version
 
 NODE = "#!/usr/bin/env node\n"
 
@@ -35,8 +35,8 @@ class Machine:
     def on_path(self, *names: str) -> None:
         self.path += [str(self.home / name) for name in names]
 
-    def found(self, program: str = "claude") -> Found:
-        there = found(program, ":".join(self.path), str(self.home))
+    def found(self, program: str = "claude") -> InstalledProgram:
+        there = find_program(program, ":".join(self.path), str(self.home))
         assert there is not None
         assert os.access(there.path, os.X_OK)
         for one in there.readable:
@@ -47,7 +47,7 @@ class Machine:
         assert not self.sees(there, "private")
         return there
 
-    def sees(self, there: Found, name: str) -> bool:
+    def sees(self, there: InstalledProgram, name: str) -> bool:
         path = self.home / name
         return any(path.is_relative_to(one) for one in there.readable)
 
@@ -59,8 +59,8 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_what_is_not_there_is_not_found(machine: Machine) -> None:
     machine.file("bin/claude").chmod(0o644)
-    assert found("claude", str(machine.home / "bin"), str(machine.home)) is None
-    assert found("claude", "", str(machine.home)) is None
+    assert find_program("claude", str(machine.home / "bin"), str(machine.home)) is None
+    assert find_program("claude", "", str(machine.home)) is None
 
 
 @pytest.mark.spec("AGT-1")
@@ -147,7 +147,7 @@ def test_a_chain_of_links_and_a_circle(machine: Machine) -> None:
     there = machine.found()
     assert machine.sees(there, "tools/bin/agent")
     machine.link("bin/circle", "circle")
-    assert found("circle", ":".join(machine.path), str(machine.home)) is None
+    assert find_program("circle", ":".join(machine.path), str(machine.home)) is None
 
 
 @pytest.mark.spec("AGT-1")
@@ -185,15 +185,15 @@ def test_a_version_is_asked_for_with_nothing_of_the_users(machine: Machine, monk
     asks = machine.file(
         "bin/asks", f"#!/bin/sh\nenv > {seen}\necho welcome\necho 'agent 1.2.3'\nyes 4 | head -c 99999\n"
     )
-    assert version(str(asks)) == "agent 1.2.3"
+    assert program_version(str(asks)) == "agent 1.2.3"
     variables = dict(line.split("=", 1) for line in seen.read_text().splitlines() if "=" in line)
     assert variables.keys() - {"PWD", "SHLVL", "_", "OLDPWD"} == {"HOME", "PATH", "NO_COLOR"}
     assert variables["HOME"] != str(machine.home)
-    assert version(str(machine.file("bin/fails", "#!/bin/sh\nexit 3\n"))) == ""
-    assert version(str(machine.file("bin/broken", "#!/nowhere/at/all\n"))) == ""
+    assert program_version(str(machine.file("bin/fails", "#!/bin/sh\nexit 3\n"))) == ""
+    assert program_version(str(machine.file("bin/broken", "#!/nowhere/at/all\n"))) == ""
 
 
 def test_the_version_of_a_package_is_read_and_not_asked_for(machine: Machine) -> None:
     script = machine.file("lib/node_modules/@x/agent/dist/cli.js", "#!/bin/sh\ntouch started\n")
     machine.file("lib/node_modules/@x/agent/package.json", '{"name": "@x/agent", "version": "0.61.0"}')
-    assert version(str(script)) == "0.61.0"
+    assert program_version(str(script)) == "0.61.0"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, Field
 
-from trued.agents.driver.strict_schema import FORMATS, KEPT, loose, strict
+from trued.agents.driver.strict_schema import FORMATS, KEPT, from_strict, to_strict
 from trued.run.run import ProposedPlan
 
 KNOWN = {*KEPT, "type", "format", "pattern", "properties", "required", "additionalProperties"}
@@ -48,7 +48,7 @@ def nodes(schema: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", [Drawing, ProposedPlan])
 def test_every_object_is_closed_every_property_required_and_every_keyword_known(kind: type[BaseModel]) -> None:
-    told = strict(kind.model_json_schema())
+    told = to_strict(kind.model_json_schema())
     assert told is not None
     assert told["type"] == "object"
     Draft202012Validator.check_schema(told)
@@ -68,8 +68,8 @@ def test_an_optional_property_is_null_in_the_strict_answer_and_absent_in_ours() 
     square = {"kind": "square", "side": 2.0, "tags": None}
     inner = {"title": "i", "note": None, "size": None, "shapes": None, "main": None, "inner": None}
     said = {"title": "t", "note": None, "size": 4, "shapes": [circle, square], "main": circle, "inner": inner}
-    assert list(Draft202012Validator(strict(schema) or False).iter_errors(said)) == []
-    assert loose(said, schema) == {
+    assert list(Draft202012Validator(to_strict(schema) or False).iter_errors(said)) == []
+    assert from_strict(said, schema) == {
         "title": "t",
         "note": None,  # null is a value of its own there
         "size": 4,
@@ -77,7 +77,7 @@ def test_an_optional_property_is_null_in_the_strict_answer_and_absent_in_ours() 
         "main": {"kind": "circle", "label": "x"},
         "inner": {"title": "i", "note": None, "inner": None},
     }
-    assert Drawing.model_validate(loose(said, schema)).main.label == "x"
+    assert Drawing.model_validate(from_strict(said, schema)).main.label == "x"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_an_optional_property_is_null_in_the_strict_answer_and_absent_in_ours() 
     ],
 )
 def test_what_strict_mode_cannot_say_is_not_said(schema: dict[str, Any]) -> None:
-    assert strict(schema) is None
+    assert to_strict(schema) is None
 
 
 def test_a_pattern_that_looks_around_and_a_strange_format_are_left_to_our_own_check() -> None:
@@ -104,7 +104,7 @@ def test_a_pattern_that_looks_around_and_a_strange_format_are_left_to_our_own_ch
         "a": {"type": "string", "pattern": "^(?!x)", "format": "uri"},
         "b": {"type": "string", "pattern": "^x"},
     }
-    told = strict({"type": "object", "properties": properties, "required": ["a", "b"]})
+    told = to_strict({"type": "object", "properties": properties, "required": ["a", "b"]})
     assert told is not None
     assert told["properties"] == {"a": {"type": "string"}, "b": {"type": "string", "pattern": "^x"}}
 
@@ -149,7 +149,7 @@ def answers(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
 def test_whatever_keeps_the_strict_schema_keeps_ours_when_it_is_read_back(
     schema: dict[str, Any], data: st.DataObject
 ) -> None:
-    told = strict(schema)
+    told = to_strict(schema)
     assert told is not None
     said = data.draw(answers(told))
-    assert list(Draft202012Validator(schema).iter_errors(loose(said, schema))) == []
+    assert list(Draft202012Validator(schema).iter_errors(from_strict(said, schema))) == []

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.agents.roles import TOOLS, load_roles, shelf
-from trued.agents.roles.export import exported, is_unchanged, planned, write
-from trued.agents.roles.lint import linted
-from trued.agents.roles.other_tools import FORMS, answer, read_other
-from trued.agents.roles.tools import ordered
+from trued.agents.roles import find_roles, load_roles
+from trued.agents.roles.export import export_text, is_unchanged, plan_exports, write_exports
+from trued.agents.roles.lint import lint_role_file
+from trued.agents.roles.other_tools import FORMS, answer_instructions, read_other
+from trued.agents.roles.tools import TOOLS, in_order
 from trued.errors import BadInput
 from trued.model import Role
 
@@ -24,8 +24,8 @@ LINES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]) | st.
 @pytest.mark.parametrize("name", sorted(load_roles(None, None)))
 def test_every_packaged_role_says_the_same_in_every_form(form: str, name: str) -> None:
     ours = load_roles(None, None)[name]
-    text = exported(ours, FORMS[form])
-    assert text.rstrip().endswith(answer())
+    text = export_text(ours, FORMS[form])
+    assert text.rstrip().endswith(answer_instructions())
     again = read_other(text, "x.md", name, FORMS[form]).role
     assert again is not None
     assert (again.name, again.tools, again.description, again.prompt) == (
@@ -37,8 +37,8 @@ def test_every_packaged_role_says_the_same_in_every_form(form: str, name: str) -
 @settings(max_examples=60, deadline=None)
 def test_what_is_exported_reads_back_the_same(about: str, says: str, tools: set[str], form: str) -> None:
     about, says = about.strip() or "-", says.strip() or "-"
-    ours = Role(name="my-role_1", description=about, tools=ordered({"read", *tools}), prompt=says, model="large")
-    text = exported(ours, FORMS[form])
+    ours = Role(name="my-role_1", description=about, tools=in_order({"read", *tools}), prompt=says, model="large")
+    text = export_text(ours, FORMS[form])
     again = read_other(text, "x.md", "my-role_1", FORMS[form]).role
     assert again is not None
     assert (again.name, again.description, again.tools, again.prompt) == (ours.name, about, ours.tools, says)
@@ -56,33 +56,33 @@ def test_models_keep_their_size_where_the_other_tool_has_one(tmp_path: Path) -> 
         ("", "inherit"),
     ):
         role = Role(name="x", tools=("read",), prompt="p", model=word)
-        assert f"\nmodel: {theirs}\n" in exported(role, FORMS["claude"])
-        assert "model" not in exported(role, FORMS["github"])
+        assert f"\nmodel: {theirs}\n" in export_text(role, FORMS["claude"])
+        assert "model" not in export_text(role, FORMS["github"])
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_nothing_that_differs_is_overwritten_and_the_same_is_left(tmp_path: Path, form: str) -> None:
     roles = [role for _, role in sorted(load_roles(None, None).items())]
-    write(planned(roles, FORMS[form], tmp_path))
-    assert {one.state for one in planned(roles, FORMS[form], tmp_path)} == {"same"}
-    changed = planned(roles, FORMS[form], tmp_path)[0].path
+    write_exports(plan_exports(roles, FORMS[form], tmp_path))
+    assert {one.state for one in plan_exports(roles, FORMS[form], tmp_path)} == {"same"}
+    changed = plan_exports(roles, FORMS[form], tmp_path)[0].path
     mine = changed.read_text() + "Mine.\n"
     changed.write_text(mine)
-    planned(roles, FORMS[form], tmp_path)[1].path.unlink()
-    plan = planned(roles, FORMS[form], tmp_path)
+    plan_exports(roles, FORMS[form], tmp_path)[1].path.unlink()
+    plan = plan_exports(roles, FORMS[form], tmp_path)
     assert [one.state for one in plan] == ["differs", "new", *["same"] * (len(roles) - 2)]
     with pytest.raises(BadInput, match=rf"{changed.name} would be overwritten .*--force"):
-        write(plan)
+        write_exports(plan)
     assert changed.read_text() == mine
     assert not plan[1].path.exists()
-    write(plan, force=True)
+    write_exports(plan, force=True)
     assert changed.read_text() == plan[0].text
 
 
 def test_an_older_export_that_nobody_changed_is_brought_up_to_date(tmp_path: Path) -> None:
     older = Role(name="solo", description="d", tools=("read",), prompt="Old words.")
-    write(planned([older], FORMS["claude"], tmp_path))
-    (newer,) = planned([older.model_copy(update={"prompt": "New words."})], FORMS["claude"], tmp_path)
+    write_exports(plan_exports([older], FORMS["claude"], tmp_path))
+    (newer,) = plan_exports([older.model_copy(update={"prompt": "New words."})], FORMS["claude"], tmp_path)
     assert newer.state == "new"
 
 
@@ -92,24 +92,24 @@ def test_nothing_is_written_through_a_link_that_leads_elsewhere(tmp_path: Path) 
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "p" / ".claude").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(BadInput, match="leads out"):
-        planned(load_roles(None, None).values(), FORMS["claude"], tmp_path / "p")
+        plan_exports(load_roles(None, None).values(), FORMS["claude"], tmp_path / "p")
 
 
 def test_an_export_does_not_take_the_place_of_the_role_that_it_came_from(tmp_path: Path) -> None:
     for form in FORMS.values():
-        write(planned(load_roles(None, None).values(), form, tmp_path))
-    assert shelf(tmp_path, None).roles == load_roles(None, None)
+        write_exports(plan_exports(load_roles(None, None).values(), form, tmp_path))
+    assert find_roles(tmp_path, None).roles == load_roles(None, None)
     path = tmp_path / ".claude/agents/solo.md"
-    assert linted(path) == []
+    assert lint_role_file(path) == []
     path.write_text(path.read_text().replace("Solo", "Alone"))
-    assert shelf(tmp_path, None).roles["solo"].form == "claude"
+    assert find_roles(tmp_path, None).roles["solo"].form == "claude"
     alone = Role(name="only-here", description="d", tools=("read",), prompt="p")
-    write(planned([alone], FORMS["github"], tmp_path))
-    assert shelf(tmp_path, None).roles["only-here"].prompt == "p"
+    write_exports(plan_exports([alone], FORMS["github"], tmp_path))
+    assert find_roles(tmp_path, None).roles["only-here"].prompt == "p"
 
 
 def test_a_prompt_that_github_would_cut_is_refused() -> None:
     long = Role(name="x", tools=("read",), prompt="word " * 7000)
     with pytest.raises(BadInput, match="30000"):
-        exported(long, FORMS["github"])
-    assert exported(long, FORMS["claude"])
+        export_text(long, FORMS["github"])
+    assert export_text(long, FORMS["claude"])

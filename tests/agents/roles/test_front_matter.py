@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.agents.roles.front_matter import simple
+from trued.agents.roles.front_matter import read_simple
 from trued.agents.roles.places import packaged_files
 from trued.support.located import read_yaml
 
@@ -19,13 +19,13 @@ likely = st.lists(st.tuples(st.sampled_from(("name", "tools", "no", "x")), heads
 def test_every_packaged_role_is_read_so_and_as_yaml_would() -> None:
     for path in packaged_files():
         head = path.read_text().split("---\n")[1].removesuffix("\n")
-        assert simple(head, "f") == read_yaml(head, "f", first=2), path
+        assert read_simple(head, "f") == read_yaml(head, "f", first=2), path
 
 
 @given(heads | likely)
 @settings(max_examples=300, deadline=None)
 def test_whatever_is_taken_as_simple_is_what_yaml_makes_of_it(head: str) -> None:
-    found = simple(head, "f")
+    found = read_simple(head, "f")
     assert found is None or found == read_yaml(head, "f", first=2)
 
 
@@ -43,4 +43,4 @@ def test_what_only_looks_simple_is_left_to_yaml() -> None:
         "a: [b,c]",
         "a: 1",
     ):
-        assert simple(head, "f") is None, head
+        assert read_simple(head, "f") is None, head

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.agents.roles import Shelf, played, shelf, size_of
-from trued.agents.roles.other_tools import FORMS, Reading, read_other
-from trued.agents.roles.tools import TOOLS, UNNAMED
+from trued.agents.roles import RoleSet, apply_role_choices, find_roles
+from trued.agents.roles.other_tools import FORMS, RoleReading, read_other
+from trued.agents.roles.tools import TOOLS, UNNAMED, size_of
 from trued.errors import BadInput
 from trued.model import Role
 
 pytestmark = pytest.mark.spec("AGT-2")
 
 
-def read(form: str, text: str, stem: str = "x") -> Reading:
+def read(form: str, text: str, stem: str = "x") -> RoleReading:
     return read_other(textwrap.dedent(text).lstrip("\n"), f"{stem}.md", stem, FORMS[form])
 
 
@@ -239,23 +239,23 @@ def test_at_each_level_our_own_files_go_before_others_and_one_of_two_is_used_and
     put(home, ".claude/agents/solo.md", text("solo", "user's, of Claude Code"))
     put(home, ".config/opencode/agent/solo.md", text("solo", "user's, of OpenCode"))
     put(home, ".copilot/agents/mine.agent.md", text("Mine"))
-    found = shelf(project, user, home).roles
+    found = find_roles(project, user, home).roles
     assert found["solo"].prompt == "user's, of Claude Code"
     assert any(".config/opencode/agent/solo.md has the same name" in note for note in found["solo"].notes)
     assert found["mine"].form == "github"
     put(user, "roles/solo.md", "---\nname: solo\ntools: [read]\n---\nuser's own\n")
-    assert shelf(project, user, home).roles["solo"].prompt == "user's own"
+    assert find_roles(project, user, home).roles["solo"].prompt == "user's own"
     put(project, ".opencode/agents/deep/solo.md", text("solo", "project's, of OpenCode"))
     put(project, ".github/agents/solo.agent.md", text("Solo!", "project's, of GitHub"))
     put(project, ".github/chatmodes/plan.chatmode.md", text("Plan"))
     put(project, ".github/agents/README.md", "# For people\n")
-    found = shelf(project, user, home).roles
+    found = find_roles(project, user, home).roles
     assert found["solo"].prompt == "project's, of GitHub"
     assert found["solo"].origin == f"project: {project / '.github/agents/solo.agent.md'}"
     assert "plan" in found
     assert "README" not in found
     put(project, ".trued/roles/solo.md", "---\nname: solo\ntools: [read]\n---\nproject's own\n")
-    assert shelf(project, user, home).roles["solo"].prompt == "project's own"
+    assert find_roles(project, user, home).roles["solo"].prompt == "project's own"
     assert found["purple-team-a"].origin == "packaged"
 
 
@@ -265,26 +265,26 @@ def test_a_broken_file_is_nobodys_trouble_until_its_role_is_asked_for(tmp_path: 
     put(tmp_path, ".claude/agents/good.md", text("good"))
     elsewhere = put(tmp_path.parent, f"{tmp_path.name}-elsewhere.md", text("planner"))
     (tmp_path / ".claude/agents/planner.md").symlink_to(elsewhere)
-    found = shelf(tmp_path, None)
+    found = find_roles(tmp_path, None)
     assert found.role("good").prompt == "Body."
     with pytest.raises(BadInput, match=r"solo\.md:1: the front matter does not end"):
         found.role("solo")
     with pytest.raises(BadInput, match="leads out of the repository"):
         found.role("planner")
     put(tmp_path, ".trued/roles/solo.md", "---\ntools: read\n---\nours\n")
-    assert shelf(tmp_path, None).role("solo").prompt == "ours"
+    assert find_roles(tmp_path, None).role("solo").prompt == "ours"
 
 
 def test_another_role_takes_a_place_in_the_workflow_under_the_name_of_the_place(tmp_path: Path) -> None:
     put(tmp_path, ".claude/agents/builder.md", text("my-builder", "Build well."))
-    found: Shelf = shelf(tmp_path, None)
-    roles = played(found, {"purple-team-a": "my-builder"})
+    found: RoleSet = find_roles(tmp_path, None)
+    roles = apply_role_choices(found, {"purple-team-a": "my-builder"})
     assert (roles["purple-team-a"].name, roles["purple-team-a"].prompt) == ("purple-team-a", "Build well.")
     assert roles["my-builder"].name == "my-builder"
     with pytest.raises(BadInput, match="no role 'nobody'"):
-        played(found, {"purple-team-a": "nobody"})
+        apply_role_choices(found, {"purple-team-a": "nobody"})
     with pytest.raises(BadInput, match="no role 'nowhere' to be played"):
-        played(found, {"nowhere": "my-builder"})
+        apply_role_choices(found, {"nowhere": "my-builder"})
 
 
 WORDS = st.sampled_from(

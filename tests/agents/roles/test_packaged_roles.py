@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from trued.agents.roles import load_roles, parse_role
+from trued.agents.roles import load_roles
+from trued.agents.roles.own_format import parse_role
 from trued.agents.roles.places import packaged_files
 from trued.model import Role
 

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from trued.agents.roles import TOOLS, load_roles, parse_role
+from trued.agents.roles import load_roles
+from trued.agents.roles.own_format import parse_role
+from trued.agents.roles.tools import TOOLS
 from trued.errors import BadInput
 
 SECTIONS = [

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from trued.agents.spool import Spool
-from trued.wire import Order, load
+from trued.wire import Order, from_json
 
 
 def said(kind: str, **data: object) -> None:
@@ -16,7 +16,7 @@ def said(kind: str, **data: object) -> None:
 async def main(given: str) -> None:
     asked = json.loads(given)
     runtime = Spool(Path(asked["spool"]), **asked["options"])
-    orders = [load(Order, json.dumps(order)) for order in asked["orders"]]
+    orders = [from_json(Order, json.dumps(order)) for order in asked["orders"]]
     for report in await asyncio.gather(*(runtime.work(order, said) for order in orders)):
         said("report", state=report.state, reply=report.reply)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from trued.agents.spool import borrowed_login as lent
-from trued.agents.supervisor.home_files import placed
+from trued.agents.spool import borrowed_login
+from trued.agents.supervisor.home_files import write_home_files
 
 FILE = ".claude/.credentials.json"
 
@@ -41,18 +41,20 @@ class Lender:
 
     def lend(self, name: str) -> Path:
         def place(file: str, content: bytes) -> None:
-            placed(self.home(name), {file: content})
+            write_home_files(self.home(name), {file: content})
 
-        lent.lend(self.call(name), self.top / "user", self.home(name), (FILE,), place)
+        borrowed_login.lend_login(self.call(name), self.top / "user", self.home(name), (FILE,), place)
         return self.copy(name)
 
-    def follow(self, name: str) -> list[lent.Told]:
-        return lent.follow(self.call(name), lambda file, content: placed(self.home(name), {file: content}))
+    def follow(self, name: str) -> list[borrowed_login.LoginEvent]:
+        return borrowed_login.sync_login(
+            self.call(name), lambda file, content: write_home_files(self.home(name), {file: content})
+        )
 
-    def settle(self, name: str) -> list[lent.Told]:
-        told = lent.settle(self.call(name))
+    def settle(self, name: str) -> list[borrowed_login.LoginEvent]:
+        told = borrowed_login.return_login(self.call(name))
         assert not self.copy(name).exists()
-        assert not (self.call(name) / lent.NOTE).exists()
+        assert not (self.call(name) / borrowed_login.NOTE).exists()
         return told
 
 
@@ -185,7 +187,7 @@ def test_what_a_killed_supervisor_left_is_settled_when_the_call_is_taken_up_agai
     copy = lender.lend("one")  # nobody settled it
     assert (lender.file.read_bytes(), copy.read_bytes()) == (new, new)
     copy.write_bytes(newer := login("planted-access-3", 2_000_000_010_000))
-    lent.settle_after(lender.call("one"))  # and here nobody will take it up
+    borrowed_login.return_login_of_dead_call(lender.call("one"))  # and here nobody will take it up
     assert (lender.file.read_bytes(), copy.exists()) == (newer, False)
     assert "login refreshed" in (lender.call("one") / "events.jsonl").read_text()
 
@@ -202,5 +204,5 @@ def test_a_link_that_the_user_keeps_stays_one(lender: Lender) -> None:
 
 def test_a_note_that_cannot_be_read_is_none(lender: Lender) -> None:
     for text in ("", "[]", '{"user": 1}', "{"):
-        (lender.call("one") / lent.NOTE).write_text(text)
-        assert lender.follow("one") == lent.settle(lender.call("one")) == []
+        (lender.call("one") / borrowed_login.NOTE).write_text(text)
+        assert lender.follow("one") == borrowed_login.return_login(lender.call("one")) == []

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.agents.supervisor.world import DONE, GO, World, wait_for
-from trued.agents.spool.call_folder import held, supervisor
+from trued.agents.spool.call_folder import is_supervised, supervisor_identity
 from trued.errors import Interrupted, StateFailed
-from trued.wire import dump
+from trued.wire import to_json
 
 BEGUN = '(folder / "starts").open("a").write("x")\n'
 TURN = """return {"summary": f"turn {order['turn']}, resumed {order['resumed']}"}\n"""
@@ -114,14 +114,14 @@ async def test_an_engine_killed_before_it_says_go_has_started_nothing(world: Wor
 async def test_an_order_that_was_written_and_never_begun_is_begun(world: World) -> None:
     order = world.order(quick_program(world))
     world.folder().mkdir(parents=True)
-    (world.folder() / "order.json").write_text(dump(order))
+    (world.folder() / "order.json").write_text(to_json(order))
     report = await world.runtime().work(order, world.tell)
     assert (report.state, world.kinds()) == ("done", ["started"])
 
 
 async def test_half_a_go_is_no_go(world: World) -> None:
     world.folder().mkdir(parents=True)
-    (world.folder() / "order.json").write_text(dump(world.order(quick_program(world))))
+    (world.folder() / "order.json").write_text(to_json(world.order(quick_program(world))))
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "trued.agents.supervisor", str(world.folder())), stdin=-1, stdout=-1
     )
@@ -165,7 +165,7 @@ async def test_engine_and_supervisor_killed_together_are_taken_up_by_the_next_en
         await begun(confined)
         engine.kill()
         os.kill(confined.supervisor(), signal.SIGKILL)
-    await asyncio.to_thread(wait_for, lambda: not held(confined.folder()), "the supervisor's end")
+    await asyncio.to_thread(wait_for, lambda: not is_supervised(confined.folder()), "the supervisor's end")
     report = await confined.runtime().work(order, confined.tell)
     assert report.reply == {"summary": "turn 2, resumed True"}
     assert confined.kinds() == ["died", "session resumed", "started"]
@@ -235,7 +235,7 @@ async def test_a_call_cancelled_while_it_waits_for_a_slot_has_started_nothing(wo
     first = asyncio.create_task(runtime.work(world.order(waiting_program(world), "first"), world.tell))
     await begun(world)
     second = asyncio.create_task(runtime.work(world.order(quick_program(world), "second"), world.tell))
-    await asyncio.to_thread(wait_for, lambda: supervisor(world.folder("second")), "the second supervisor")
+    await asyncio.to_thread(wait_for, lambda: supervisor_identity(world.folder("second")), "the second supervisor")
     second.cancel()
     with pytest.raises(asyncio.CancelledError):
         await second

@@ -11,7 +11,7 @@ import pytest
 from tests.agents.supervisor.world import DONE, World, wait_for
 from trued.agents.spool import SUPERVISOR
 from trued.errors import Diverged, StateFailed
-from trued.wire import dump
+from trued.wire import to_json
 
 needs_mount = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 
@@ -124,7 +124,7 @@ async def test_a_folder_without_permission_is_said(world: World) -> None:
 async def test_a_corrupted_report_is_kept_aside_and_the_call_has_died(world: World, content: bytes) -> None:
     order = world.order(world.program(DONE))
     world.folder().mkdir(parents=True)
-    (world.folder() / "order.json").write_text(dump(order))
+    (world.folder() / "order.json").write_text(to_json(order))
     (world.folder() / "starts").write_text("1 1\n")
     (world.folder() / "report.json").write_bytes(content)
     for _ in range(2):
@@ -147,7 +147,7 @@ async def test_a_corrupted_order_never_hides_what_was_begun(world: World, conten
 
 async def test_an_order_of_another_run_is_refused_before_anything_starts(world: World) -> None:
     world.folder().mkdir(parents=True)
-    (world.folder() / "order.json").write_text(dump(world.order(world.program(DONE))))
+    (world.folder() / "order.json").write_text(to_json(world.order(world.program(DONE))))
     with pytest.raises(Diverged):
         await world.runtime().work(world.order(world.program("os._exit(1)")), world.tell)
 

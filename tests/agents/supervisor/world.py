@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from trued.agents.spool import Spool, events
+from trued.agents.spool import Spool
+from trued.agents.spool.call_folder import read_events
 from trued.support import processes
 from trued.wire import Confinement, Limits, Order
-from trued.workspace.sandbox.levels import state
+from trued.workspace.sandbox.levels import level_state
 
 SCHEMA = {
     "type": "object",
@@ -40,8 +41,8 @@ class World:
     _agents: int = 0
 
     def __post_init__(self) -> None:
-        if not state(self.level).works:  # found out here: all that collect these tests have to find the same ones
-            pytest.skip(state(self.level).why)
+        if not level_state(self.level).works:  # found out here: all that collect these tests have to find the same ones
+            pytest.skip(level_state(self.level).why)
         for name in ("clone", "home"):
             (self.top / name).mkdir(parents=True)
 
@@ -104,7 +105,7 @@ class World:
         return self.spool / f"{call}.{attempt}"
 
     def events(self, call: str = "one") -> list[dict[str, Any]]:
-        return list(events(self.folder(call)))
+        return list(read_events(self.folder(call)))
 
     def supervisor(self, call: str = "one") -> int:
         return processes.number((self.folder(call) / "lock").read_text())

@@ -17,7 +17,7 @@ from trued.engine.trust import found
 from trued.model import Contract, Grade, Judged, Requirement, RunRecord, Verdict
 from trued.proof.contract import contract_hash
 from trued.run.context import Person
-from trued.workspace.git.workspace import open_repository
+from trued.workspace.git.repository import open_repository
 
 CASES = {
     "kind": "examples",

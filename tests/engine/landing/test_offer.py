@@ -90,6 +90,6 @@ async def test_a_branch_with_other_work_at_the_remote_is_not_overwritten(place: 
     record = await place.run(**forge(github))
     other = place.committed({"other.py": "X = 1\n"})
     place.git("push", "-q", "origin", f"{other}:refs/heads/{record.branch}")
-    with pytest.raises(BadInput, match="has other work; it is not overwritten"):
+    with pytest.raises(BadInput, match="has other commits; it is not overwritten"):
         await offered(place, record)
     assert github.pulls == []

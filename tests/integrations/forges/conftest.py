@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trued.protocols import Offer
+from trued.protocols import PullRequestProposal
 
 PICTURE = b"\x89PNG\r\n\x1a\n a picture"
 
@@ -40,6 +40,6 @@ def bare(shop: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def offer(shop: Path) -> Offer:
+def offer(shop: Path) -> PullRequestProposal:
     head = git(shop, "rev-parse", "feat/SHOP-7-points")
-    return Offer("feat/SHOP-7-points", "main", "Show points", "It shows *points*.\n", head)
+    return PullRequestProposal("feat/SHOP-7-points", "main", "Show points", "It shows *points*.\n", head)

@@ -15,7 +15,7 @@ from tests.integrations.forges.servers import READ_ONLY, TOKEN, GitHub, github_s
 from trued.errors import BadInput, ForgeFailed, LimitReached, TruedError
 from trued.integrations.forges.github import BODY_LIMIT, GitHubForge
 from trued.integrations.http import Place
-from trued.protocols import Offer
+from trued.protocols import PullRequestProposal
 
 
 @pytest.fixture
@@ -39,7 +39,9 @@ def said(error: pytest.ExceptionInfo[TruedError]) -> str:
 
 
 @pytest.mark.spec("TIC-9")
-def test_an_offer_opens_a_pull_request_and_the_next_one_brings_it_up_to_date(github: GitHub, offer: Offer) -> None:
+def test_an_offer_opens_a_pull_request_and_the_next_one_brings_it_up_to_date(
+    github: GitHub, offer: PullRequestProposal
+) -> None:
     hub = forge(github)
     hub.ready()
     assert hub.offered(offer.branch) is None
@@ -53,7 +55,7 @@ def test_an_offer_opens_a_pull_request_and_the_next_one_brings_it_up_to_date(git
     assert hub.offered(offer.branch) == again
 
 
-def test_the_same_offer_twice_changes_nothing(github: GitHub, offer: Offer) -> None:
+def test_the_same_offer_twice_changes_nothing(github: GitHub, offer: PullRequestProposal) -> None:
     hub = forge(github)
     assert hub.offer(offer) == hub.offer(offer)
     assert len(github.asked_for("POST")) == 1
@@ -61,7 +63,7 @@ def test_the_same_offer_twice_changes_nothing(github: GitHub, offer: Offer) -> N
 
 
 @pytest.mark.parametrize("merged", [False, True])
-def test_one_that_is_closed_or_merged_is_not_touched(github: GitHub, offer: Offer, merged: bool) -> None:
+def test_one_that_is_closed_or_merged_is_not_touched(github: GitHub, offer: PullRequestProposal, merged: bool) -> None:
     hub = forge(github)
     hub.offer(offer)
     github.close(1, merged=merged)
@@ -74,7 +76,7 @@ def test_one_that_is_closed_or_merged_is_not_touched(github: GitHub, offer: Offe
     assert github.asked_for("PATCH") == []
 
 
-def test_a_draft_becomes_ready_and_a_draft_again(github: GitHub, offer: Offer) -> None:
+def test_a_draft_becomes_ready_and_a_draft_again(github: GitHub, offer: PullRequestProposal) -> None:
     hub = forge(github)
     assert hub.offer(replace(offer, draft=True)).draft
     assert not hub.offer(offer).draft
@@ -83,7 +85,7 @@ def test_a_draft_becomes_ready_and_a_draft_again(github: GitHub, offer: Offer) -
     assert github.pulls[0].draft
 
 
-def test_another_target_is_an_update_too(github: GitHub, bare: Path, offer: Offer) -> None:
+def test_another_target_is_an_update_too(github: GitHub, bare: Path, offer: PullRequestProposal) -> None:
     git(bare, "branch", "next", "main")
     hub = forge(github)
     hub.offer(offer)
@@ -91,7 +93,7 @@ def test_another_target_is_an_update_too(github: GitHub, bare: Path, offer: Offe
     assert github.pulls[0].onto == "next"
 
 
-def test_whoever_comes_second_in_a_race_updates(github: GitHub, offer: Offer) -> None:
+def test_whoever_comes_second_in_a_race_updates(github: GitHub, offer: PullRequestProposal) -> None:
     """The list was empty when it was looked at; somebody opened one since."""
     forge(github).offer(replace(offer, title="the quicker one"))
     github.faults.append(Fault(200, body=[], verb="GET", path="/repos/acme/shop/pulls", times=1))
@@ -99,19 +101,19 @@ def test_whoever_comes_second_in_a_race_updates(github: GitHub, offer: Offer) ->
     assert [one.title for one in github.pulls] == ["Show points"]
 
 
-def test_a_branch_that_was_not_pushed_is_refused_in_githubs_words(github: GitHub, offer: Offer) -> None:
+def test_a_branch_that_was_not_pushed_is_refused_in_githubs_words(github: GitHub, offer: PullRequestProposal) -> None:
     with pytest.raises(BadInput) as error:
         forge(github).offer(replace(offer, branch="feat/not-there"))
     assert "head or base is invalid" in said(error)
 
 
-def test_a_branch_without_a_change_is_refused(github: GitHub, bare: Path, offer: Offer) -> None:
+def test_a_branch_without_a_change_is_refused(github: GitHub, bare: Path, offer: PullRequestProposal) -> None:
     git(bare, "branch", "feat/nothing", "main")
     with pytest.raises(BadInput, match="No commits between main and feat/nothing"):
         forge(github).offer(replace(offer, branch="feat/nothing"))
 
 
-def test_what_is_too_long_is_cut_and_says_so(github: GitHub, offer: Offer) -> None:
+def test_what_is_too_long_is_cut_and_says_so(github: GitHub, offer: PullRequestProposal) -> None:
     hub = forge(github)
     long = replace(offer, title="very " * 100, body="é" * 70_000)
     shown = hub.offer(long)
@@ -135,7 +137,7 @@ def test_a_picture_of_a_pushed_commit_has_an_address() -> None:
 # -- refusals
 
 
-def test_without_a_token_nothing_is_asked(github: GitHub, offer: Offer) -> None:
+def test_without_a_token_nothing_is_asked(github: GitHub, offer: PullRequestProposal) -> None:
     for call in (forge(github, "").ready, lambda: forge(github, "").offer(offer)):
         with pytest.raises(BadInput, match="set GITHUB_TOKEN"):
             call()
@@ -147,7 +149,9 @@ def test_a_wrong_token_is_named_by_its_variable(github: GitHub) -> None:
         forge(github, "wrong-token-0123456789").ready()
 
 
-def test_a_token_that_may_not_push_is_found_out_before_anything_is_done(github: GitHub, offer: Offer) -> None:
+def test_a_token_that_may_not_push_is_found_out_before_anything_is_done(
+    github: GitHub, offer: PullRequestProposal
+) -> None:
     with pytest.raises(BadInput, match="may not push to acme/shop"):
         forge(github, READ_ONLY).ready()
     with pytest.raises(BadInput, match="does not allow to offer a pull request"):
@@ -164,7 +168,7 @@ def test_an_unknown_repository_and_an_archived_one(github: GitHub) -> None:
 
 
 @pytest.mark.parametrize("status", [403, 429])
-def test_a_limit_says_when_it_goes_on(github: GitHub, offer: Offer, status: int) -> None:
+def test_a_limit_says_when_it_goes_on(github: GitHub, offer: PullRequestProposal, status: int) -> None:
     github.faults.append(answering.rate_limited(1800, status, times=1))
     with pytest.raises(LimitReached, match=r"it goes on at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"):
         forge(github).ready()
@@ -175,7 +179,7 @@ def test_a_limit_says_when_it_goes_on(github: GitHub, offer: Offer, status: int)
     assert len(github.asked) == 2  # nothing is tried again meanwhile
 
 
-CALLS: dict[str, Callable[[GitHubForge, Offer], object]] = {
+CALLS: dict[str, Callable[[GitHubForge, PullRequestProposal], object]] = {
     "ready": lambda hub, offer: hub.ready(),
     "offered": lambda hub, offer: hub.offered(offer.branch),
     "offer": lambda hub, offer: hub.offer(offer),
@@ -198,7 +202,9 @@ FAULTS: dict[str, Callable[[], Fault]] = {
 @pytest.mark.parametrize(
     ("call", "fault"), [(call, fault) for call in CALLS for fault in FAULTS if (call, fault) != ("offered", "a list")]
 )
-def test_a_forge_that_answers_nonsense_is_one_sentence(github: GitHub, offer: Offer, call: str, fault: str) -> None:
+def test_a_forge_that_answers_nonsense_is_one_sentence(
+    github: GitHub, offer: PullRequestProposal, call: str, fault: str
+) -> None:
     github.faults.append(FAULTS[fault]())
     with pytest.raises(ForgeFailed) as error:
         CALLS[call](forge(github), offer)
@@ -208,7 +214,7 @@ def test_a_forge_that_answers_nonsense_is_one_sentence(github: GitHub, offer: Of
     assert github.pulls == []
 
 
-def test_a_forge_that_never_answers_or_is_not_there(github: GitHub, offer: Offer) -> None:
+def test_a_forge_that_never_answers_or_is_not_there(github: GitHub, offer: PullRequestProposal) -> None:
     github.faults.append(answering.hanging())
     with pytest.raises(ForgeFailed, match=r"cannot reach GitHub at 127\.0\.0\.1"):
         forge(github, timeout_s=1).ready()
@@ -217,7 +223,7 @@ def test_a_forge_that_never_answers_or_is_not_there(github: GitHub, offer: Offer
     assert "cannot reach GitHub at 127.0.0.1:9" in said(error)
 
 
-def test_a_hiccup_is_tried_again_only_where_nothing_is_changed(github: GitHub, offer: Offer) -> None:
+def test_a_hiccup_is_tried_again_only_where_nothing_is_changed(github: GitHub, offer: PullRequestProposal) -> None:
     github.faults.append(answering.broken(502, times=1))
     forge(github).ready()
     github.faults.append(answering.broken(502, verb="POST"))

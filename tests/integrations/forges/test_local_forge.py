@@ -12,12 +12,12 @@ from trued.integrations.forges import forge_of
 from trued.integrations.forges.github import GitHubForge
 from trued.integrations.forges.local import LocalForge
 from trued.model import ForgeSettings
-from trued.protocols import Offer
+from trued.protocols import PullRequestProposal
 
 
 @pytest.mark.spec("TIC-9")
 def test_without_a_forge_the_pull_request_is_a_file_that_the_next_offer_brings_up_to_date(
-    shop: Path, offer: Offer, tmp_path: Path
+    shop: Path, offer: PullRequestProposal, tmp_path: Path
 ) -> None:
     forge = LocalForge(tmp_path / "a folder", shop)
     forge.ready()
@@ -36,7 +36,7 @@ def test_without_a_forge_the_pull_request_is_a_file_that_the_next_offer_brings_u
     assert [path.name for path in (tmp_path / "a folder").iterdir() if path.is_file()] == ["pull-request.md"]
 
 
-def test_a_file_that_is_not_ours_is_not_written_over(shop: Path, offer: Offer, tmp_path: Path) -> None:
+def test_a_file_that_is_not_ours_is_not_written_over(shop: Path, offer: PullRequestProposal, tmp_path: Path) -> None:
     forge = LocalForge(tmp_path, shop)
     forge.offer(offer)
     with pytest.raises(BadInput, match=f"holds the pull request of {offer.branch}"):
@@ -47,7 +47,9 @@ def test_a_file_that_is_not_ours_is_not_written_over(shop: Path, offer: Offer, t
     assert (tmp_path / "pull-request.md").read_text() == "# My own notes\n"
 
 
-def test_a_picture_that_is_not_there_and_a_folder_that_cannot_be(shop: Path, offer: Offer, tmp_path: Path) -> None:
+def test_a_picture_that_is_not_there_and_a_folder_that_cannot_be(
+    shop: Path, offer: PullRequestProposal, tmp_path: Path
+) -> None:
     with pytest.raises(BadInput, match=r"there is no file nothing\.png in commit"):
         LocalForge(tmp_path, shop).picture(offer.head, "nothing.png")
     (tmp_path / "file").write_text("")

@@ -15,7 +15,7 @@ from trued.integrations.http import Place
 from trued.integrations.trackers import is_ticket_name, tracker_of
 from trued.integrations.trackers.jira import JiraTracker
 from trued.model import ForgeSettings, Settings, TicketSettings
-from trued.protocols import Issue
+from trued.protocols import TrackerIssue
 
 BODY = 'Points are wrong.\r\n\r\n## Acceptance criteria\r\n- [ ] `/plp` shows "Earn 40 points"\r\n'
 
@@ -40,7 +40,7 @@ def on_jira(jira: Jira, **more: Any) -> Settings:
     return Settings(tickets=TicketSettings(url=jira.url, **more))
 
 
-def issue(settings: Settings, name: str, root: Path, **environ: str) -> Issue:
+def issue(settings: Settings, name: str, root: Path, **environ: str) -> TrackerIssue:
     return tracker_of(settings, name, environ, root).issue(name)
 
 
@@ -51,7 +51,7 @@ def issue(settings: Settings, name: str, root: Path, **environ: str) -> Issue:
 def test_a_github_issue_is_a_ticket(github: GitHub, tmp_path: Path) -> None:
     github.issue(12, "Points on the list 🎉", BODY, ["bug", "shop"])
     found = issue(on_github(github), "#12", tmp_path, GITHUB_TOKEN=TOKEN)
-    assert found == Issue(
+    assert found == TrackerIssue(
         "#12", "Points on the list 🎉", BODY, "bug", ("bug", "shop"), url=f"{github.url}/acme/shop/issues/12"
     )
     assert found == issue(on_github(github), "acme/shop#12", tmp_path)  # what is public needs no token

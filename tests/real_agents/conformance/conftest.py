@@ -10,8 +10,8 @@ from tests.agents.supervisor.world import World
 from tests.real_agents.conformance.rows import PROGRAMS, ROWS, Row
 from tests.real_agents.conformance.stage import SECRET, Stage
 from tests.real_agents.model import ModelServer, Say, Script
-from trued.agents.adapters import kinds
-from trued.workspace.sandbox.levels import state
+from trued.agents.adapters import agent_names
+from trued.workspace.sandbox.levels import level_state
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -26,7 +26,7 @@ def row(request: pytest.FixtureRequest) -> Row:
 
 @pytest.fixture
 def stage(row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    assert row.kind in kinds()
+    assert row.kind in agent_names()
     program = PROGRAMS / row.program
     assert program.exists(), f"{row.program} is not installed: tools/agents.sh {row.program}"
     user = tmp_path / "user"
@@ -34,7 +34,7 @@ def stage(row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.setenv("HOME", str(user))
     monkeypatch.setenv("PATH", f"{PROGRAMS}:/usr/local/bin:/usr/bin:/bin")
     monkeypatch.setenv("PLANTED_API_KEY", SECRET)
-    world = World(tmp_path / "world", level="bubblewrap" if state("bubblewrap").works else "none")
+    world = World(tmp_path / "world", level="bubblewrap" if level_state("bubblewrap").works else "none")
     _instructions_of_the_project(world.clone)
     with ModelServer(Script([Say("nothing is scripted")])) as model:
         yield Stage(row, world, model)

@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 from trued.agents.spool import Spool
-from trued.wire import Order, load
+from trued.wire import Order, from_json
 
 
 async def main() -> None:
     asked = json.load(sys.stdin)
     runtime = Spool(Path(asked["spool"]), variables=lambda _: asked["variables"])
-    orders = [load(Order, json.dumps(order)) for order in asked["orders"]]
+    orders = [from_json(Order, json.dumps(order)) for order in asked["orders"]]
     for report in await asyncio.gather(*(runtime.work(order, lambda _kind, **_data: None) for order in orders)):
         print(report.state, flush=True)
 

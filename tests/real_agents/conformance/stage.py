@@ -14,9 +14,10 @@ from tests.real_agents.conformance.rows import KEY, Row
 from tests.real_agents.model import Answer, Cast, Fault, ModelServer, Run, Script, Step, Write
 from trued.agents.adapters import capabilities_of
 from trued.agents.spool import Spool
-from trued.protocols import Capabilities, Taken
+from trued.protocols import AgentCommit, Capabilities
 from trued.wire import Confinement, Limits, Order, Report
-from trued.workspace.git.workspace import GitWorkspace, open_repository
+from trued.workspace.git.repository import open_repository
+from trued.workspace.git.workspace import GitWorkspace
 
 SECRET = "a-secret-of-the-user-that-no-agent-needs"
 DONE = Answer({"summary": "done"})
@@ -123,7 +124,7 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-async def committed(stage: Stage, folder: Path) -> tuple[Report, Taken]:
+async def committed(stage: Stage, folder: Path) -> tuple[Report, AgentCommit]:
     """The agent works in a clone of a user's repository, and what it leaves there is taken as a commit."""
     found = open_repository(repository(folder / "repository"))
     sight = Confinement(level=stage.world.level, network="host")
@@ -133,7 +134,7 @@ async def committed(stage: Stage, folder: Path) -> tuple[Report, Taken]:
     if stage.row.absolute:
         stage.model.script = Script(WORK, clone)
     report = await stage.works(folder=str(clone), home=str(home), confinement=workspace.confinement())
-    return report, await workspace.take("builder", found.head, author="builder", message="made", when=1.0)
+    return report, await workspace.commit_clone("builder", found.head, author="builder", message="made", when=1.0)
 
 
 def _markers(parts: Mapping[str, tuple[Step, ...]]) -> dict[str, tuple[Step, ...]]:

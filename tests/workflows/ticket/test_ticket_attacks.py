@@ -20,7 +20,7 @@ from trued.engine.ticket_branch import from_file, from_tracker
 from trued.errors import BadInput
 from trued.integrations.forges.local import LocalForge
 from trued.model import ForgeSettings, Goal, RunRecord, Settings, Source, Ticket, Verdict
-from trued.protocols import Offer
+from trued.protocols import PullRequestProposal
 from trued.wire import Order
 from trued.workflows.ticket.delivery import _unreached
 
@@ -126,7 +126,7 @@ def test_whatever_a_ticket_is_called_git_takes_its_branch(key: str) -> None:
 
 def test_a_title_that_an_agent_wrote_is_no_markup_in_a_file(tmp_path: Path) -> None:
     forge, title = LocalForge(tmp_path, tmp_path), "<img src=x> ![x](http://evil/x.png) `code`"
-    forge.offer(Offer("fix/x", "main", title, "body\n", "0" * 40))
+    forge.offer(PullRequestProposal("fix/x", "main", title, "body\n", "0" * 40))
     text = (tmp_path / "pull-request.md").read_text().partition("-->")[2]
     assert "![" not in text
     assert "\n# \\<img src=x>" in text

@@ -7,8 +7,8 @@ import pytest
 
 from tests.engine.two_commits import DOUBLE, ONE, committed, git, project
 from trued.errors import BadInput
-from trued.workspace.git import commit_lookup as sides
-from trued.workspace.git.commit_lookup import Side, side
+from trued.workspace.git import commit_lookup
+from trued.workspace.git.commit_lookup import NamedCommit, find_commit
 from trued.workspace.git.store import Store
 
 
@@ -45,28 +45,28 @@ async def test_a_commit_is_named_by_repository_and_revision(repo: Path, tmp_path
         "..@HEAD^": (repo / "sub", base),
     }
     for given, (here, commit) in ways.items():
-        found = await side(given, here)
+        found = await find_commit(given, here)
         assert (found.commit, found.root) == (commit, repo), given
 
 
 async def test_a_branch_goes_before_a_folder_of_the_same_name(repo: Path) -> None:
     git(repo, "branch", "docs", "HEAD~1")
     (repo / "docs").mkdir()
-    assert (await side("docs", repo)).commit == git(repo, "rev-parse", "HEAD~1")
+    assert (await find_commit("docs", repo)).commit == git(repo, "rev-parse", "HEAD~1")
     project(repo / "lib")
     git(repo, "branch", "lib", "HEAD~1")
-    assert (await side("lib", repo)).root == repo / "lib", "a repository of its own is what its name says"
+    assert (await find_commit("lib", repo)).root == repo / "lib", "a repository of its own is what its name says"
 
 
 async def test_bare_shallow_and_linked_repositories_are_read(repo: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo}", "shallow")
     git(repo, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"), "HEAD~1")
-    bare, low, linked = [await side(name, tmp_path) for name in ("bare.git@main~1", "shallow", "linked")]
+    bare, low, linked = [await find_commit(name, tmp_path) for name in ("bare.git@main~1", "shallow", "linked")]
     assert bare.commit == linked.commit == git(repo, "rev-parse", "HEAD~1")
     assert (bare.root, linked.root) == (None, tmp_path / "linked")
     assert linked.objects == repo / ".git"
-    assert [sides.shallow(one) for one in (bare, low, linked)] == [False, True, False]
+    assert [commit_lookup.is_shallow(one) for one in (bare, low, linked)] == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ async def test_what_names_no_commit_is_one_sentence(given: str, said: str, repo:
     (tmp_path / "empty").mkdir()
     git(tmp_path / "empty", "init", "-q")
     with pytest.raises(BadInput, match=said) as caught:
-        await side(given, repo)
+        await find_commit(given, repo)
     assert "\n" not in str(caught.value)
     assert caught.value.then
 
 
 async def test_outside_any_repository_a_name_is_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="nowhere does not exist"):
-        await side("nowhere", tmp_path)
+        await find_commit("nowhere", tmp_path)
 
 
 @pytest.mark.spec("LAW-7")
@@ -105,44 +105,46 @@ async def test_a_content_is_found_in_history_under_any_name_and_only_there(repo:
     git(repo, "checkout", "-q", "-b", "other", "HEAD~3")
     committed(repo, {"elsewhere": "on another branch\n"})
     git(repo, "checkout", "-q", "main")
-    head, base = await side("HEAD", repo), await side("HEAD~2", repo)
-    assert await sides.in_history((base, head), blob("secret\n"))
-    assert not await sides.in_history((base,), blob("secret\n"))
-    assert not await sides.in_history((base, head), blob("on another branch\n")), "no history of either commit"
-    assert not await sides.in_history((base, head), blob("never seen"))
-    assert await sides.tracked(head, repo / "notes/old.txt"), "whatever is in it now"
-    assert not await sides.tracked(base, repo / "notes/old.txt")
-    assert not await sides.tracked(head, tmp_path / "old.txt")
+    head, base = await find_commit("HEAD", repo), await find_commit("HEAD~2", repo)
+    assert await commit_lookup.is_in_history((base, head), blob("secret\n"))
+    assert not await commit_lookup.is_in_history((base,), blob("secret\n"))
+    assert not await commit_lookup.is_in_history((base, head), blob("on another branch\n")), (
+        "no history of either commit"
+    )
+    assert not await commit_lookup.is_in_history((base, head), blob("never seen"))
+    assert await commit_lookup.is_tracked(head, repo / "notes/old.txt"), "whatever is in it now"
+    assert not await commit_lookup.is_tracked(base, repo / "notes/old.txt")
+    assert not await commit_lookup.is_tracked(head, tmp_path / "old.txt")
 
 
 async def test_a_history_that_cannot_be_walked_may_hold_anything(repo: Path) -> None:
-    head = await side("HEAD", repo)
+    head = await find_commit("HEAD", repo)
     tree = git(repo, "rev-parse", "HEAD~1^{tree}")
     (repo / ".git/objects" / tree[:2] / tree[2:]).unlink()
-    assert await sides.in_history((head,), blob(DOUBLE))
-    assert await sides.in_history((head,), blob(ONE))
+    assert await commit_lookup.is_in_history((head,), blob(DOUBLE))
+    assert await commit_lookup.is_in_history((head,), blob(ONE))
 
 
 async def test_an_unnamed_base_is_where_the_branch_began(repo: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="--base REV"):
-        await sides.beginning(await side("HEAD", repo))
+        await commit_lookup.find_branch_point(await find_commit("HEAD", repo))
     start = git(repo, "rev-parse", "HEAD")
     git(repo, "checkout", "-q", "-b", "feature")
     committed(repo, {"a": "1"})
     committed(repo, {"a": "2"})
-    assert (await sides.beginning(await side("HEAD", repo))).commit == start
+    assert (await commit_lookup.find_branch_point(await find_commit("HEAD", repo))).commit == start
     git(tmp_path, "clone", "-q", str(repo), "clone")
     committed(tmp_path / "clone", {"b": "1"})
     upstream = git(repo, "rev-parse", "feature")
-    assert (await sides.beginning(await side("clone", tmp_path))).commit == upstream
-    assert (await sides.beginning(await side("clone@feature", tmp_path))).commit == upstream
+    assert (await commit_lookup.find_branch_point(await find_commit("clone", tmp_path))).commit == upstream
+    assert (await commit_lookup.find_branch_point(await find_commit("clone@feature", tmp_path))).commit == upstream
 
 
 async def look(repo: Path, tmp_path: Path) -> tuple[str, ...]:
-    one: Side = await side(str(repo), tmp_path)
+    one: NamedCommit = await find_commit(str(repo), tmp_path)
     store = Store(repo, tmp_path / "state", "test")
     await store.begin(one.commit, depth=1)
-    return await sides.dirty(one, store, tmp_path)
+    return await commit_lookup.uncommitted_files(one, store, tmp_path)
 
 
 @pytest.mark.spec("LAW-4")

@@ -35,7 +35,7 @@ async def test_a_large_file_that_the_base_names_is_brought_by_its_hash(repo: Pat
     await workspace.begin()
     async with workspace.room(workspace.base) as room:
         assert (room / "large.bin").read_bytes() == LARGE
-    assert workspace.lacking(workspace.base) == ()
+    assert workspace.missing_content(workspace.base) == ()
 
 
 @pytest.mark.spec("LAW-4")
@@ -48,7 +48,7 @@ async def test_another_content_under_its_name_is_not_brought_and_that_is_said(
     await workspace.begin()
     async with workspace.room(workspace.base) as room:
         assert (room / "large.bin").read_text() == pointer(LARGE)
-    assert "git lfs pull" in workspace.lacking(workspace.base)[0]
+    assert "git lfs pull" in workspace.missing_content(workspace.base)[0]
 
 
 @pytest.mark.spec("LAW-4")
@@ -61,7 +61,7 @@ async def test_a_large_file_that_only_the_head_names_stays_a_pointer(repo: Path,
     place = repo / ".git" / "lfs" / "objects" / name[:2] / name[2:4] / name
     place.parent.mkdir(parents=True)
     place.write_bytes(other)
-    head = await workspace.record(workspace.base, {"large.bin": pointer(other).encode()}, message="x", when=1.0)
+    head = await workspace.commit_files(workspace.base, {"large.bin": pointer(other).encode()}, message="x", when=1.0)
     async with workspace.room(head) as room:
         assert (room / "large.bin").read_text() == pointer(other)
 
@@ -89,7 +89,7 @@ async def test_a_submodule_that_the_base_names_is_brought_at_its_commit(
     async with workspace.room(workspace.base) as room:
         assert (room / "vendor" / "lib" / "lib.py").read_text() == "VALUE = 7\n"
         assert not (room / "vendor" / "lib" / ".git").exists()
-    assert workspace.lacking(workspace.base) == ()
+    assert workspace.missing_content(workspace.base) == ()
 
 
 @pytest.mark.spec("LAW-4")
@@ -102,4 +102,4 @@ async def test_a_submodule_that_is_not_here_is_said(repo: Path, begin: Begin, tm
     await workspace.begin()
     async with workspace.room(workspace.base) as room:
         assert list((room / "vendor" / "lib").iterdir()) == []
-    assert "git submodule update --init" in workspace.lacking(workspace.base)[0]
+    assert "git submodule update --init" in workspace.missing_content(workspace.base)[0]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.two_commits import committed, git
-from trued.workspace.git import rebase as replaying
+from trued.workspace.git import rebase
 from trued.workspace.git.store import Store
 
 
@@ -26,8 +26,8 @@ async def test_rebased_commits_keep_author_date_and_words_and_are_the_same_ones_
     git(repo, "checkout", "-q", "-b", "moved", base)
     onto = committed(repo, {"d.txt": "d\n"}, "others")
     store = await store_of(tmp_path, base, head, onto)
-    made = await replaying.rebased(store, base, head, onto)
-    assert made == await replaying.rebased(store, base, head, onto)
+    made = await rebase.rebase_commits(store, base, head, onto)
+    assert made == await rebase.rebase_commits(store, base, head, onto)
     assert set(await store.entries(made.commit)) == {"a.txt", "b.txt", "c.txt", "d.txt"}
     form = "--format=%an %ae %at %cn %ct %B"
     before, after = [
@@ -49,10 +49,10 @@ async def test_what_the_target_has_already_falls_away_and_a_merge_inside_comes_a
     git(repo, "checkout", "-q", "-b", "moved", base)
     onto = committed(repo, {"b.txt": "b\n", "d.txt": "d\n"}, "others did one, too")
     store = await store_of(tmp_path, base, head, onto)
-    made = await replaying.rebased(store, base, head, onto)
+    made = await rebase.rebase_commits(store, base, head, onto)
     assert await store.git.line("log", "--format=%s", f"{onto}..{made.commit}") == "both"
     assert set(await store.entries(made.commit)) == {"a.txt", "b.txt", "c.txt", "d.txt"}
-    nothing = await replaying.rebased(store, base, one, onto)
+    nothing = await rebase.rebase_commits(store, base, one, onto)
     assert nothing.commit == onto
 
 
@@ -64,7 +64,7 @@ async def test_a_conflict_names_its_files_and_the_commit_and_makes_nothing(tmp_p
     git(repo, "checkout", "-q", "-b", "moved", base)
     onto = committed(repo, {"a.txt": "theirs\n", "b c.txt": "changed\n"}, "theirs")
     store = await store_of(tmp_path, base, head, onto)
-    made = await replaying.rebased(store, base, head, onto)
+    made = await rebase.rebase_commits(store, base, head, onto)
     assert (made.commit, set(made.conflicts), made.at) == ("", {"a.txt", "b c.txt"}, "mine")
-    assert set((await replaying.merged(store, onto, head, "both", {})).conflicts) == {"a.txt", "b c.txt"}
-    assert await replaying.common(store, head, onto) == base
+    assert set((await rebase.merge_into(store, onto, head, "both", {})).conflicts) == {"a.txt", "b c.txt"}
+    assert await rebase.merge_base(store, head, onto) == base

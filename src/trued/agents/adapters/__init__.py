@@ -1,4 +1,4 @@
-"""Who works: one file an agent, found by its name. What may follow the name, after a colon, its file says."""
+"""One file for each agent, found by its name. What may follow the name after a colon, each file says."""
 
 import difflib
 import time
@@ -8,43 +8,44 @@ from importlib import import_module
 from pathlib import Path
 
 from trued.agents.driver.agent import Agent
-from trued.agents.driver.conversation import Talking
-from trued.agents.driver.login import Means, means
-from trued.agents.driver.program import Launch
+from trued.agents.driver.conversation import ConversationRuntime
+from trued.agents.driver.login import LoginMethod, choose_login
+from trued.agents.driver.program import ProgramLauncher
 from trued.errors import BadInput
 from trued.protocols import Capabilities, Runtime
 
 
 @cache
-def kinds() -> tuple[str, ...]:
-    """Every agent that has a file here."""
+def agent_names() -> tuple[str, ...]:
+    """Names of all agents that have a file here."""
     files = Path(__file__).parent.glob("*.py")
     return tuple(sorted(file.stem for file in files if not file.stem.startswith("_")))
 
 
-def described(kind: str) -> Agent:
-    """The agent of this name. Imported when used: a supervisor needs one of them, and at once."""
+def load_agent(kind: str) -> Agent:
+    """The agent of this name. Its module is imported when used, because a supervisor needs only one and must start
+    quickly."""
     agent: Agent = import_module(f"{__name__}.{kind}").AGENT
     return agent
 
 
 def agent_of(agent: str) -> Agent:
-    """The agent that `NAME[:…]` names, or a sentence on which there are."""
+    """The agent that `NAME[:…]` means. Raises BadInput with the known names if there is none."""
     kind, colon, rest = agent.partition(":")
-    if kind not in kinds():
-        close = difflib.get_close_matches(kind, kinds(), 1, 0.6)
-        then = f"did you mean {close[0]}?" if close else f"there are {', '.join(kinds())}"
-        raise BadInput(f"there is no agent {agent!r}", then=f"{then}; `trued agents` tells more")
-    found = described(kind)
+    if kind not in agent_names():
+        close = difflib.get_close_matches(kind, agent_names(), 1, 0.6)
+        then = f"did you mean {close[0]}?" if close else f"there are {', '.join(agent_names())}"
+        raise BadInput(f"there is no agent {agent!r}", then=f"{then}; see `trued agents`")
+    found = load_agent(kind)
     if not rest.strip() and (colon or not found.argument.startswith("[")):
-        raise BadInput(f"the agent {agent!r} is named by half", then=f"write {kind}{found.argument}")
-    return found.named(rest) if found.named else found
+        raise BadInput(f"the name of the agent {agent!r} is incomplete", then=f"write {kind}{found.argument}")
+    return found.specify(rest) if found.specify else found
 
 
-def runtime_of(agent: str, launch: Launch) -> Runtime:
-    """The runtime that plays this agent."""
+def runtime_of(agent: str, launch: ProgramLauncher) -> Runtime:
+    """The runtime that lets this agent work."""
     found = agent_of(agent)
-    return found.runtime(launch) if found.runtime else Talking(found, launch)
+    return found.runtime(launch) if found.runtime else ConversationRuntime(found, launch)
 
 
 def capabilities_of(agent: str) -> Capabilities:
@@ -52,6 +53,6 @@ def capabilities_of(agent: str) -> Capabilities:
     return agent_of(agent).capabilities
 
 
-def login_of(agent: str, policy: str, given: Mapping[str, str], home: Path) -> Means:
-    """How this agent would log in, by the user's policy, variables and HOME."""
-    return means(agent_of(agent).login, policy, given, home, time.time())
+def login_of(agent: str, policy: str, given: Mapping[str, str], home: Path) -> LoginMethod:
+    """How this agent would log in, given the user's policy, variables and HOME."""
+    return choose_login(agent_of(agent).login, policy, given, home, time.time())

@@ -4,30 +4,30 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from trued.agents.adapters.command import seen
 from trued.agents.driver import acp
 from trued.agents.driver.agent import Agent
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
+from trued.agents.driver.program_files import visible_files
 from trued.errors import BadInput
 from trued.wire import Order
 
 
-def named(line: str) -> Agent:
-    """The agent of this command line."""
+def agent_for_command_line(line: str) -> Agent:
+    """The agent that this command line starts. Raises BadInput if it cannot be parsed."""
     try:
         program, *arguments = shlex.split(line)
     except ValueError as error:
         raise BadInput(
-            f"{line!r} is no command line: {error}", then="write acp:PROGRAM ARGS, and mind its quotes"
+            f"{line!r} is not a command line: {error}", then="write acp:PROGRAM ARGS and check its quotes"
         ) from error
 
-    def begin(order: Order, found: Found) -> Program:
-        path, shown = seen(found.path, arguments, Path(order.folder))
-        return acp.spoken(order, acp.Choice((path, *arguments), readable=shown))
+    def build_program(order: Order, found: InstalledProgram) -> Program:
+        path, shown = visible_files(found.path, arguments, Path(order.folder))
+        return acp.client_program(order, acp.AcpAgent((path, *arguments), readable=shown))
 
     install = f"install {program}, or write an absolute path"
-    return replace(AGENT, program=program, install=install, begin=begin)
+    return replace(AGENT, program=program, install=install, build_program=build_program)
 
 
 AGENT = Agent(
@@ -38,5 +38,5 @@ AGENT = Agent(
     lost=acp.LOST,
     extra="acp",
     modules=("acp",),
-    named=named,
+    specify=agent_for_command_line,
 )

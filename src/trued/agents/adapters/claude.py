@@ -1,12 +1,13 @@
-"""Claude Code, by its stream of JSON events."""
+"""Claude Code, driven by its stream of JSON events."""
 
 import json
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login, model_of
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.anthropic_events import count_message, fold_content, fold_denials, fold_tool_results
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
@@ -18,11 +19,11 @@ TOOLS = {
     "web": ("WebFetch", "WebSearch"),
     "browser": (),
 }
-STARTERS = ("Task", "Agent", "Workflow", "SendMessage")  # tools that would begin another agent
+STARTERS = ("Task", "Agent", "Workflow", "SendMessage")  # tools that would start another agent
 MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus", "haiku": "haiku", "sonnet": "sonnet", "opus": "opus"}
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",  # waiting is the engine's: it frees the slot and shows the time
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # longer waits are up to the engine, which frees the slot and shows the time
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # the project's instructions come with the brief, as text
     "MAX_STRUCTURED_OUTPUT_RETRIES": "3",
@@ -32,7 +33,8 @@ QUIET = {
 ERRORS = {"error_max_budget_usd": "budget", "error_max_structured_output_retries": "contract"}
 
 
-def begin(order: Order, found: Found) -> Program:
+def build_program(order: Order, found: InstalledProgram) -> Program:
+    """Its command line for this order."""
     tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [found.path, "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"]
     words += ["--tools", ",".join(tools), "--allowedTools", ",".join(tools)]
@@ -49,71 +51,59 @@ def begin(order: Order, found: Found) -> Program:
     return Program(tuple(words), order.brief.encode(), variables=QUIET)
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    """Fold one of its events into the transcript."""
     kind, sub = event["type"], event.get("subtype", "")
-    heard.session(event.get("session_id", ""))
+    transcript.set_session(event.get("session_id", ""))
     if kind == "system" and sub == "api_retry":
-        heard.refused(str(event.get("error")), status=event.get("error_status") or 0, final=False)
+        transcript.refuse(str(event.get("error")), status=event.get("error_status") or 0, final=False)
     elif kind == "system" and sub == "compact_boundary":
-        heard.compacted((event.get("compact_metadata") or {}).get("pre_tokens", 0))
+        transcript.count_compaction((event.get("compact_metadata") or {}).get("pre_tokens", 0))
     elif kind == "rate_limit_event":
-        _window(event["rate_limit_info"], heard)
+        _fold_quota(event["rate_limit_info"], transcript)
     elif kind == "assistant":
-        _said(event["message"], heard)
-    elif kind == "user" and isinstance(event["message"]["content"], list):
-        for block in event["message"]["content"]:
-            if block.get("type") == "tool_result":
-                heard.tool_ended(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
+        fold_content(event["message"], transcript, STARTERS)
+        count_message(event["message"], _usage(event["message"]["usage"]), transcript)
+    elif kind == "user":
+        fold_tool_results(event["message"], transcript)
     elif kind == "result":
-        _ended(event, heard)
+        _fold_result(event, transcript)
 
 
-def _window(told: dict[str, Any], heard: Heard) -> None:
-    """Of a subscription: the window that it speaks of, and all of them where it tells."""
+def _fold_quota(told: dict[str, Any], transcript: Transcript) -> None:
+    """Quota windows of a subscription: the one that the event is about, and all others that it lists."""
     name, until, used = told.get("rateLimitType") or "", told.get("resetsAt") or 0.0, told.get("utilization")
-    heard.window(name, until, used=None if used is None else 100 * used, closed=told.get("status") == "rejected")
+    transcript.set_quota(
+        name, until, used=None if used is None else 100 * used, closed=told.get("status") == "rejected"
+    )
     for each, window in (told.get("unifiedWindows") or {}).items():
-        heard.window(each, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
+        transcript.set_quota(each, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
 
 
-def _said(message: dict[str, Any], heard: Heard) -> None:
-    for block in message["content"]:
-        if block["type"] == "text":
-            heard.says(block["text"])
-        elif block["type"] == "tool_use":
-            what = json.dumps(block["input"], ensure_ascii=False)
-            if block["name"] in STARTERS:
-                heard.started_agent(f"{block['name']} {what}")
-            heard.tool(block["name"], block["id"], what)
-    # One message comes in several events, each with the usage of the whole: its id says which they are.
-    if (usage := _usage(message["usage"])).tokens_in and message["id"] != heard.last:
-        heard.last = message["id"]
-        heard.request(usage)
-
-
-def _ended(event: dict[str, Any], heard: Heard) -> None:
+def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     usage = _usage(event["usage"])
-    peak, requests = heard.usage.peak, heard.usage.requests
+    peak, requests = transcript.usage.peak, transcript.usage.requests
     cost = event.get("total_cost_usd")
-    heard.used(
+    transcript.set_usage(
         Usage(
-            max(usage.tokens_in, heard.usage.tokens_in),  # an answer that it gives up on is not in its own sum
-            max(usage.tokens_out, heard.usage.tokens_out),
+            max(usage.tokens_in, transcript.usage.tokens_in),  # its own sum leaves out replies that it gave up on
+            max(usage.tokens_out, transcript.usage.tokens_out),
             usage.tokens_cached,
             peak or usage.tokens_in + usage.tokens_out,
             cost or 0.0,
             estimated=False,
-            cost="reported" if cost else "",  # nothing for many tokens is a price that it does not know
+            cost="reported" if cost else "",  # a cost of 0 means that it does not know the price
             requests=requests,
         )
     )
-    heard.text, heard.finished = event.get("result") or "", True
-    heard.structured = event.get("structured_output")
-    for denial in event.get("permission_denials") or ():
-        heard.denied(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))
+    transcript.text, transcript.finished = event.get("result") or "", True
+    transcript.structured = event.get("structured_output")
+    fold_denials(event, transcript)
     if event.get("is_error"):
-        said = heard.text or "; ".join(map(str, event.get("errors") or ())) or event.get("subtype", "")
-        heard.refused(said, kind=ERRORS.get(event.get("subtype", ""), ""), status=event.get("api_error_status") or 0)
+        said = transcript.text or "; ".join(map(str, event.get("errors") or ())) or event.get("subtype", "")
+        transcript.refuse(
+            said, kind=ERRORS.get(event.get("subtype", ""), ""), status=event.get("api_error_status") or 0
+        )
 
 
 def _usage(told: dict[str, Any]) -> Usage:
@@ -145,7 +135,7 @@ AGENT = Agent(
         how="run `claude` once and log in, or set ANTHROPIC_API_KEY",
     ),
     models=MODELS,
-    begin=begin,
+    build_program=build_program,
     fold=fold,
     brings=True,
     lost=("No conversation found with session ID",),

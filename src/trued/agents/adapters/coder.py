@@ -1,4 +1,4 @@
-"""Raw models of any provider, with the few tools of a coder: a key is enough, and nobody's program is needed."""
+"""Raw models of any provider with the few tools of a coder: a key is enough, no agent program is needed."""
 
 import json
 import sys
@@ -8,32 +8,33 @@ from pathlib import Path
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
 from trued.agents.driver.providers import PROVIDERS, vendor_of
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.errors import BadInput
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
-DRIVING = Path(__file__).resolve().parents[1] / "driver"
-INSIDE = str(DRIVING / "inside" / "coder_agent.py")
-GIVEN = ("brief", "schema", "session", "resume", "tools")
+DRIVER = Path(__file__).resolve().parents[1] / "driver"
+INSIDE = str(DRIVER / "inside" / "coder_agent.py")
+ORDER_FIELDS = ("brief", "schema", "session", "resume", "tools")
 
 
-def begin(order: Order, _found: Found) -> Program:
+def build_program(order: Order, _found: InstalledProgram) -> Program:
+    """Our own agent program with the order on its stdin."""
     provider, _, model = order.agent.partition(":")[2].partition(":")
     known = PROVIDERS[provider]
-    words = (DRIVING / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
+    words = (DRIVER / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
     told: dict[str, Any] = {
         "model": f"{known.known_as or provider}:{model}",
         "instructions": words.replace("{{how}}", ", by the tool `final_result`" if order.schema else ""),
         "tokens": order.allowance.tokens,
-        **{name: getattr(order, name) for name in GIVEN},
+        **{name: getattr(order, name) for name in ORDER_FIELDS},
     }
 
     def with_keys(variables: Mapping[str, str]) -> Program:
-        """By stdin: whatever the model starts could read an environment."""
+        """The keys go by stdin: processes that the model starts could read them from an environment."""
         keys = {name: variables[name] for name in (*known.keys, *known.along) if variables.get(name)}
         return Program(
             (sys.executable, "-PsB", INSIDE),
@@ -42,31 +43,32 @@ def begin(order: Order, _found: Found) -> Program:
             dict.fromkeys(keys, ""),
         )
 
-    return replace(with_keys({}), adapted=with_keys)
+    return replace(with_keys({}), adapt=with_keys)
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
-    """Its events were made for this: most are a word of `Heard` with its arguments."""
-    words: dict[str, Callable[..., None]] = {
-        "session": heard.session,
-        "says": heard.says,
-        "tool": heard.tool,
-        "tool ended": heard.tool_ended,
-        "denied": heard.denied,
-        "compacted": heard.compacted,
-        "refused": heard.refused,
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    """Our own program emits these events: most name a method of `Transcript` with its arguments."""
+    methods: dict[str, Callable[..., None]] = {
+        "session": transcript.set_session,
+        "says": transcript.add_text,
+        "tool": transcript.start_tool,
+        "tool ended": transcript.end_tool,
+        "denied": transcript.deny_tool,
+        "compacted": transcript.count_compaction,
+        "refused": transcript.refuse,
     }
     kind = event.pop("type")
-    if kind in words:
-        words[kind](**event)
+    if kind in methods:
+        methods[kind](**event)
     elif kind == "usage":
-        heard.request(Usage(event["sent"], event["said"], event["cached"]))
+        transcript.add_request(Usage(event["sent"], event["said"], event["cached"]))
     elif kind == "finished":
-        heard.structured, heard.text, heard.finished = event.get("reply"), event.get("text", ""), True
+        transcript.structured, transcript.text, transcript.finished = event.get("reply"), event.get("text", ""), True
 
 
-def named(rest: str) -> Agent:
-    """The agent by its provider: only the key of that one is let through, and whose model it is can be known."""
+def agent_for_model(rest: str) -> Agent:
+    """The agent for PROVIDER:MODEL: only that provider's key is passed on, and the vendor of the model is known. Raises
+    BadInput for an unknown provider or no model."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():
         what = (
@@ -76,7 +78,7 @@ def named(rest: str) -> Agent:
     known = PROVIDERS[provider]
     login = Login(keys=known.keys, along=known.along, how=f"set {' or '.join(known.keys)}")
     return replace(
-        AGENT, login=login, capabilities=replace(AGENT.capabilities, vendor=vendor_of(provider, model)), named=None
+        AGENT, login=login, capabilities=replace(AGENT.capabilities, vendor=vendor_of(provider, model)), specify=None
     )
 
 
@@ -99,9 +101,9 @@ AGENT = Agent(
         keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
         how="set the key of a provider, ANTHROPIC_API_KEY or OPENAI_API_KEY for example",
     ),
-    begin=begin,
+    build_program=build_program,
     fold=fold,
     lost=("there is no session",),
     taken=("there is already a session",),
-    named=named,
+    specify=agent_for_model,
 )

@@ -1,4 +1,4 @@
-"""Codex, by its stream of JSON events and the record that it keeps of its session."""
+"""Codex, driven by its stream of JSON events and the log that it keeps of its session."""
 
 import json
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login, model_of
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program, Stop
-from trued.agents.driver.reply_contract import Broken, parsed_at_end
-from trued.agents.driver.session_log import Diary, counted, since
-from trued.agents.driver.strict_schema import loose, strict
-from trued.agents.driver.transcript import SHOWN, Heard
+from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
+from trued.agents.driver.session_log import SessionLog, count_request, usage_since
+from trued.agents.driver.strict_schema import from_strict, to_strict
+from trued.agents.driver.transcript import SHOWN, Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
@@ -23,13 +23,13 @@ AUTH, SCHEMA = ".codex/auth.json", ".codex/answer.schema.json"
 ROLLOUT = ".codex/sessions/*/*/*/rollout-*{}.jsonl"
 FLAGS = ("--json", "--skip-git-repo-check", "--ignore-user-config", "--ignore-rules")
 SETTINGS = (
-    "agents.enabled=false",  # for some models the feature `multi_agent` alone is not enough
+    "agents.enabled=false",  # for some models, disabling `multi_agent` is not enough
     "project_doc_max_bytes=0",  # the project's instructions come with the brief, as text
-    "shell_environment_policy.ignore_default_excludes=false",  # its keys are not its tools'
+    "shell_environment_policy.ignore_default_excludes=false",  # its tools do not see its keys
     *('approval_policy="never"', "analytics.enabled=false", "check_for_update_on_startup=false"),
     *('otel.exporter="none"', "skills.bundled.enabled=false", "skills.include_instructions=false"),
 )
-FEATURES = (  # off: what costs thousands of tokens a request, is not the project's, or waits without end
+FEATURES = (  # disabled: they cost thousands of tokens a request, are not the project's, or wait for ever
     *("apps", "browser_use", "computer_use", "goals", "hooks", "image_generation", "memories", "multi_agent"),
     *("plugins", "skill_mcp_dependency_install", "skill_search", "sleep_tool", "tool_suggest"),
     *("unbounded_connection_retries", "workspace_dependencies"),
@@ -39,8 +39,9 @@ TOOLS = {"command_execution": "shell", "file_change": "apply_patch"}
 STARTERS = ("collab_tool_call", "collab_agent_tool_call")
 
 
-def begin(order: Order, found: Found) -> Program:
-    own = "danger-full-access"  # ours is around it, and its own sandbox cannot begin in there
+def build_program(order: Order, found: InstalledProgram) -> Program:
+    """Its command line, schema file and session log for this order."""
+    own = "danger-full-access"  # it runs inside our sandbox, where its own cannot start
     if order.confinement.level == "none":
         own = "workspace-write" if {"edit", "execute"} & set(order.tools) else "read-only"
     web = "live" if "web" in order.tools else "disabled"
@@ -51,71 +52,74 @@ def begin(order: Order, found: Found) -> Program:
         words += ["--disable", feature]
     if model := model_of(order, {}):
         words += ["--model", model]
-    files = {SCHEMA: json.dumps(schema).encode()} if (schema := strict(order.schema)) else {}
+    files = {SCHEMA: json.dumps(schema).encode()} if (schema := to_strict(order.schema)) else {}
     words += ["--output-schema", str(Path(order.home, SCHEMA))] if files else []
     session = order.native if order.resume else ""
     words += ["resume", session] if session else []
-    diary = Diary(order, ROLLOUT, _recorded, session)
-    program = Program((*words, "-"), order.brief.encode(), files=files, look=diary)
-    lent = Path(order.home, AUTH).exists()
-    return replace(program, adapted=lambda given: program if lent else _with_key(program, given))
+    log = SessionLog(order, ROLLOUT, _fold_rollout_line, session)
+    program = Program((*words, "-"), order.brief.encode(), files=files, poll=log)
+    borrowed = Path(order.home, AUTH).exists()
+    return replace(program, adapt=lambda given: program if borrowed else _with_key(program, given))
 
 
 def _with_key(program: Program, given: Mapping[str, str]) -> Program:
-    """By itself it takes neither the key nor the address that all other programs of its vendor take."""
+    """With the user's key and address: codex does not read the variables that all other programs of its vendor read."""
     key, url = given.get("CODEX_API_KEY") or given.get("OPENAI_API_KEY"), given.get("OPENAI_BASE_URL")
     there = ("-c", f"openai_base_url={json.dumps(url)}") if url else ()
     variables = {"CODEX_API_KEY": key} if key else {}
     return replace(program, argv=(*program.argv[:2], *there, *program.argv[2:]), variables=variables)
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    """Fold one of its events into the transcript."""
     kind = event["type"]
     if kind == "thread.started":
-        heard.session(event["thread_id"])
+        transcript.set_session(event["thread_id"])
     elif kind in ("item.started", "item.completed"):
-        _item(event["item"], heard, ended=kind == "item.completed")
+        _fold_item(event["item"], transcript, ended=kind == "item.completed")
     elif kind == "error" and (again := AGAIN.fullmatch(event["message"])):
-        heard.refused(again[1], final=" 429 " in again[1])
-        if heard.refusal:  # it would wait in silence, for as long as it was told
-            heard.stop = heard.stop or Stop(heard.refusal.kind, again[1])
+        transcript.refuse(again[1], final=" 429 " in again[1])
+        if transcript.refusal:  # it would wait silently, for as long as the provider says
+            transcript.stop = transcript.stop or Stop(transcript.refusal.kind, again[1])
     elif kind in ("error", "turn.failed"):
-        heard.refused(event["error"]["message"] if kind == "turn.failed" else event["message"])
-    elif kind == "turn.completed":  # it counts the whole thread; what was used before is known
-        used = since(_usage(event["usage"]), heard.order.before if heard.order.resume else Usage())
-        heard.used(replace(used, peak=heard.usage.peak, requests=heard.usage.requests, estimated=False))
-        heard.finished = True
-        with suppress(Broken):
-            heard.structured = loose(parsed_at_end(heard.text), heard.order.schema)
+        transcript.refuse(event["error"]["message"] if kind == "turn.failed" else event["message"])
+    elif kind == "turn.completed":  # it reports the sum of the whole thread
+        used = usage_since(_usage(event["usage"]), transcript.order.before if transcript.order.resume else Usage())
+        transcript.set_usage(
+            replace(used, peak=transcript.usage.peak, requests=transcript.usage.requests, estimated=False)
+        )
+        transcript.finished = True
+        with suppress(BrokenReply):
+            transcript.structured = from_strict(parse_final_reply(transcript.text), transcript.order.schema)
 
 
-def _item(item: dict[str, Any], heard: Heard, *, ended: bool) -> None:
+def _fold_item(item: dict[str, Any], transcript: Transcript, *, ended: bool) -> None:
     kind = item["type"]
     if kind == "agent_message":
-        heard.text = item["text"]
-        heard.says(item["text"])
-    elif kind in ("reasoning", "todo_list", "error"):  # an error here is a warning
-        heard.tell("log", text=str(item.get("text") or item.get("message") or item.get("items"))[:SHOWN])
+        transcript.text = item["text"]
+        transcript.add_text(item["text"])
+    elif kind in ("reasoning", "todo_list", "error"):  # an error item is only a warning
+        transcript.tell("log", text=str(item.get("text") or item.get("message") or item.get("items"))[:SHOWN])
     else:
         if kind in STARTERS and not ended:
-            heard.started_agent(str(item.get("tool")))
-        if item["id"] not in heard.running:
+            transcript.report_started_agent(str(item.get("tool")))
+        if item["id"] not in transcript.running:
             what = item.get("command") or item.get("query") or item.get("changes") or item.get("arguments") or ""
             name = TOOLS.get(kind) or item.get("tool") or kind
-            heard.tool(str(name), item["id"], what if isinstance(what, str) else json.dumps(what))
+            transcript.start_tool(str(name), item["id"], what if isinstance(what, str) else json.dumps(what))
         if ended:
-            heard.tool_ended(item["id"], failed=item.get("status") in ("failed", "declined"))
+            transcript.end_tool(item["id"], failed=item.get("status") in ("failed", "declined"))
 
 
-def _recorded(line: dict[str, Any], heard: Heard) -> None:
+def _fold_rollout_line(line: dict[str, Any], transcript: Transcript) -> None:
     if line["type"] == "compacted":
-        heard.compacted()
+        transcript.count_compaction()
     elif line["type"] == "event_msg" and line["payload"]["type"] == "token_count":
         for window in map((line["payload"].get("rate_limits") or {}).get, ("primary", "secondary")):
             if window:  # of a subscription
                 name = f"{window.get('window_minutes')} min"
-                heard.window(name, window.get("resets_at") or 0.0, used=window.get("used_percent"))
-        counted(_usage(line["payload"]["info"]["last_token_usage"]), heard)
+                transcript.set_quota(name, window.get("resets_at") or 0.0, used=window.get("used_percent"))
+        count_request(_usage(line["payload"]["info"]["last_token_usage"]), transcript)
 
 
 def _usage(told: dict[str, Any]) -> Usage:
@@ -135,7 +139,7 @@ AGENT = Agent(
         along=("OPENAI_BASE_URL",),
         how="run `codex login`, or set OPENAI_API_KEY",
     ),
-    begin=begin,
+    build_program=build_program,
     fold=fold,
     lost=("no rollout found for thread id",),
 )

@@ -1,4 +1,4 @@
-"""Gemini CLI, by its stream of JSON events."""
+"""Gemini CLI, driven by its stream of JSON events."""
 
 import json
 import os
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login, model_of
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program, Stop
 from trued.agents.driver.provider_errors import Refusal
-from trued.agents.driver.session_log import Diary, counted
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.session_log import SessionLog, count_request
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
@@ -30,7 +30,7 @@ TOOLS = {
 }
 STARTERS = ("invoke_agent",)
 FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
-PATIENCE_MS = 20_000  # longer waits are the engine's: it frees the slot and shows the time
+PATIENCE_MS = 20_000  # longer waits are up to the engine, which frees the slot and shows the time
 AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}
@@ -53,26 +53,27 @@ QUIET: dict[str, Any] = {
 ALLOWED = "[[rule]]\ntoolName = {}\ndecision = 'allow'\npriority = 900\nallowRedirection = true\n"
 
 
-def begin(order: Order, found: Found) -> Program:
+def build_program(order: Order, found: InstalledProgram) -> Program:
+    """Its command line, settings and policy files for this order."""
     tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [os.path.realpath(found.path), "--output-format", "stream-json", "--extensions", "none"]
     words += ["--policy", str(Path(order.home, POLICY))]
     words += ["--resume" if order.resume else "--session-id", order.session]
     if model := model_of(order, MODELS):
         words += ["--model", model]
-    # Not trusted: settings, commands, servers and .env of the project stay out.
+    # The folder is not trusted, so that settings, commands, servers and .env of the project are not loaded.
     variables = {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "false"}
-    diary = Diary(order, CHAT, _recorded, order.session)
-    brief = _literal(order.brief).encode()
-    program = Program(tuple(words), brief, variables=variables, overheard=_overheard, look=diary)
-    lent = Path(order.home, OAUTH).exists()
+    log = SessionLog(order, CHAT, _fold_chat_line, order.session)
+    brief = _escape_at_signs(order.brief).encode()
+    program = Program(tuple(words), brief, variables=variables, on_stderr_line=_fold_stderr_line, poll=log)
+    borrowed = Path(order.home, OAUTH).exists()
 
-    def adapted(given: Mapping[str, str]) -> Program:
-        login = "oauth-personal" if lent else "gemini-api-key" if given.get("GEMINI_API_KEY") else "vertex-ai"
+    def adapt(given: Mapping[str, str]) -> Program:
+        login = "oauth-personal" if borrowed else "gemini-api-key" if given.get("GEMINI_API_KEY") else "vertex-ai"
         files = {SETTINGS: json.dumps(_settings(tools, login)), POLICY: ALLOWED.format(json.dumps(tools))}
         return replace(program, files={name: content.encode() for name, content in files.items()})
 
-    return replace(program, adapted=adapted)
+    return replace(program, adapt=adapt)
 
 
 def _settings(tools: list[str], login: str) -> dict[str, Any]:
@@ -81,60 +82,63 @@ def _settings(tools: list[str], login: str) -> dict[str, Any]:
     return {**QUIET, "tools": {"core": tools, "sandbox": False, "shell": shell}, "security": security}
 
 
-def _literal(brief: str) -> str:
-    """An at sign would bring in files and folders that are named so, and part addresses."""
+def _escape_at_signs(brief: str) -> str:
+    """An at sign would make it load files and folders of that name, and break addresses apart."""
     words = (Path(__file__).parents[1] / "driver" / "at_signs.md").read_text(encoding="utf-8")
     return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    """Fold one of its events into the transcript."""
     kind = event["type"]
     if kind == "init":
-        heard.session(event["session_id"])
+        transcript.set_session(event["session_id"])
     elif kind == "message" and event["role"] == "assistant":
-        heard.text += event["content"]
+        transcript.text += event["content"]
     elif kind == "tool_use":
-        heard.says(heard.text)
-        heard.text = ""  # what it says before a tool is no answer
+        transcript.add_text(transcript.text)
+        transcript.text = ""  # text before a tool call is not the answer
         what = json.dumps(event["parameters"], ensure_ascii=False)
         if event["tool_name"] in STARTERS:
-            heard.started_agent(f"{event['tool_name']} {what}")
-        heard.tool(event["tool_name"], event["tool_id"], what)
+            transcript.report_started_agent(f"{event['tool_name']} {what}")
+        transcript.start_tool(event["tool_name"], event["tool_id"], what)
     elif kind == "tool_result":
         if "requires user confirmation" in str(event.get("output")):
-            heard.denied(event["tool_id"].partition("__")[0])
-        heard.tool_ended(event["tool_id"], failed=event["status"] != "success")
+            transcript.deny_tool(event["tool_id"].partition("__")[0])
+        transcript.end_tool(event["tool_id"], failed=event["status"] != "success")
     elif kind == "error":
-        heard.refused(str(event["message"]), final=False)
+        transcript.refuse(str(event["message"]), final=False)
     elif kind == "result":
-        _ended(event, heard)
+        _fold_result(event, transcript)
 
 
-def _overheard(line: str, heard: Heard) -> None:
-    """It waits as long as it is told to, and says so here alone."""
+def _fold_stderr_line(line: str, transcript: Transcript) -> None:
+    """It waits as long as its provider tells it to, and says so only on stderr."""
     if FAILED.match(line):
-        heard.refused(line, final=False)
+        transcript.refuse(line, final=False)
     if (wait := WAITS.search(line)) and int(wait[1]) > PATIENCE_MS:
-        heard.refusal = Refusal("rate", time.time() + int(wait[1]) / 1000, line)
-        heard.stop = heard.stop or Stop("rate", line)
+        transcript.refusal = Refusal("rate", time.time() + int(wait[1]) / 1000, line)
+        transcript.stop = transcript.stop or Stop("rate", line)
 
 
-def _recorded(line: dict[str, Any], heard: Heard) -> None:
-    # One message is written again when its tools have run: its id says that it is the same.
-    if line["type"] == "gemini" and line["id"] != heard.last:
-        heard.last, told = line["id"], line["tokens"]
-        counted(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), heard)
+def _fold_chat_line(line: dict[str, Any], transcript: Transcript) -> None:
+    # A message is written again when its tools have run: its id tells that it is the same.
+    if line["type"] == "gemini" and line["id"] != transcript.last:
+        transcript.last, told = line["id"], line["tokens"]
+        count_request(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), transcript)
 
 
-def _ended(event: dict[str, Any], heard: Heard) -> None:
+def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     told = event.get("stats") or {}
     if told.get("total_tokens"):
         used = Usage(told["input_tokens"], told["total_tokens"] - told["input_tokens"], told.get("cached") or 0)
-        heard.used(replace(used, peak=heard.usage.peak, requests=heard.usage.requests, estimated=False))
-    heard.says(heard.text)
-    heard.finished = True
-    if event["status"] != "success" and not heard.stop:
-        heard.refused(str((event.get("error") or {}).get("message")))
+        transcript.set_usage(
+            replace(used, peak=transcript.usage.peak, requests=transcript.usage.requests, estimated=False)
+        )
+    transcript.add_text(transcript.text)
+    transcript.finished = True
+    if event["status"] != "success" and not transcript.stop:
+        transcript.refuse(str((event.get("error") or {}).get("message")))
 
 
 CAN = Capabilities(resume=True, chosen_session=True, withholds_tools=True, vendor="google")
@@ -151,7 +155,7 @@ AGENT = Agent(
         how="run `gemini` once and log in, or set GEMINI_API_KEY",
     ),
     models=MODELS,
-    begin=begin,
+    build_program=build_program,
     fold=fold,
     lost=("Invalid session identifier", "No previous sessions found"),
     taken=("already exists",),

@@ -1,4 +1,4 @@
-"""OpenCode, over ACP: its own stream of JSON names the session only after the first paid request."""
+"""OpenCode, driven over ACP, because its own JSON stream names the session only after the first paid request."""
 
 import json
 import secrets
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trued.agents.driver import acp, inside
 from trued.agents.driver.agent import Agent, Login, model_of
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
 from trued.wire import Order
 
@@ -31,18 +31,19 @@ QUIET = {
 }
 
 
-# It would fetch what plugins need; with these two it finds nothing to install. Ours needs nothing.
+# It would download what plugins need; with these two files it finds nothing to install. Our plugin needs nothing.
 FILES = {
     ".config/opencode/node_modules/none": b"",
     ".config/opencode/package-lock.json": b'{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}',
 }
 
 
-def begin(order: Order, found: Found) -> Program:
+def build_program(order: Order, found: InstalledProgram) -> Program:
+    """Its command line, settings and our plugin for this order."""
     allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
-        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox says what is outside
-        "agent": {"title": {"disable": True}},  # a request of its own, for a name that nobody reads
+        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox limits what is outside
+        "agent": {"title": {"disable": True}},  # would cost a request for a title that nobody reads
         "share": "disabled",
         "autoupdate": False,
         "snapshot": False,
@@ -54,9 +55,9 @@ def begin(order: Order, found: Found) -> Program:
         "OPENCODE_CONFIG_CONTENT": json.dumps(config),
         "OPENCODE_SERVER_PASSWORD": secrets.token_hex(16),
     }
-    return acp.spoken(
+    return acp.client_program(
         order,
-        acp.Choice(
+        acp.AcpAgent(
             (found.path, "acp"),
             model=model_of(order, {}),
             variables={**QUIET, **own},
@@ -79,7 +80,7 @@ AGENT = Agent(
         how="run `opencode auth login` once, or set the key of a provider that it knows",
     ),
     argument="[:PROVIDER/MODEL]",
-    begin=begin,
+    build_program=build_program,
     fold=acp.fold,
     lost=acp.LOST,
     extra="acp",

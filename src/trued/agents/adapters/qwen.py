@@ -1,4 +1,5 @@
-"""Qwen Code, by its stream of JSON events: any model behind an OpenAI-compatible address, or Qwen's own log-in."""
+"""Qwen Code, driven by its stream of JSON events: any model behind an OpenAI-compatible address, or
+Qwen's own login."""
 
 import json
 import os
@@ -7,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login, model_of
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.anthropic_events import count_message, fold_content, fold_denials, fold_tool_results
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
@@ -22,25 +24,28 @@ TOOLS = {
     "browser": (),
 }
 ANSWER = "structured_output"
-STARTERS = ("agent", "send_message")  # tools that would begin another agent
+STARTERS = ("agent", "send_message")  # tools that would start another agent
 NEVER = (*STARTERS, "task_stop", "skill", "tool_search", "ask_user_question", "exit_plan_mode")
-SETTINGS, TRUST = ".qwen/ours.json", ".qwen/trustedFolders.json"  # above those of the user: nothing of theirs is taken
+SETTINGS, TRUST = ".qwen/ours.json", ".qwen/trustedFolders.json"  # system settings, which overrule all others
 KEPT_OUT = {
     "context": {"fileName": ["none"]},  # the project's instructions come with the brief, as text
     "disableAllHooks": True,
     "general": {"enableAutoUpdate": False, "gitCoAuthor": {"commit": False, "pr": False}},
     "memory": {"enableManagedAutoMemory": False},
-    "model": {"generationConfig": {"maxRetries": 0}},  # waiting is the engine's: it frees the slot and shows the time
+    "model": {
+        "generationConfig": {"maxRetries": 0}
+    },  # waits are up to the engine, which frees the slot and shows the time
     "privacy": {"usageStatisticsEnabled": False},
     "security": {"folderTrust": {"enabled": True}},  # settings and .env of the project could send the key elsewhere
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
 }
-FAILED = "[API Error:"  # in place of a text of the model's
-PLAIN = "Model produced plain text"  # in place of the answer's tool: it is read all the same
+FAILED = "[API Error:"  # printed in place of the model's text
+PLAIN = "Model produced plain text"  # instead of calling the reply tool; the text is parsed all the same
 CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
 
 
-def begin(order: Order, found: Found) -> Program:
+def build_program(order: Order, found: InstalledProgram) -> Program:
+    """Its command line and settings files for this order."""
     tools = [*(name for tool in order.tools for name in TOOLS[tool]), ANSWER]
     words = [found.path, "--output-format", "stream-json", "--core-tools", *tools, "--allowed-tools", *tools]
     words += ["--exclude-tools", *NEVER, "--allowed-mcp-server-names", "none", "--extensions", "none"]
@@ -52,54 +57,42 @@ def begin(order: Order, found: Found) -> Program:
     files = {SETTINGS: json.dumps(KEPT_OUT).encode(), TRUST: json.dumps(trust).encode()}
     program = Program(tuple(words), order.brief.encode(), variables=quiet, files=files)
 
-    def adapted(given: Mapping[str, str]) -> Program:
+    def adapt(given: Mapping[str, str]) -> Program:
         login = ("--auth-type", "openai" if "OPENAI_API_KEY" in given else "qwen-oauth")
         return replace(program, argv=(*program.argv, *login))
 
-    return replace(program, adapted=adapted)
+    return replace(program, adapt=adapt)
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    """Fold one of its events into the transcript."""
     kind = event["type"]
-    heard.session(event.get("session_id", ""))
+    transcript.set_session(event.get("session_id", ""))
     if kind == "assistant":
-        _said(event["message"], heard)
-    elif kind == "user" and isinstance(event["message"]["content"], list):
-        for block in event["message"]["content"]:
-            if block.get("type") == "tool_result":
-                heard.tool_ended(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
+        fold_content(event["message"], transcript, STARTERS, keep_text=True)
+        count_message(event["message"], _usage(event["message"].get("usage") or {}), transcript)
+    elif kind == "user":
+        fold_tool_results(event["message"], transcript)
     elif kind == "result":
-        _ended(event, heard)
+        _fold_result(event, transcript)
 
 
-def _said(message: dict[str, Any], heard: Heard) -> None:
-    for block in message["content"]:
-        if block["type"] == "text":
-            heard.text = block["text"]
-            heard.says(block["text"])
-        elif block["type"] == "tool_use":
-            what = json.dumps(block["input"], ensure_ascii=False)
-            if block["name"] in STARTERS:
-                heard.started_agent(f"{block['name']} {what}")
-            heard.tool(block["name"], block["id"], what)
-    used = message.get("usage") or {}
-    if used.get("input_tokens") and message["id"] != heard.last:
-        heard.last = message["id"]
-        cached = used.get("cache_read_input_tokens") or 0
-        heard.request(Usage(used["input_tokens"], used.get("output_tokens") or 0, cached))
+def _usage(told: dict[str, Any]) -> Usage:
+    """Unlike Anthropic's, its input tokens include the cached ones."""
+    cached = told.get("cache_read_input_tokens") or 0
+    return Usage(told.get("input_tokens") or 0, told.get("output_tokens") or 0, cached)
 
 
-def _ended(event: dict[str, Any], heard: Heard) -> None:
-    """What it says of usage counts the whole session again: each message has told of its own."""
-    heard.finished, heard.structured = True, event.get("structured_result")
-    heard.text = event.get("result") or heard.text
-    for denial in event.get("permission_denials") or ():
-        heard.denied(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))
+def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
+    """Its usage is left out: it counts the whole session, and each message has reported its own."""
+    transcript.finished, transcript.structured = True, event.get("structured_result")
+    transcript.text = event.get("result") or transcript.text
+    fold_denials(event, transcript)
     said = str((event.get("error") or {}).get("message") or event.get("subtype"))
-    if heard.text.startswith(FAILED):
-        heard.refused(heard.text.strip("[]"))
+    if transcript.text.startswith(FAILED):
+        transcript.refuse(transcript.text.strip("[]"))
     elif event.get("is_error") and PLAIN not in said:
-        heard.refused(said)
+        transcript.refuse(said)
 
 
 AGENT = Agent(
@@ -113,7 +106,7 @@ AGENT = Agent(
         along=("OPENAI_BASE_URL", "OPENAI_MODEL"),
         how="set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or run `qwen` once and log in",
     ),
-    begin=begin,
+    build_program=build_program,
     fold=fold,
     lost=("No saved session found with ID",),
     taken=("is already in use",),

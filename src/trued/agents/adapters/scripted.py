@@ -1,4 +1,4 @@
-"""The public fake: an agent that is a few lines of Python, inside this process or in one of its own."""
+"""The public fake agent: a few lines of Python, in this process or in one of its own."""
 
 import inspect
 import json
@@ -11,23 +11,31 @@ from typing import Any, TypeAlias
 
 from trued.agents.driver.agent import Agent
 from trued.agents.driver.inside import stage
-from trued.agents.driver.program import Ended, Launch, Program, estimated, failed, not_well
-from trued.agents.driver.reply_contract import Broken, kept, parsed
+from trued.agents.driver.program import (
+    Program,
+    ProgramExit,
+    ProgramLauncher,
+    done_report,
+    estimate_usage,
+    failed_report,
+    report_if_failed,
+)
+from trued.agents.driver.reply_contract import BrokenReply, ask_with_retry, parse_reply
 from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report, Usage
 
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)
 
-Played: TypeAlias = dict[str, Any] | tuple[dict[str, Any], Usage]
-Script: TypeAlias = Callable[[Order], Played | Awaitable[Played]]
+ScriptReply: TypeAlias = dict[str, Any] | tuple[dict[str, Any], Usage]
+Script: TypeAlias = Callable[[Order], ScriptReply | Awaitable[ScriptReply]]
 
 
 class ScriptFailed(Exception):
-    """Raised by a script to fail as an agent fails."""
+    """A script raises this to fail as an agent fails."""
 
 
 class ScriptedRuntime:
-    """A function in this process plays every agent: no supervisor, no sandbox. `orders` is what it was asked."""
+    """A function in this process plays every agent, without supervisor or sandbox. `orders` lists what it was asked."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -39,8 +47,9 @@ class ScriptedRuntime:
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
+        """Call the script; ask once more if its reply breaks the contract."""
         began, start = time.time(), time.monotonic()
-        report = await kept(order, self._play, tell, remembers=True)
+        report = await ask_with_retry(order, self._play, tell, remembers=True)
         return replace(report, began=began, ended=began + max(0.0, time.monotonic() - start))
 
     async def _play(self, order: Order) -> Report:
@@ -52,17 +61,15 @@ class ScriptedRuntime:
             if inspect.isawaitable(played):
                 played = await played
         except ScriptFailed as error:
-            return failed(order, "crashed", str(error))
-        reply, usage = played if isinstance(played, tuple) else (played, estimated(order, len(json.dumps(played))))
-        return Report(
-            order.call, order.attempt, "done", reply=reply, session=order.session, resumed=resumed, usage=usage
-        )
+            return failed_report(order, "crashed", str(error))
+        reply, usage = played if isinstance(played, tuple) else (played, estimate_usage(order, len(json.dumps(played))))
+        return done_report(order, reply, resumed=resumed, usage=usage)
 
 
 class ScriptedProcess:
-    """`scripted:FILE.py[#NAME]`: the function of the role's name, or NAME, in a process confined like any agent's."""
+    """The runtime of `scripted:FILE.py[#NAME]`: the function named like the role, or NAME, in a confined process."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: ProgramLauncher) -> None:
         self._launch = launch
 
     @property
@@ -70,13 +77,16 @@ class ScriptedProcess:
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
+        """Run the script's function in a confined process."""
         where, _, name = order.agent.partition(":")[2].partition("#")
         script = Path(where).expanduser().resolve()
         if not script.is_file():
-            return failed(order, "missing", f"there is no script {where}; write scripted:PATH.py with an absolute path")
+            return failed_report(
+                order, "missing", f"there is no script {where}; write scripted:PATH.py with an absolute path"
+            )
         program = _program(order, script, name or order.role.replace("-", "_"))
         ended = await self._launch(order, program, lambda line: tell("log", text=line))
-        return not_well(order, ended) or _report(order, ended, tell)
+        return report_if_failed(order, ended) or _report(order, ended, tell)
 
 
 def _program(order: Order, script: Path, name: str) -> Program:
@@ -84,40 +94,31 @@ def _program(order: Order, script: Path, name: str) -> Program:
     stdin = json.dumps({each: getattr(order, each) for each in shown}, ensure_ascii=False).encode()
     player = str(Path(stage.__file__).resolve())
     return Program(
-        # By its path and without the working folder in front: nothing in the clone can stand in for a module.
+        # By its path, with -P and -s: no file in the clone can take the place of a module.
         (sys.executable, "-P", "-s", "-B", player, str(script), name),
         stdin,
         (sys.prefix, sys.base_prefix, player, str(script)),
     )
 
 
-def _report(order: Order, ended: Ended, tell: Tell) -> Report:
+def _report(order: Order, ended: ProgramExit, tell: Tell) -> Report:
     try:
-        told = parsed(ended.stdout)
+        told = parse_reply(ended.stdout)
         reply = told["reply"]
-    except (Broken, KeyError) as error:
-        return failed(order, "contract", f"the script's answer cannot be read: {error}", reaped=ended.reaped)
-    usage = estimated(order, len(json.dumps(reply)))
+    except (BrokenReply, KeyError) as error:
+        return failed_report(order, "contract", f"the script's reply cannot be read: {error}", reaped=ended.reaped)
+    usage = estimate_usage(order, len(json.dumps(reply)))
     if not isinstance(reply, dict):
-        why = f"the script returned {type(reply).__name__}, and one JSON object is needed"
-        return failed(order, "contract", why, reaped=ended.reaped, usage=usage)
+        why = f"the script returned {type(reply).__name__}, but one JSON object is needed"
+        return failed_report(order, "contract", why, reaped=ended.reaped, usage=usage)
     if simulated := told.get("usage"):
         usage = Usage(**simulated)
         tell("usage", simulated=True, **simulated)
-    return Report(
-        order.call,
-        order.attempt,
-        "done",
-        reply=reply,
-        session=order.session,
-        resumed=bool(told.get("resumed")),
-        reaped=ended.reaped,
-        usage=usage,
-    )
+    return done_report(order, reply, resumed=bool(told.get("resumed")), reaped=ended.reaped, usage=usage)
 
 
 AGENT = Agent(
-    title="a script of replies, for tests and demonstrations: it is no model",
+    title="a script of replies, for tests and demonstrations, without a model",
     capabilities=CAPABILITIES,
     argument=":FILE",
     runtime=ScriptedProcess,

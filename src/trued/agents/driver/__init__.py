@@ -1,1 +1,1 @@
-"""What all runtimes share: how a program is started for an order, listened to, and held to its contract."""
+"""What the adapters share: start an agent program, follow its events, and turn them into a report."""

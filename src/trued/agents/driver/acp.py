@@ -1,4 +1,5 @@
-"""Any agent that speaks ACP: how its client is begun beside it in the sandbox, and what that client tells."""
+"""Agents that speak the Agent Client Protocol: starts our client beside the agent in the sandbox, and
+folds its events."""
 
 import json
 import sys
@@ -10,12 +11,12 @@ from typing import Any
 
 from trued.agents.driver.inside import acp_client
 from trued.agents.driver.program import Program, Stop
-from trued.agents.driver.provider_errors import refusal
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.provider_errors import parse_refusal
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
-# The protocol's kinds of tools by our names for them. Thinking is nobody's business.
+# Our names of tools → the protocol's kinds of tools. Thinking is always allowed.
 KINDS = {
     "read": ("read",),
     "edit": ("edit", "delete", "move"),
@@ -24,17 +25,17 @@ KINDS = {
     "web": ("fetch",),
     "browser": (),
 }
-# What the protocol has, and most agents of it: one that has less says so when it is asked for it.
+# What the protocol offers; an agent that can do less says so when it is asked.
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
-STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would begin another agent
-WELL = ("end_turn", "max_tokens", "max_turn_requests")  # whether the answer is whole, its contract tells
+STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would start another agent
+WELL = ("end_turn", "max_tokens", "max_turn_requests")  # whether the reply is complete, its contract tells
 AUTH_REQUIRED = -32000
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """How one agent is begun: its own command line, and what it is asked for when its session is there."""
+class AcpAgent:
+    """How one ACP agent is started, and what to ask for once its session exists."""
 
     argv: tuple[str, ...]
     model: str = ""
@@ -42,11 +43,11 @@ class Choice:
     readable: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
-    told: str = ""  # a file to which a plugin of ours writes what the protocol has no word for
+    told: str = ""  # file to which our plugin in the agent writes events that the protocol does not have
 
 
-def spoken(order: Order, choice: Choice) -> Program:
-    """Our client with the order on its stdin; the agent is its child."""
+def client_program(order: Order, choice: AcpAgent) -> Program:
+    """Our client as the program to start, with the order on its stdin; the agent is its child."""
     kinds = ["think", *(kind for tool in order.tools for kind in KINDS[tool])]
     told = {
         "argv": choice.argv,
@@ -61,7 +62,7 @@ def spoken(order: Order, choice: Choice) -> Program:
     }
     client = str(Path(acp_client.__file__).resolve())
     return Program(
-        # By its path and without the working folder in front: nothing in the clone can stand in for a module.
+        # By its path, with -P and -s: no file in the clone can take the place of a module.
         (sys.executable, "-P", "-s", "-B", client),
         json.dumps(told, ensure_ascii=False).encode(),
         (sys.prefix, sys.base_prefix, client, *choice.readable),
@@ -70,127 +71,129 @@ def spoken(order: Order, choice: Choice) -> Program:
     )
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], transcript: Transcript) -> None:
+    """Fold one event of our client into the transcript."""
     kind = event["event"]
     if kind == "session":
-        heard.session(event["id"])
+        transcript.set_session(event["id"])
     elif kind == "update":
-        _updated(event["update"], heard)
+        _fold_update(event["update"], transcript)
     elif kind == "request":
-        _requested(event, heard)
+        _fold_request(event, transcript)
     elif kind == "compacted":
-        heard.compacted()
+        transcript.count_compaction()
     elif kind == "permission":
-        _permitted(event, heard)
+        _fold_permission(event, transcript)
     elif kind == "answered":
-        _answered(event["response"], heard)
+        _fold_answer(event["response"], transcript)
     elif kind == "refused":
-        _refused(event, heard)
+        _fold_refusal(event, transcript)
 
 
-def _updated(update: dict[str, Any], heard: Heard) -> None:
+def _fold_update(update: dict[str, Any], transcript: Transcript) -> None:
     kind = update["sessionUpdate"]
     if kind == "agent_message_chunk":
-        _said(update, heard)
+        _fold_message_chunk(update, transcript)
     elif kind in ("tool_call", "tool_call_update"):
-        _tool(update, heard)
+        _fold_tool(update, transcript)
     elif kind == "usage_update":
-        _told_usage(update, heard)
+        _fold_usage_update(update, transcript)
 
 
-def _said(update: dict[str, Any], heard: Heard) -> None:
-    if (message := update.get("messageId") or "") != heard.last:
-        _spoken(heard)
-        heard.last = message
-    heard.text += (update.get("content") or {}).get("text") or ""
-    if len(heard.text) > (most := heard.order.limits.output_bytes):
-        heard.stop = Stop("output", f"it said more than {most} characters in one message, and was ended")
+def _fold_message_chunk(update: dict[str, Any], transcript: Transcript) -> None:
+    if (message := update.get("messageId") or "") != transcript.last:
+        _end_message(transcript)
+        transcript.last = message
+    transcript.text += (update.get("content") or {}).get("text") or ""
+    if len(transcript.text) > (most := transcript.order.limits.output_bytes):
+        transcript.stop = Stop("output", f"it wrote more than {most} characters in one message and was ended")
     if usage := (update.get("_meta") or {}).get("usage"):
-        heard.request(_usage(usage))
+        transcript.add_request(_usage(usage))
 
 
-def _spoken(heard: Heard) -> None:
-    """A message is over: what it says is no answer, unless it stays the last."""
-    heard.says(heard.text)
-    heard.text = ""
+def _end_message(transcript: Transcript) -> None:
+    """A message is complete: its text is the answer only if no other follows."""
+    transcript.add_text(transcript.text)
+    transcript.text = ""
 
 
-def _tool(update: dict[str, Any], heard: Heard) -> None:
-    """It is at work when its input is whole; before that the model is still talking. Some are told of at their end."""
+def _fold_tool(update: dict[str, Any], transcript: Transcript) -> None:
+    """A tool runs once its input is complete; before that the model is still writing it. Some are reported only at
+    their end."""
     status, id = update.get("status"), update["toolCallId"]
     if update["sessionUpdate"] == "tool_call":
-        _spoken(heard)
+        _end_message(transcript)
     whole = status in ("in_progress", "completed", "failed") or set(update.get("rawInput") or {}) - {"cwd"}
-    if whole and id not in heard.running:
-        _begun(update, heard)
+    if whole and id not in transcript.running:
+        _start_tool(update, transcript)
     if status in ("completed", "failed"):
-        heard.tool_ended(id, failed=status == "failed")
+        transcript.end_tool(id, failed=status == "failed")
 
 
-def _begun(update: dict[str, Any], heard: Heard) -> None:
-    _spoken(heard)
+def _start_tool(update: dict[str, Any], transcript: Transcript) -> None:
+    _end_message(transcript)
     title, kind = str(update.get("title") or ""), update.get("kind") or "other"
     name = str((update.get("_meta") or {}).get("toolName") or (title if kind == "other" else kind))
     what = json.dumps(update.get("rawInput") or title, ensure_ascii=False)
     if {name.lower(), title.lower()} & STARTERS:
-        heard.started_agent(f"{name} {what}")
-    heard.tool(name, update["toolCallId"], what)
+        transcript.report_started_agent(f"{name} {what}")
+    transcript.start_tool(name, update["toolCallId"], what)
 
 
-def _permitted(event: dict[str, Any], heard: Heard) -> None:
+def _fold_permission(event: dict[str, Any], transcript: Transcript) -> None:
     tool = event["tool"]
     name = f"{tool.get('kind') or 'an unknown kind of tool'}"
     what = str(tool.get("title") or json.dumps(tool.get("rawInput") or {}, ensure_ascii=False))
     if event["allowed"]:
-        heard.tell("permission", tool=name, what=what[:500], answer="allowed")
+        transcript.tell("permission", tool=name, what=what[:500], answer="allowed")
     else:
-        heard.denied(name, what)
+        transcript.deny_tool(name, what)
 
 
-def _requested(event: dict[str, Any], heard: Heard) -> None:
+def _fold_request(event: dict[str, Any], transcript: Transcript) -> None:
     if event["sent"] or event["said"]:
         cost = float(event["cost"] or 0.0)
         kind = "reported" if cost else ""
-        heard.request(Usage(event["sent"], event["said"], event["cached"], cost_usd=cost, cost=kind))
+        transcript.add_request(Usage(event["sent"], event["said"], event["cached"], cost_usd=cost, cost=kind))
 
 
-def _told_usage(update: dict[str, Any], heard: Heard) -> None:
+def _fold_usage_update(update: dict[str, Any], transcript: Transcript) -> None:
     """What the context holds now, and what the whole session has cost so far."""
-    usage = replace(heard.usage, peak=max(heard.usage.peak, update.get("used") or 0))
+    usage = replace(transcript.usage, peak=max(transcript.usage.peak, update.get("used") or 0))
     cost = update.get("cost") or {}
     if cost.get("currency") == "USD" and cost.get("amount"):
-        spent = max(0.0, float(cost["amount"]) - heard.order.before.cost_usd)
+        spent = max(0.0, float(cost["amount"]) - transcript.order.before.cost_usd)
         usage = replace(usage, cost_usd=spent, cost="reported")
-    heard.used(usage)
+    transcript.set_usage(usage)
 
 
-def _answered(response: dict[str, Any], heard: Heard) -> None:
+def _fold_answer(response: dict[str, Any], transcript: Transcript) -> None:
     quota = ((response.get("_meta") or {}).get("quota") or {}).get("token_count") or {}
     told = _usage(response.get("usage") or {})
     if quota:
         told = Usage(quota.get("input_tokens") or 0, quota.get("output_tokens") or 0)
-    if told.tokens_in and not heard.usage.requests:
-        known = heard.usage
+    if told.tokens_in and not transcript.usage.requests:
+        known = transcript.usage
         peak = known.peak or told.tokens_in + told.tokens_out
-        heard.used(replace(told, peak=peak, cost_usd=known.cost_usd, cost=known.cost, estimated=False))
-    heard.says(heard.text)
-    heard.finished = True
+        transcript.set_usage(replace(told, peak=peak, cost_usd=known.cost_usd, cost=known.cost, estimated=False))
+    transcript.add_text(transcript.text)
+    transcript.finished = True
     if (reason := response.get("stopReason")) not in WELL:
-        heard.refused(f"the agent ended its turn: {reason}", kind="other")
+        transcript.refuse(f"the agent ended its turn: {reason}", kind="other")
 
 
-def _refused(event: dict[str, Any], heard: Heard) -> None:
+def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
     data, code = event.get("data"), event.get("code") or 0
     why = f"{event['why']}{f': {json.dumps(data, ensure_ascii=False)}' if data else ''}"
     status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
     kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
-    if event.get("waits") and not refusal(why, now=time.time(), headers=headers):
-        status = 429 if "429" in why else 503  # whatever it is, the agent itself takes it for something that passes
-    heard.refused(why, kind=kind, status=status, headers=headers)
+    if event.get("waits") and not parse_refusal(why, now=time.time(), headers=headers):
+        status = 429 if "429" in why else 503  # the agent itself treats it as temporary
+    transcript.refuse(why, kind=kind, status=status, headers=headers)
 
 
 def _usage(told: dict[str, Any]) -> Usage:
-    """Some count cached tokens among those sent and thoughts among those said, some beside them: the total decides."""
+    """Some agents count cached tokens and thoughts in the figures, some beside them: the total decides."""
     whole, said = told.get("totalTokens") or 0, told.get("outputTokens") or 0
     cached = told.get("cachedReadTokens") or 0
     sent = max(told.get("inputTokens") or 0, whole - said - (told.get("thoughtTokens") or 0))

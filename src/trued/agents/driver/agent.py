@@ -1,32 +1,32 @@
-"""An agent as data: how it is found and logged in, what it can do, how it is begun and what its events mean."""
+"""Agent: everything that trued knows about one agent program, as data."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trued.agents.driver.discovery import Found
-from trued.agents.driver.program import Launch, Program
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.discovery import InstalledProgram
+from trued.agents.driver.program import Program, ProgramLauncher
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities, Runtime
 from trued.wire import Order
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How a user is known to the agent's provider. Nothing else of the user's environment reaches the agent."""
+    """How the agent authenticates with its provider. Nothing else of the user's environment reaches the agent."""
 
-    keys: tuple[str, ...] = ()  # variables: any one of them is a key, and goes before a subscription
-    weak: tuple[str, ...] = ()  # those of them that do not: the agent itself takes its own log-in first
-    tokens: tuple[str, ...] = ()  # variables that carry a subscription
-    files: tuple[str, ...] = ()  # below HOME: what its own log-in leaves there, for a subscription
-    together: bool = False  # keys and files are of several providers, and it may need all of them
-    along: tuple[str, ...] = ()  # variables that go with every login: a base URL, a region
+    keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and goes before a subscription
+    weak: tuple[str, ...] = ()  # keys that do not: the agent itself prefers its own login
+    tokens: tuple[str, ...] = ()  # variables with the token of a subscription
+    files: tuple[str, ...] = ()  # below HOME: the credentials of a subscription
+    together: bool = False  # keys and files belong to several providers; it may need all of them
+    along: tuple[str, ...] = ()  # variables to pass with every login: a base URL, a region
     how: str = ""  # what a person does to log in
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Everything that the house knows of one agent: one file, and nothing is registered anywhere else."""
+    """Everything that trued knows about one agent: its file defines `AGENT`, and nothing is registered elsewhere."""
 
     title: str
     capabilities: Capabilities
@@ -34,20 +34,20 @@ class Agent:
     install: str = ""  # the shortest way to get it
     login: Login = field(default_factory=Login)
     models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large and its own short names
-    argument: str = "[:MODEL]"  # what may stand, or without brackets has to stand, behind its name
-    begin: Callable[[Order, Found], Program] | None = None
-    fold: Callable[[dict[str, Any], Heard], None] | None = None
-    lost: tuple[str, ...] = ()  # what it says of a session that it does not know
-    taken: tuple[str, ...] = ()  # and of one that exists already
-    runtime: Callable[[Launch], Runtime] | None = None  # one that does not tell what it does, line by line
-    browser: bool = False  # it can drive one by itself
-    brings: bool = False  # it can load the project's own settings for it, where the user asks for that
-    extra: str = ""  # of ours, that it takes: trued[…]
-    modules: tuple[str, ...] = ()  # that this extra brings: looked for, and not loaded
-    named: "Callable[[str], Agent] | None" = None  # more exactly, by what stands behind its name
+    argument: str = "[:MODEL]"  # what may follow its name; without brackets: what has to
+    build_program: Callable[[Order, InstalledProgram], Program] | None = None  # how it is started
+    fold: Callable[[dict[str, Any], Transcript], None] | None = None  # what an event of it means
+    lost: tuple[str, ...] = ()  # its messages for a session that it does not know
+    taken: tuple[str, ...] = ()  # its messages for a session that already exists
+    runtime: Callable[[ProgramLauncher], Runtime] | None = None  # for one that does not stream events
+    browser: bool = False  # it can drive a browser itself
+    brings: bool = False  # it can load the project's own settings for it, if the user asks for that
+    extra: str = ""  # the optional dependency that it needs: trued[…]
+    modules: tuple[str, ...] = ()  # that this extra installs; looked for, not loaded
+    specify: "Callable[[str], Agent] | None" = None  # makes it more exact by what follows its name
 
 
 def model_of(order: Order, models: Mapping[str, str]) -> str:
-    """The model by the name that this agent knows; empty is its own choice."""
+    """The model by the name that this agent knows; empty: the agent chooses."""
     _, _, named = order.agent.partition(":")
     return models.get(named, named) if named else models.get(order.model, "")

@@ -1,4 +1,4 @@
-"""The runtime of every agent that tells what it does as lines of JSON: begin it, listen, and say what came of it."""
+"""The runtime of every agent that streams its events as lines of JSON."""
 
 import json
 import time
@@ -8,25 +8,33 @@ from itertools import count
 from pathlib import Path
 
 from trued.agents.driver.agent import Agent
-from trued.agents.driver.discovery import found
-from trued.agents.driver.program import Ended, Launch, Program, Stop, estimated, failed
-from trued.agents.driver.provider_errors import refusal
-from trued.agents.driver.reply_contract import Broken, parsed_at_end
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.discovery import find_program
+from trued.agents.driver.program import (
+    Program,
+    ProgramExit,
+    ProgramLauncher,
+    Stop,
+    done_report,
+    estimate_usage,
+    failed_report,
+)
+from trued.agents.driver.provider_errors import parse_refusal
+from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities, Tell
-from trued.wire import Order, Report, Usage, rest, total
+from trued.wire import Order, Report, Usage, add_usage, remaining
 
-DEATHS = 2  # of one agent by the machine's hand: a third would come, too
+DEATHS = 2  # of one agent, killed by the machine; after that a restart will not help
 SIGNALS = (6, 9, 11, 15)
-LOGGED = 2000  # characters of a line that is no event
-# an event of another shape than it ever had
+LOGGED = 2000  # characters of a line that is not an event
+# errors that an event of an unexpected shape causes
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
-class Talking:
-    """Any agent that its file describes by `begin` and `fold`."""
+class ConversationRuntime:
+    """The runtime of an agent whose file defines `build_program` and `fold`."""
 
-    def __init__(self, agent: Agent, launch: Launch) -> None:
+    def __init__(self, agent: Agent, launch: ProgramLauncher) -> None:
         self._agent, self._launch = agent, launch
 
     @property
@@ -34,156 +42,163 @@ class Talking:
         return self._agent.capabilities
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        """Ask; an agent that is killed from outside goes on with its session, and what it had used is counted."""
+        """Ask the agent. One that is killed from outside is started again in its session; the usage of both is added
+        up."""
         asked, spent, lost = order, Usage(), False
-        order = replace(order, brief=_interrupted(order.brief)) if order.interrupted and order.resume else order
+        order = replace(order, brief=_interrupted_brief(order.brief)) if order.interrupted and order.resume else order
         for death in count(1):
-            order, heard, ended = await self._answered(order, tell)
-            report = _report(order, heard, ended)
-            spent, lost = total(spent, report.usage), lost or (asked.resume and not order.resume)
-            if not _killed(heard, ended) or death > DEATHS or not self.capabilities.resume:
+            order, transcript, ended = await self._ask(order, tell)
+            report = _report(order, transcript, ended)
+            spent, lost = add_usage(spent, report.usage), lost or (asked.resume and not order.resume)
+            if not _was_killed(transcript, ended) or death > DEATHS or not self.capabilities.resume:
                 return replace(report, usage=spent, resumed=report.resumed and not lost)
             tell("agent died", why=report.why)
-            goes_on = order.resume or bool(heard.native)
+            goes_on = order.resume or bool(transcript.native)
             order = replace(
                 asked,
-                brief=_interrupted(asked.brief if goes_on else asked.anew or asked.brief),
+                brief=_interrupted_brief(asked.brief if goes_on else asked.anew or asked.brief),
                 resume=goes_on,
-                native=heard.native or order.native,
-                before=total(order.before, report.usage),
-                allowance=rest(asked.allowance, spent),
+                native=transcript.native or order.native,
+                before=add_usage(order.before, report.usage),
+                allowance=remaining(asked.allowance, spent),
             )
-        raise AssertionError("it dies only so often")
+        raise AssertionError("the loop ends after DEATHS")
 
-    async def _answered(self, order: Order, tell: Tell) -> tuple[Order, Heard, Ended]:
-        """A session that is lost begins afresh, with all facts; one that was begun before goes on."""
-        heard, ended = await self._heard(order, tell)
-        said = f"{ended.stderr}\n{heard.refusal.why if heard.refusal else ''}"
-        if order.resume and _is_in(self._agent.lost, said):
+    async def _ask(self, order: Order, tell: Tell) -> tuple[Order, Transcript, ProgramExit]:
+        """Start the agent. A lost session starts over with the full brief; one that already exists is resumed."""
+        transcript, ended = await self._listen(order, tell)
+        said = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
+        if order.resume and _mentions_any(self._agent.lost, said):
             tell("session lost", session=order.native or order.session)
             order = replace(order, brief=order.anew or order.brief, resume=False, native="", before=Usage())
-            heard, ended = await self._heard(order, tell)
-        elif not order.resume and _is_in(self._agent.taken, said):
+            transcript, ended = await self._listen(order, tell)
+        elif not order.resume and _mentions_any(self._agent.taken, said):
             tell("session was begun before", session=order.session)
-            order = replace(order, brief=_interrupted(order.brief), resume=True)
-            heard, ended = await self._heard(order, tell)
-        return order, heard, ended
+            order = replace(order, brief=_interrupted_brief(order.brief), resume=True)
+            transcript, ended = await self._listen(order, tell)
+        return order, transcript, ended
 
-    async def _heard(self, order: Order, tell: Tell) -> tuple[Heard, Ended]:
-        heard = Heard(order, tell)
-        place = found(self._agent.program)
-        if place is None or self._agent.begin is None:
+    async def _listen(self, order: Order, tell: Tell) -> tuple[Transcript, ProgramExit]:
+        transcript = Transcript(order, tell)
+        place = find_program(self._agent.program)
+        if place is None or self._agent.build_program is None:
             why = f"{self._agent.title} is not installed: there is no program {self._agent.program} on PATH"
-            return heard, Ended(None, kind="missing", why=f"{why}; {self._agent.install}")
-        program = self._agent.begin(order, place)
+            return transcript, ProgramExit(None, kind="missing", why=f"{why}; {self._agent.install}")
+        program = self._agent.build_program(order, place)
         seen, needed = (*place.readable, *program.readable), {**place.variables, **program.variables}
-        look = program.look or (lambda heard: None)
-        program = replace(program, readable=seen, variables=needed, listener=_Ear(self._agent, heard, look))
-        ended = await self._launch(order, program, _logged(heard, program))
-        look(heard)
-        return heard, ended
+        look = program.poll or (lambda transcript: None)
+        program = replace(
+            program, readable=seen, variables=needed, listener=_EventListener(self._agent, transcript, look)
+        )
+        ended = await self._launch(order, program, _stderr_logger(transcript, program))
+        look(transcript)
+        return transcript, ended
 
 
-class _Ear:
-    """Folds one line after another; whatever is no event of the agent's is log."""
+class _EventListener:
+    """Folds stdout line by line; a line that is not an event is logged."""
 
-    def __init__(self, agent: Agent, heard: Heard, look: Callable[[Heard], None]) -> None:
-        self._fold, self._heard, self._look = agent.fold, heard, look
+    def __init__(self, agent: Agent, transcript: Transcript, look: Callable[[Transcript], None]) -> None:
+        self._fold, self._transcript, self._look = agent.fold, transcript, look
 
     @property
     def busy(self) -> bool:
-        return bool(self._heard.running)
+        return bool(self._transcript.running)
 
     @property
     def stop(self) -> Stop | None:
-        return self._heard.stop
+        return self._transcript.stop
 
     def hear(self, line: str) -> Stop | None:
-        self._look(self._heard)
+        self._look(self._transcript)
         try:
             event = json.loads(line) if line.startswith("{") else None
         except (ValueError, RecursionError):
             event = None
         if isinstance(event, dict) and self._fold is not None:
             try:
-                self._fold(event, self._heard)
+                self._fold(event, self._transcript)
             except ODD as error:
-                self._heard.tell("unreadable", text=line[:LOGGED], why=f"{type(error).__name__}: {error}")
+                self._transcript.tell("unreadable", text=line[:LOGGED], why=f"{type(error).__name__}: {error}")
         elif line.strip():
-            self._heard.tell("log", text=line[:LOGGED])
-        return self._heard.stop
+            self._transcript.tell("log", text=line[:LOGGED])
+        return self._transcript.stop
 
 
-def _report(order: Order, heard: Heard, ended: Ended) -> Report:
-    usage = heard.usage
+def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
+    usage = transcript.usage
     if usage.estimated and not (usage.tokens_in or usage.tokens_out):
-        guess = estimated(order, len(heard.text))  # some tell what it cost, but not of how many tokens
-        heard.usage = replace(
+        guess = estimate_usage(order, len(transcript.text))  # some report the cost but no tokens
+        transcript.usage = replace(
             usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
         )
-    report = _outcome(order, heard, ended)
+    report = _outcome(order, transcript, ended)
     return replace(
         report,
-        native=heard.native,
-        resumed=order.resume and bool(heard.native),
+        native=transcript.native,
+        resumed=order.resume and bool(transcript.native),
         reaped=ended.reaped,
-        usage=heard.priced(),
-        quota=heard.quota,
+        usage=transcript.usage_with_cost(),
+        quota=transcript.quota,
     )
 
 
-def _outcome(order: Order, heard: Heard, ended: Ended) -> Report:
-    if heard.question:
-        return Report(order.call, order.attempt, "asks", question=heard.question, session=order.session)
-    if ended.kind and not (heard.refusal and heard.refusal.kind == ended.kind):  # which may know until when
-        return failed(order, ended.kind, ended.why)
-    if heard.refusal is not None:
-        said = heard.refusal
+def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
+    if transcript.question:
+        return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
+    if ended.kind and not (
+        transcript.refusal and transcript.refusal.kind == ended.kind
+    ):  # a refusal may also know until when
+        return failed_report(order, ended.kind, ended.why)
+    if transcript.refusal is not None:
+        said = transcript.refusal
         kind = "crashed" if said.kind == "other" else said.kind
-        return replace(failed(order, kind, f"{order.agent}: {said.why}"), until=said.until)
-    if not heard.finished or (ended.code != 0 and not heard.text and heard.structured is None):
-        return _broken_off(order, ended)
+        return replace(failed_report(order, kind, f"{order.agent}: {said.why}"), until=said.until)
+    if not transcript.finished or (ended.code != 0 and not transcript.text and transcript.structured is None):
+        return _exit_without_result(order, ended)
     try:
-        reply = heard.structured if heard.structured is not None else parsed_at_end(heard.text)
-    except Broken as error:
-        if notice := refusal(heard.text, now=time.time(), prose=True):  # in place of an answer, and called a success
-            return replace(failed(order, notice.kind, f"{order.agent}: {notice.why}"), until=notice.until)
-        return failed(order, "contract", f"the answer cannot be read: {error}")
-    return Report(order.call, order.attempt, "done", reply=reply, session=order.session)
+        reply = transcript.structured if transcript.structured is not None else parse_final_reply(transcript.text)
+    except BrokenReply as error:
+        if notice := parse_refusal(
+            transcript.text, now=time.time(), prose=True
+        ):  # a provider's notice instead of a reply, reported as success
+            return replace(failed_report(order, notice.kind, f"{order.agent}: {notice.why}"), until=notice.until)
+        return failed_report(order, "contract", f"the reply cannot be read: {error}")
+    return done_report(order, reply)
 
 
-def _killed(heard: Heard, ended: Ended) -> bool:
-    """By a signal, in mid-turn, and not by us: the machine had no memory left, or somebody was in a hurry."""
+def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:
+    """Whether a signal ended it in mid-turn, and not from us: the machine ran out of memory, or somebody killed it."""
     code = ended.code or 0
-    said_something = heard.finished or heard.question or heard.refusal
+    said_something = transcript.finished or transcript.question or transcript.refusal
     return not ended.kind and not said_something and (code < 0 or code - 128 in SIGNALS)
 
 
-def _broken_off(order: Order, ended: Ended) -> Report:
-    """It ended without a word on how its turn went: stderr may tell."""
+def _exit_without_result(order: Order, ended: ProgramExit) -> Report:
+    """It ended without reporting how its turn went: stderr may tell."""
     code = ended.code or 0
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
     how += f" (signal {code - 128})" if 128 < code < 160 else ""
     why = f"{order.agent} {how} in mid-turn{f': {ended.stderr}' if ended.stderr else ''}"
-    said = refusal(ended.stderr, now=time.time()) if code else None
+    said = parse_refusal(ended.stderr, now=time.time()) if code else None
     if said is None or said.kind == "other":
-        return failed(order, "crashed", why)
-    return replace(failed(order, said.kind, why), until=said.until)
+        return failed_report(order, "crashed", why)
+    return replace(failed_report(order, said.kind, why), until=said.until)
 
 
-def _interrupted(brief: str) -> str:
+def _interrupted_brief(brief: str) -> str:
     words = (Path(__file__).parent / "interrupted.md").read_text(encoding="utf-8")
     return words.replace("{{brief}}", brief)
 
 
-def _is_in(words: tuple[str, ...], said: str) -> bool:
+def _mentions_any(words: tuple[str, ...], said: str) -> bool:
     return any(word.casefold() in said.casefold() for word in words)
 
 
-def _logged(heard: Heard, program: Program) -> Callable[[str], None]:
+def _stderr_logger(transcript: Transcript, program: Program) -> Callable[[str], None]:
     def log(line: str) -> None:
-        heard.tell("log", text=line)
-        if program.overheard:
-            program.overheard(line, heard)
+        transcript.tell("log", text=line)
+        if program.on_stderr_line:
+            program.on_stderr_line(line, transcript)
 
     return log

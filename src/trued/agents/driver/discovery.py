@@ -1,4 +1,4 @@
-"""Where an agent's program is, and what of the machine it needs to see to run."""
+"""Finds an agent's program, and the folders of the machine that it needs to see to run."""
 
 import json
 import os
@@ -10,44 +10,50 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
-SHELVES = ("bin", ".bin", "sbin", "shims")  # folders that hold programs, and links to programs
+SHELVES = ("bin", ".bin", "sbin", "shims")  # folders that hold programs and links to programs
 LINKS = 40  # as many as the kernel follows
 VERSION_S, VERSION_BYTES = 10.0, 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InstalledProgram:
+    """An installed program, and what it needs to run in the sandbox."""
+
     path: str
-    readable: tuple[str, ...] = ()  # beyond the system's own folders
-    variables: Mapping[str, str] = field(default_factory=dict)  # without which it does not find itself
+    readable: tuple[str, ...] = ()  # besides the system's own folders
+    variables: Mapping[str, str] = field(default_factory=dict)  # that it needs to find its own files
 
 
-def found(program: str, path: str | None = None, home: str | None = None) -> Found | None:
-    """The program on PATH; None when it is not installed. Nothing of HOME is shown but what the program is made of."""
+def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
+    """The program on PATH; None if it is not installed. Of HOME only the files of the program itself are shown."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
     there = shutil.which(program, path=path)
     if not there:
         return None
-    there, variables = _behind(os.path.abspath(there), program, user)  # noqa: PTH100
-    chain = _chain(there)
-    shown = [chain[-1], *_package(chain[-1], user), *_interpreter(chain[-1], path, user)]
-    # A link has to stay a link: a script looks for the rest of its package from where it really lies.
+    there, variables = _behind_shim(os.path.abspath(there), program, user)  # noqa: PTH100
+    chain = _link_chain(there)
+    shown = [chain[-1], *_package_folders(chain[-1], user), *_interpreter_folders(chain[-1], path, user)]
+    # A link has to stay a link: a script finds the rest of its package relative to its real place.
     start = next(
-        (one for one in chain if _shelf(one, user) or any(_inside(one, folder) for folder in shown)), chain[-1]
+        (one for one in chain if _is_in_bin_folder(one, user) or any(_is_below(one, folder) for folder in shown)),
+        chain[-1],
     )
-    shown += [str(Path(one).parent) for one in chain[chain.index(start) : -1] if _shelf(one, user)]
+    shown += [str(Path(one).parent) for one in chain[chain.index(start) : -1] if _is_in_bin_folder(one, user)]
     wanted = [one for one in dict.fromkeys(shown) if not one.startswith(SYSTEM)]
-    return Found(start, tuple(one for one in wanted if not any(_inside(one, two) for two in wanted)), variables)
+    return InstalledProgram(
+        start, tuple(one for one in wanted if not any(_is_below(one, two) for two in wanted)), variables
+    )
 
 
-def version(path: str) -> str:
-    """What the program says of its version, in one line; empty if it does not. Nothing of the user's goes with it."""
+def program_version(path: str) -> str:
+    """The version that the program prints, in one line; empty if it prints none. Nothing of the user
+    is passed to it."""
     if known := _packaged_version(os.path.realpath(path)):
         return known
     with tempfile.TemporaryDirectory(prefix="trued-version-") as home:
         variables = {"HOME": home, "PATH": f"{Path(path).parent}:{os.environ.get('PATH', os.defpath)}", "NO_COLOR": "1"}
         try:
-            said = _said([path, "--version"], variables, home)
+            said = _version_output([path, "--version"], variables, home)
         except (OSError, subprocess.TimeoutExpired):
             return ""
     lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if any(map(str.isdigit, line))]
@@ -55,8 +61,8 @@ def version(path: str) -> str:
 
 
 def _packaged_version(real: str) -> str:
-    """A script of npm's says it in its package, which is quicker than asking it."""
-    if "node_modules" not in Path(real).parts or not _first_line(real):
+    """The version in the package of an npm script, which is quicker than running it."""
+    if "node_modules" not in Path(real).parts or not _shebang_words(real):
         return ""
     for folder in Path(real).parents:
         if (folder / "package.json").is_file() or folder.name == "node_modules":
@@ -67,8 +73,8 @@ def _packaged_version(real: str) -> str:
     return ""
 
 
-def _said(argv: list[str], variables: dict[str, str], folder: str) -> bytes:
-    """The beginning of its stdout. It is ended with all that it started, whatever it does."""
+def _version_output(argv: list[str], variables: dict[str, str], folder: str) -> bytes:
+    """The beginning of its stdout. It is ended with everything that it started."""
     with tempfile.TemporaryFile(dir=folder) as out:
         process = subprocess.Popen(
             argv,
@@ -82,19 +88,19 @@ def _said(argv: list[str], variables: dict[str, str], folder: str) -> bytes:
         try:
             process.wait(VERSION_S)
         finally:
-            _ended(process)
+            _kill_group(process)
         out.seek(0)
         return out.read(VERSION_BYTES)
 
 
-def _ended(process: "subprocess.Popen[bytes]") -> None:
+def _kill_group(process: "subprocess.Popen[bytes]") -> None:
     if process.poll() is None:
         os.killpg(process.pid, 9)
         process.wait()
 
 
-def _chain(path: str) -> list[str]:
-    """The program, and every link on the way to it: the file itself is the last."""
+def _link_chain(path: str) -> list[str]:
+    """The program and every link on the way to it; the real file is last."""
     chain = [path]
     while len(chain) < LINKS and os.path.islink(chain[-1]):  # noqa: PTH114
         target = os.path.join(os.path.dirname(chain[-1]), os.readlink(chain[-1]))  # noqa: PTH115, PTH118, PTH120
@@ -103,18 +109,18 @@ def _chain(path: str) -> list[str]:
     return chain if chain[-1] == real else [*chain, real]
 
 
-def _shelf(path: str, home: Path) -> bool:
+def _is_in_bin_folder(path: str, home: Path) -> bool:
     folder = Path(path).parent
     return folder.name in SHELVES and _is_apart(folder, home)
 
 
 def _is_apart(folder: Path, home: Path) -> bool:
-    """Neither HOME nor above it, and no folder that everything lies in."""
+    """Neither HOME nor above it, nor a folder that everything is in."""
     return len(folder.parts) > 2 and not home.is_relative_to(folder) and not home.resolve().is_relative_to(folder)
 
 
-def _package(real: str, home: Path) -> Iterator[str]:
-    """A program of npm lies in a package, beside the packages that it needs; one of Python in its environment."""
+def _package_folders(real: str, home: Path) -> Iterator[str]:
+    """An npm program needs the packages beside its own; a Python one its environment."""
     place = Path(real)
     if "node_modules" in place.parts:
         modules = Path(*place.parts[: place.parts.index("node_modules") + 1])
@@ -126,10 +132,10 @@ def _package(real: str, home: Path) -> Iterator[str]:
         yield str(place.parent)
 
 
-def _interpreter(real: str, path: str | None, home: Path) -> Iterator[str]:
-    """What its first line names, with what that needs: a version manager keeps it under HOME."""
-    words = _first_line(real)
-    # A program finds its interpreter beside itself first: that folder stands first on its PATH.
+def _interpreter_folders(real: str, path: str | None, home: Path) -> Iterator[str]:
+    """The interpreter that its first line names, with what that needs: a version manager keeps it under HOME."""
+    words = _shebang_words(real)
+    # Its own folder comes first on its PATH, so it finds an interpreter beside itself first.
     there = (
         shutil.which(words[0], path=f"{Path(real).parent}:{path or os.environ.get('PATH', os.defpath)}")
         if words
@@ -137,16 +143,16 @@ def _interpreter(real: str, path: str | None, home: Path) -> Iterator[str]:
     )
     if not there:
         return
-    chain = _chain(os.path.abspath(there))  # noqa: PTH100
-    yield from (one for one in chain[:-1] if not _shelf(one, home))
-    yield from (str(Path(one).parent) for one in chain if _shelf(one, home))
+    chain = _link_chain(os.path.abspath(there))  # noqa: PTH100
+    yield from (one for one in chain[:-1] if not _is_in_bin_folder(one, home))
+    yield from (str(Path(one).parent) for one in chain if _is_in_bin_folder(one, home))
     yield chain[-1]
     prefix = Path(chain[-1]).parents[1] if len(Path(chain[-1]).parts) > 2 else Path("/")
     if Path(chain[-1]).name.startswith(("python", "pypy", "ruby", "perl")) and _is_apart(prefix, home):
         yield str(prefix)
 
 
-def _first_line(real: str) -> list[str]:
+def _shebang_words(real: str) -> list[str]:
     try:
         with Path(real).open("rb") as file:
             line = file.readline(512)
@@ -158,8 +164,9 @@ def _first_line(real: str) -> list[str]:
     return words
 
 
-def _behind(there: str, program: str, home: Path) -> tuple[str, dict[str, str]]:
-    """The program behind a version manager's shim: a shim looks for its settings in HOME, and that is another one."""
+def _behind_shim(there: str, program: str, home: Path) -> tuple[str, dict[str, str]]:
+    """The program behind a version manager's shim: a shim reads its settings from HOME, and the agent
+    has another HOME."""
     real = Path(os.path.realpath(there))
     if real.name == "volta-shim" or real.parent == home / ".volta" / "bin":
         kept = sorted((home / ".volta/tools/image/packages").glob(f"**/bin/{program}"), key=_age)
@@ -175,5 +182,5 @@ def _age(path: Path) -> float:
     return path.stat().st_mtime
 
 
-def _inside(path: str, folder: str) -> bool:
+def _is_below(path: str, folder: str) -> bool:
     return path != folder and Path(path).is_relative_to(folder)

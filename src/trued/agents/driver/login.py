@@ -1,4 +1,4 @@
-"""How an agent would log in, found without a request: by what is set, and by what lies in the user's HOME."""
+"""How an agent would log in, found without a request: from variables and from files in the user's HOME."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,39 +9,39 @@ from trued.agents.driver.agent import Login
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """What an agent gets of the user's to log in. Names only: no secret is in it."""
+class LoginMethod:
+    """Which credentials an agent gets from the user. It has names only, no secrets."""
 
-    how: str  # key | token | file; empty: nothing
+    how: str  # key | token | file; empty: none
     says: str
     variables: tuple[str, ...] = ()  # of the user's environment
-    files: tuple[str, ...] = ()  # below HOME, lent for as long as it works
-    ready: bool = True  # it could log in, as far as can be seen
+    files: tuple[str, ...] = ()  # below HOME, copied for the agent while it works
+    ready: bool = True  # it could log in, as far as we can see
 
 
-def means(login: Login, policy: str, given: Mapping[str, str], home: Path, now: float) -> Means:
-    """By the user's policy. `auto` takes what the agent itself would: see `Login`."""
+def choose_login(login: Login, policy: str, given: Mapping[str, str], home: Path, now: float) -> LoginMethod:
+    """Choose credentials by the user's policy. `auto` prefers what the agent itself would: see `Login`."""
     along = tuple(name for name in login.along if given.get(name))
     if not (login.keys or login.tokens or login.files):
-        return Means("", "needs no login that trued knows of", along)
+        return LoginMethod("", "needs no login that trued knows of", along)
     if policy == "none":
-        return Means("", "is given no login: the policy is none")
+        return LoginMethod("", "is given no login: the policy is none")
     keys = [name for name in login.keys if given.get(name)] if policy in ("auto", "key") else []
     tokens = [name for name in login.tokens if given.get(name)] if policy in ("auto", "subscription") else []
     files, trouble = _files(login, home, now) if policy in ("auto", "subscription") else ([], "")
     if login.together and (keys or files):
         words = " and ".join(filter(None, [_key(keys), _file(login, files)]))
-        return Means("key" if keys else "file", f"would use {words}", (*keys, *along), tuple(files))
+        return LoginMethod("key" if keys else "file", f"would use {words}", (*keys, *along), tuple(files))
     if first := [name for name in keys if name not in login.weak]:
-        return Means("key", f"would use {_key(first)}", (*first, *along))
+        return LoginMethod("key", f"would use {_key(first)}", (*first, *along))
     if tokens:
-        return Means("token", f"would use {tokens[0]} (from your environment: a subscription)", (*tokens, *along))
+        return LoginMethod("token", f"would use {tokens[0]} (from your environment: a subscription)", (*tokens, *along))
     if files:
-        return Means("file", f"would lend {_file(login, files)}", along, tuple(files))
+        return LoginMethod("file", f"would lend {_file(login, files)}", along, tuple(files))
     if keys:
-        return Means("key", f"would use {_key(keys)}", (*keys, *along))
+        return LoginMethod("key", f"would use {_key(keys)}", (*keys, *along))
     says = trouble or ("is not logged in" if policy == "auto" else f"has no {policy} to log in with")
-    return Means("", says, along, ready=False)
+    return LoginMethod("", says, along, ready=False)
 
 
 def _key(names: list[str]) -> str:
@@ -53,14 +53,16 @@ def _file(login: Login, names: list[str]) -> str:
 
 
 def _files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
-    """Those that are there, if one is good for a login as far as shape and time tell; else what is wrong with it."""
-    there = {name: content for name in login.files if (content := credentials.read(home / name)) is not None}
+    """The credential files that exist, if one looks valid by shape and time; otherwise none and what is wrong."""
+    there = {
+        name: content for name in login.files if (content := credentials.read_credentials(home / name)) is not None
+    }
     trouble = ""
     for name, content in there.items():
-        value = credentials.parsed(content)
-        if value is None or not credentials.holds_secret(value):
+        value = credentials.parse_credentials(content)
+        if value is None or not credentials.has_secret(value):
             trouble = trouble or f"~/{name} holds no login"
-        elif credentials.is_over(value, now):
+        elif credentials.is_expired(value, now):
             trouble = f"the login in ~/{name} has ended"
         else:
             return list(there), ""

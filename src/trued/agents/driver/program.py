@@ -1,4 +1,4 @@
-"""How a runtime has its agent started: it names a program, somebody else confines it, watches it and ends its tree."""
+"""What a runtime asks for to have its agent started: the program, who listens to it, and how it ended."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,44 +9,48 @@ from trued.wire import Order, Report, Usage
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why a program is to be ended at once."""
+    """Why a program has to be ended at once."""
 
     kind: str
     why: str
 
 
 class Listener(Protocol):
-    """Hears a program's stdout line by line, while it works."""
+    """Reads a program's stdout line by line while it works."""
 
-    def hear(self, line: str) -> Stop | None: ...
+    def hear(self, line: str) -> Stop | None:
+        """Take one line; return why the program has to be ended, or None."""
+        ...
 
     @property
     def stop(self) -> Stop | None:
-        """Why it is to be ended, whoever said it."""
+        """Why the program has to be ended; None while it may go on."""
         ...
 
     @property
     def busy(self) -> bool:
-        """It waits for something of its own, a long test run perhaps: silence is then no sign of a hang."""
+        """Whether it waits for a tool of its own, a long test run for example: silence is then no sign of a hang."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
+    """A program to start for an order: command line, input, and what it needs to see."""
+
     argv: tuple[str, ...]
     stdin: bytes = b""
-    readable: tuple[str, ...] = ()  # beyond what the order's confinement shows already
+    readable: tuple[str, ...] = ()  # besides what the order's confinement shows
     variables: Mapping[str, str] = field(default_factory=dict)
-    listener: Listener | None = None  # with one, stdout is heard and not kept
-    files: Mapping[str, bytes] = field(default_factory=dict)  # below HOME, there before it starts
-    adapted: "Callable[[Mapping[str, str]], Program] | None" = None  # to the user's variables, when these are known
-    overheard: Callable[[str, Any], None] | None = None  # a line of its stderr
-    look: Callable[[Any], None] | None = None  # at what it writes down elsewhere: before every line, and at the end
+    listener: Listener | None = None  # with one, stdout goes to it and is not kept
+    files: Mapping[str, bytes] = field(default_factory=dict)  # below HOME, written before it starts
+    adapt: "Callable[[Mapping[str, str]], Program] | None" = None  # to the user's variables, once they are known
+    on_stderr_line: Callable[[str, Any], None] | None = None  # gets each line of stderr and the transcript
+    poll: Callable[[Any], None] | None = None  # reads what it writes elsewhere: before every line, and at the end
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a program ended. With a `kind` it was ended from outside, or never began."""
+class ProgramExit:
+    """How a program ended. With a `kind` it was ended from outside, or never started."""
 
     code: int | None
     stdout: bytes = b""
@@ -56,16 +60,17 @@ class Ended:
     reaped: int = 0
 
 
-Line = Callable[[str], None]
+LogLine = Callable[[str], None]
 
 
-class Launch(Protocol):
-    """Starts a program for an order and returns when its whole process tree is gone."""
+class ProgramLauncher(Protocol):
+    """Starts a program for an order; returns when its whole process tree is gone."""
 
-    async def __call__(self, order: Order, program: Program, log: Line) -> Ended: ...
+    async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit: ...
 
 
-def failed(order: Order, kind: str, why: str, *, reaped: int = 0, usage: Usage | None = None) -> Report:
+def failed_report(order: Order, kind: str, why: str, *, reaped: int = 0, usage: Usage | None = None) -> Report:
+    """The report of a failed call."""
     return Report(
         call=order.call,
         attempt=order.attempt,
@@ -78,20 +83,36 @@ def failed(order: Order, kind: str, why: str, *, reaped: int = 0, usage: Usage |
     )
 
 
-def not_well(order: Order, ended: Ended) -> Report | None:
-    """The report on a program that did not end by itself with exit code 0."""
+def done_report(
+    order: Order, reply: dict[str, Any], *, resumed: bool = False, reaped: int = 0, usage: Usage | None = None
+) -> Report:
+    """The report of a call that gave a reply."""
+    return Report(
+        call=order.call,
+        attempt=order.attempt,
+        state="done",
+        reply=reply,
+        session=order.session,
+        resumed=resumed,
+        reaped=reaped,
+        usage=usage or Usage(),
+    )
+
+
+def report_if_failed(order: Order, ended: ProgramExit) -> Report | None:
+    """The report on a program that did not exit with code 0; None if it did."""
     if ended.kind:
-        return failed(order, ended.kind, ended.why, reaped=ended.reaped)
+        return failed_report(order, ended.kind, ended.why, reaped=ended.reaped)
     if ended.code != 0:
-        said = f": {ended.stderr}" if ended.stderr else " and said nothing on stderr"
+        said = f": {ended.stderr}" if ended.stderr else " and printed nothing on stderr"
         code = ended.code or 0
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
         how += f" (signal {code - 128})" if 128 < code < 160 else ""
-        return failed(order, "crashed", f"{order.agent} {how}{said}", reaped=ended.reaped)
+        return failed_report(order, "crashed", f"{order.agent} {how}{said}", reaped=ended.reaped)
     return None
 
 
-def estimated(order: Order, said: int) -> Usage:
-    """Four characters are about one token; nobody counted better."""
+def estimate_usage(order: Order, said: int) -> Usage:
+    """A guess for agents that report nothing: four characters are about one token."""
     tokens_in, tokens_out = -(-len(order.brief) // 4), -(-said // 4)
     return Usage(tokens_in=tokens_in, tokens_out=tokens_out, peak=tokens_in + tokens_out)

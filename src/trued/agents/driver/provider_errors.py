@@ -1,7 +1,7 @@
-"""What a provider or an agent's program means when it refuses.
+"""Classifies what a provider or an agent's program says when it refuses to work.
 
-Whoever calls knows whether a text is an error of the program (stderr, an error event) or the agent's own prose.
-Errors are searched for what vendors say. In prose only a notice that stands alone counts: agents do write about limits.
+The caller knows whether a text is an error of the program (stderr, an error event) or the agent's own prose. Errors are
+searched for phrases of the vendors. In prose only a notice that stands alone counts, because agents write about limits.
 """
 
 import re
@@ -9,23 +9,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from trued.agents.driver.reset_time import by_headers, midnight, told
+from trued.agents.driver.reset_time import next_midnight, reset_time_in_headers, reset_time_in_text
 
-HEAD, TAIL = 4_000, 16_000  # characters of a long text that are looked at: causes come first, or last
-LONGEST = 300  # characters of the sentence that people are shown
-PROSE = 700  # characters: a notice that stands alone is not longer
+HEAD, TAIL = 4_000, 16_000  # characters of a long text to search: the cause comes first or last
+LONGEST = 300  # characters of the sentence shown to people
+PROSE = 700  # characters of the longest notice that stands alone
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     # auth: no valid login · credit: somebody has to pay · rate: wait · overloaded: the provider or the way to it fails
     # context: more than the model takes · budget: a limit of ours, kept by the agent · other: none of these
+    """Why work was refused, and until when."""
+
     kind: str
-    until: float  # when to go on; 0: it did not say
+    until: float  # when to try again; 0: it did not say
     why: str
 
 
-def refusal(
+def parse_refusal(
     text: str,
     *,
     now: float,
@@ -34,29 +36,30 @@ def refusal(
     zone: tzinfo | None = None,
     prose: bool = False,
 ) -> Refusal | None:
-    """What was refused and until when; None for a text that refuses nothing.
+    """Classify a refusal; None for a text that refuses nothing.
 
-    A time of day is the next one in the place that the text names, else in `zone`, else here.
+    `status` and `headers` of the response go before the words of the text. A time of day is the next one in the place
+    that the text names, else in `zone`, else here.
     """
-    flat = _flat(text)
+    flat = _flatten(text)
     if prose and not status and not _is_notice(flat):
         return None
     low = flat.lower().replace("’", "'")
     code = status if status >= 400 else _status(low)
     kind, phrase = _kind(low, code)
     if not kind:
-        return Refusal("other", 0.0, _sentence(flat, "")) if status >= 400 else None
+        return Refusal("other", 0.0, _sentence_for_people(flat, "")) if status >= 400 else None
     until = 0.0
     if kind in ("rate", "overloaded", "credit"):
-        until = by_headers(headers or {}, now) or told(flat, now, zone)
+        until = reset_time_in_headers(headers or {}, now) or reset_time_in_text(flat, now, zone)
         if until and phrase == "purchase more credits":
-            kind = "rate"  # "or try again at 9:14": who waits need not pay
+            kind = "rate"  # "or try again at 9:14": waiting is enough
         if kind == "rate":
-            until = max(until, _whole_day(low, now))
-    return Refusal(kind, until if kind != "credit" else 0.0, _sentence(flat, phrase))
+            until = max(until, _daily_quota_reset(low, now))
+    return Refusal(kind, until if kind != "credit" else 0.0, _sentence_for_people(flat, phrase))
 
 
-# -- what is said, by kind; the more telling kinds first --------------------------------------------------------------
+# -- phrases by kind; the more specific kinds first -------------------------------------------------------------------
 
 
 def _phrases(listed: str) -> tuple[str, ...]:
@@ -138,14 +141,14 @@ STATUS = re.compile(
 
 
 def _kind(low: str, status: int) -> tuple[str, str]:
-    """The kind, and the words that gave it away. A status speaks for itself, unless the words know better."""
+    """The kind, and the phrase that shows it. The status decides, unless a phrase is more specific."""
     for kind, phrases in (("budget", BUDGET), ("context", CONTEXT), ("credit", CREDIT)):
-        phrase = _first(phrases, low)
-        if phrase and not (kind == "credit" and _is_a_rate(phrase, low)):
+        phrase = _first_phrase(phrases, low)
+        if phrase and not (kind == "credit" and _means_rate_limit(phrase, low)):
             return kind, phrase
     if _no_free_tier(low):
         return "credit", "limit: 0"
-    rate, auth, overloaded = _first(RATE, low), _first(AUTH, low), _first(OVERLOADED, low)
+    rate, auth, overloaded = _first_phrase(RATE, low), _first_phrase(AUTH, low), _first_phrase(OVERLOADED, low)
     if status >= 500:
         return ("rate", rate) if rate and not overloaded else ("overloaded", overloaded)
     if status == 403 and rate:
@@ -158,12 +161,12 @@ def _kind(low: str, status: int) -> tuple[str, str]:
     return "", ""
 
 
-def _first(phrases: tuple[str, ...], low: str) -> str:
+def _first_phrase(phrases: tuple[str, ...], low: str) -> str:
     return next((phrase for phrase in phrases if phrase in low), "")
 
 
-def _is_a_rate(phrase: str, low: str) -> bool:
-    """Google and Alibaba say the same of a full minute as OpenAI says of an empty purse."""
+def _means_rate_limit(phrase: str, low: str) -> bool:
+    """Google and Alibaba use the phrases for a full minute that OpenAI uses for an empty account."""
     shared = phrase in ("insufficient_quota", "exceeded your current quota", "check your billing")
     elsewhere = ("resource_exhausted", "generativelanguage", "ai.google.dev", "aliyun", "alibabacloud", "dashscope")
     return shared and not _no_free_tier(low) and any(name in low for name in elsewhere)
@@ -173,13 +176,13 @@ def _no_free_tier(low: str) -> bool:
     return "quota exceeded for metric" in low and bool(re.search(r"limit: 0(?![\d.])", low))
 
 
-def _whole_day(low: str, now: float) -> float:
-    """Google's quota for a day comes with a delay of seconds that is not true: it is new at midnight, Pacific."""
-    return midnight(now, "America/Los_Angeles") if "perday" in low and "quotaid" in low else 0.0
+def _daily_quota_reset(low: str, now: float) -> float:
+    """Google sends a wrong delay of seconds with its daily quota, which resets at midnight, Pacific time."""
+    return next_midnight(now, "America/Los_Angeles") if "perday" in low and "quotaid" in low else 0.0
 
 
 def _status(low: str) -> int:
-    """The status that the text itself names."""
+    """The status that the text itself names; 0 if none."""
     found = STATUS.search(low)
     return int(next(filter(None, found.groups()))) if found else 0
 
@@ -212,15 +215,15 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,12}[a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f\u2500
 MESSAGE = re.compile(r"[\"']message[\"']\s?:\s?(?:\"([^\"]{4,600})|'([^']{4,600}))")
 
 
-def _flat(text: str) -> str:
-    """On one line, without what a terminal draws or a program escapes; the middle of a long text is left out."""
+def _flatten(text: str) -> str:
+    """The text on one line, without terminal drawings and escapes; the middle of a long text is left out."""
     cut = text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
     bare = ESCAPES.sub(" ", cut.replace("\\n", " ").replace('\\"', '"').replace('\\\\"', '"').replace("\\'", "'"))
     return " ".join(bare.split())
 
 
-def _sentence(flat: str, phrase: str) -> str:
-    """The words that a person should see: the provider's own message, or what stands around the phrase."""
+def _sentence_for_people(flat: str, phrase: str) -> str:
+    """The provider's own message, or the text around the phrase."""
     messages = [first or second for first, second in MESSAGE.findall(flat)]
     own = [message for message in messages if phrase and phrase in message.lower().replace("’", "'")]
     if own or messages:

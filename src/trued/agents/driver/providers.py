@@ -1,14 +1,16 @@
-"""Providers of raw models: their keys, and whose models they are."""
+"""Providers of raw models: the variables of their keys, and the vendors of their models."""
 
 from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    keys: tuple[str, ...]  # variables: any one of them lets a user in
+    """One provider of models."""
+
+    keys: tuple[str, ...]  # variables with a key; any one is enough
     along: tuple[str, ...] = ()
-    vendor: str = ""  # of its models; empty: it passes on those of others
-    known_as: str = ""  # to the library, where that has another name for it
+    vendor: str = ""  # of its models; empty: it serves models of others
+    known_as: str = ""  # its name in the library, if that differs
 
 
 OPENAI = Provider(("OPENAI_API_KEY",), ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"), "openai")
@@ -22,15 +24,15 @@ PROVIDERS = {
     "google": GOOGLE,
     "google-gla": GOOGLE,
     "moonshotai": Provider(("MOONSHOTAI_API_KEY",), ("MOONSHOTAI_BASE_URL",), "moonshotai"),
-    "ollama": Provider(("OLLAMA_BASE_URL",), ("OLLAMA_API_KEY",)),  # one's own machine asks for no key
+    "ollama": Provider(("OLLAMA_BASE_URL",), ("OLLAMA_API_KEY",)),  # a server on one's own machine needs no key
     "openai": OPENAI,
-    "openai-chat": replace(OPENAI, vendor=""),  # whatever speaks its dialect, at OPENAI_BASE_URL
+    "openai-chat": replace(OPENAI, vendor=""),  # any server that speaks its protocol, at OPENAI_BASE_URL
     "openrouter": Provider(("OPENROUTER_API_KEY",)),
     "together": Provider(("TOGETHER_API_KEY",)),
     "vllm": Provider(("VLLM_BASE_URL",), ("VLLM_API_KEY",)),
     "zai": Provider(("ZAI_API_KEY",), (), "zai"),
 }
-# What a model's name begins with where a provider passes on those of others: claude-…, anthropic/claude-…
+# How names of models begin at providers that serve models of others: claude-…, anthropic/claude-…
 MAKERS = {
     "anthropic": "anthropic",
     "claude": "anthropic",
@@ -50,7 +52,7 @@ MAKERS = {
 
 
 def vendor_of(provider: str, model: str) -> str:
-    """Who made this model; empty when nobody can tell, and then it is no other vendor than anybody's."""
+    """Who made this model; empty if unknown, and then it never counts as another vendor."""
     name = model.lower()
     maker = name.partition("/")[0] if "/" in name else name.partition("-")[0]
     return PROVIDERS[provider].vendor or MAKERS.get(maker, "")

@@ -1,4 +1,4 @@
-"""A role's answer: exactly one JSON object that fits the schema; asked for once more when it does not."""
+"""The contract of a reply: exactly one JSON object that fits the schema. An agent that breaks it is asked once more."""
 
 import json
 import math
@@ -8,98 +8,103 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trued.agents.driver.program import failed
+from trued.agents.driver.program import failed_report
 from trued.protocols import Tell
-from trued.wire import Order, Report, Usage, rest, total
+from trued.wire import Order, Report, Usage, add_usage, remaining
 
-SHOWN = 10  # more errors than that tell nobody more
+SHOWN = 10  # errors listed; more do not help
 EXCERPT = 120
 FENCE = "```"
 FENCED = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
-Ask = Callable[[Order], Awaitable[Report]]
+AskAgent = Callable[[Order], Awaitable[Report]]
 
 
-class Broken(ValueError):
-    """What was found where one JSON object should be."""
+class BrokenReply(ValueError):
+    """The reply is not one JSON object; the message says what is wrong."""
 
 
-def parsed(said: bytes) -> dict[str, Any]:
-    """The one JSON object that was said. Text that merely contains one, in a fence or a quotation, is none."""
+def parse_reply(said: bytes) -> dict[str, Any]:
+    """The one JSON object in the output. Text that merely contains one, in a fence or a quotation, is not a reply.
+    Raises BrokenReply."""
     text = _text(said)
-    value, end = _decoded(text)
+    value, end = _decode(text)
     if rest := text[end:].strip():
         more = "a second JSON value" if rest[0] in '{["' else "other text"
-        raise Broken(f"after the JSON comes {more}: {rest[:EXCERPT]!r}; one JSON object and nothing else is needed")
+        raise BrokenReply(
+            f"after the JSON comes {more}: {rest[:EXCERPT]!r}; one JSON object and nothing else is needed"
+        )
     if not isinstance(value, dict):
-        raise Broken(f"it is {_named(value)}, and one JSON object is needed")
+        raise BrokenReply(f"it is {_json_type(value)}, and one JSON object is needed")
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise Broken("it holds half of a character (a lone surrogate), which cannot be kept as text") from error
+        raise BrokenReply("it holds half of a character (a lone surrogate), which cannot be kept as text") from error
     except RecursionError as error:
-        raise Broken("its JSON is nested too deeply") from error
+        raise BrokenReply("its JSON is nested too deeply") from error
     return value
 
 
-def parsed_at_end(text: str) -> dict[str, Any]:
-    """The same of an agent that talks: its last words are the object, bare or in a fence with nothing behind it."""
+def parse_final_reply(text: str) -> dict[str, Any]:
+    """The same for an agent that talks: its text must end with the object, bare or in a fence."""
     blocks = FENCED.findall(text)
     if len(blocks) == 1 and text.rstrip().endswith(FENCE):
         text = blocks[0]
-    return parsed(text.encode("utf-8", "surrogatepass"))
+    return parse_reply(text.encode("utf-8", "surrogatepass"))
 
 
 def _text(said: bytes) -> str:
     try:
         text = said.decode("utf-8").strip()
     except UnicodeDecodeError as error:
-        raise Broken(f"it is not UTF-8 ({error.reason} at byte {error.start})") from error
+        raise BrokenReply(f"it is not UTF-8 ({error.reason} at byte {error.start})") from error
     if not text:
-        raise Broken("it is empty; one JSON object is needed")
+        raise BrokenReply("it is empty; one JSON object is needed")
     return text
 
 
-def _decoded(text: str) -> tuple[Any, int]:
+def _decode(text: str) -> tuple[Any, int]:
     try:
-        return json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant, parse_float=_finite).raw_decode(text)
-    except Broken:
+        return json.JSONDecoder(
+            object_pairs_hook=_unique_keys, parse_constant=_reject_constant, parse_float=_finite
+        ).raw_decode(text)
+    except BrokenReply:
         raise
     except RecursionError as error:
-        raise Broken("its JSON is nested too deeply") from error
+        raise BrokenReply("its JSON is nested too deeply") from error
     except ValueError as error:
-        raise Broken(f"it is not JSON ({error}); it begins {text[:EXCERPT]!r}") from error
+        raise BrokenReply(f"it is not JSON ({error}); it begins {text[:EXCERPT]!r}") from error
 
 
-def errors_in(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """What is wrong with the reply by its schema, in words."""
-    from jsonschema import Draft202012Validator  # 0.1 s to import: loaded while the agent works
+def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    """What is wrong with the reply according to its schema, as sentences."""
+    from jsonschema import Draft202012Validator  # takes 0.1 s to import, so it is loaded while the agent works
 
     found = Draft202012Validator(schema).iter_errors(reply)
     return list(_sentences(sorted(found, key=lambda error: [str(part) for part in error.absolute_path])))
 
 
-async def kept(order: Order, ask: Ask, tell: Tell, *, remembers: bool) -> Report:
-    """Ask; ask once more in the same session when the answer breaks the contract; then it is a failure.
+async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: bool) -> Report:
+    """Ask; if the reply breaks the contract, ask once more in the same session; then report a failure.
 
-    An agent that does not remember what it was asked is told that again, too.
+    `remembers`: the agent remembers the brief; otherwise the second order repeats it.
     """
     report = await ask(order)
-    wrong = _wrong(report, order)
+    wrong = _contract_errors(report, order)
     if not wrong:
         return report
     tell("contract broken", why=wrong)
-    brief = _again(wrong) if remembers else f"{order.brief}\n\n{_again(wrong)}"
+    brief = _retry_brief(wrong) if remembers else f"{order.brief}\n\n{_retry_brief(wrong)}"
     again = replace(
         order,
         brief=brief,
         resume=True,
         interrupted=False,
-        anew=f"{order.anew or order.brief}\n\n{_again(wrong)}",
+        anew=f"{order.anew or order.brief}\n\n{_retry_brief(wrong)}",
         attempt=order.attempt + 1,
         native=report.native or order.native,
-        before=total(order.before if report.resumed else Usage(), report.usage),
-        allowance=rest(order.allowance, report.usage),
+        before=add_usage(order.before if report.resumed else Usage(), report.usage),
+        allowance=remaining(order.allowance, report.usage),
     )
     second = await ask(again)
     asked = replace(
@@ -108,25 +113,27 @@ async def kept(order: Order, ask: Ask, tell: Tell, *, remembers: bool) -> Report
         asks=2,
         resumed=report.resumed,
         reaped=report.reaped + second.reaped,
-        usage=total(report.usage, second.usage),
+        usage=add_usage(report.usage, second.usage),
     )
-    if still := _wrong(asked, order):
+    if still := _contract_errors(asked, order):
         why = f"{order.agent} broke its contract twice: {'; '.join(still)}"
         return replace(
-            failed(order, "contract", why, reaped=asked.reaped, usage=asked.usage), asks=2, resumed=report.resumed
+            failed_report(order, "contract", why, reaped=asked.reaped, usage=asked.usage),
+            asks=2,
+            resumed=report.resumed,
         )
     return asked
 
 
-def _wrong(report: Report, order: Order) -> list[str]:
+def _contract_errors(report: Report, order: Order) -> list[str]:
     if report.state == "failed" and report.kind == "contract":
         return [report.why]
     if report.state != "done" or report.reply is None:
         return []
-    return errors_in(report.reply, order.schema)
+    return schema_errors(report.reply, order.schema)
 
 
-def _again(wrong: list[str]) -> str:
+def _retry_brief(wrong: list[str]) -> str:
     words = (Path(__file__).parent / "again.md").read_text(encoding="utf-8")
     return words.replace("{{errors}}", "\n".join(f"- {one}" for one in wrong))
 
@@ -141,25 +148,25 @@ def _sentences(found: list[Any]) -> Iterator[str]:
         yield f"and {len(found) - SHOWN} more"
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         twice = next(key for key, _ in pairs if sum(other == key for other, _ in pairs) > 1)
-        raise Broken(f"it says {twice!r} twice in one object")
+        raise BrokenReply(f"it says {twice!r} twice in one object")
     return value
 
 
-def _constant(name: str) -> Any:
-    raise Broken(f"it holds {name}, which JSON does not have")
+def _reject_constant(name: str) -> Any:
+    raise BrokenReply(f"it holds {name}, which JSON does not have")
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise Broken(f"it holds {digits[:EXCERPT]}, which is too large to be kept as a number")
+        raise BrokenReply(f"it holds {digits[:EXCERPT]}, which is too large to be kept as a number")
     return number
 
 
-def _named(value: object) -> str:
+def _json_type(value: object) -> str:
     kinds = {list: "a JSON array", str: "a JSON string", bool: "true or false", type(None): "null"}
     return kinds.get(type(value), "a number")

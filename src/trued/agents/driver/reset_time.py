@@ -1,4 +1,4 @@
-"""When a provider lets us go on, read from the words, the JSON and the headers of a refusal."""
+"""When a provider accepts requests again, read from headers, JSON fields and English sentences of a refusal."""
 
 import math
 import re
@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
 from zoneinfo import ZoneInfo
 
-FARTHEST_S = 32 * 86400.0  # a month's quota at most; what is farther away is a slip of the pen
-PASSED_S = 900.0  # "resets 3pm", read at ten past three, is an old notice and not tomorrow
+FARTHEST_S = 32 * 86400.0  # the quota of a month; a later time is a mistake
+PASSED_S = 900.0  # "resets 3pm", read at ten past three, is an old notice and does not mean tomorrow
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 UNIT = (
@@ -22,14 +22,14 @@ PARTS = re.compile(rf"(\d{{1,9}}(?:\.\d{{1,12}})?|an?(?=\s)|one(?=\s))\s?({UNIT}
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-ZONES = {  # as people in these places abbreviate them, summer or winter; what is ambiguous is not here
+ZONES = {  # common abbreviations, in summer and winter; ambiguous ones are left out
     **dict.fromkeys(("utc", "gmt", "z"), "UTC"),
     **dict.fromkeys(("pt", "pst", "pdt", "pacific"), "America/Los_Angeles"),
     **dict.fromkeys(("et", "est", "edt", "eastern"), "America/New_York"),
     **dict.fromkeys(("cet", "cest"), "Europe/Berlin"),
 }
 
-# -- patterns: what announces a time, then the time. All repeats are bounded, so that no text takes long.
+# -- patterns: words that announce a time, then the time. All repeats are bounded, so that no text takes long.
 
 STAMP = re.compile(
     r"(?:limit reached\s?\||(?:(?<![a-z-])resets?[_-]?at|ratelimit-reset|quotaresettimestamp)[\"']?\s?[:=]\s?[\"']?)"
@@ -50,9 +50,8 @@ AFTER = re.compile(
     rf"(?: about| approximately| another| up to)?\s~?({DURATION})",
     re.IGNORECASE,
 )
-PLANNED = re.compile(
-    rf"retrying in\s({DURATION})", re.IGNORECASE
-)  # the program's own plan, which it did not live to see
+# the program's own plan to retry, which it did not carry out
+PLANNED = re.compile(rf"retrying in\s({DURATION})", re.IGNORECASE)
 CLOCK = re.compile(
     r"(?:again|resets?|access|available|until|renews?|retry)\s?(?:at|on|after|by)?\s"
     r"(?:(?P<iso>\d{4}-\d\d-\d\d)[t ]?"
@@ -65,27 +64,28 @@ CLOCK = re.compile(
 )
 
 
-def told(text: str, now: float, zone: tzinfo | None) -> float:
-    """The time to go on, by the clock of the epoch; 0 where the text names none that can be believed."""
+def reset_time_in_text(text: str, now: float, zone: tzinfo | None) -> float:
+    """The time in epoch seconds; 0 if the text names no plausible one."""
     readers: tuple[Callable[[str, float, tzinfo | None], Iterator[float]], ...] = (
         _stamps,
         _numbers,
         _durations,
         _clocks,
-        _planned,
+        _planned_retries,
     )
     for reader in readers:
-        times = [time for time in reader(text, now, zone) if believed(time, now)]
+        times = [time for time in reader(text, now, zone) if is_plausible(time, now)]
         if times:
-            return times[-1]  # of several attempts in one text the last is the newest
+            return times[-1]  # a text with several attempts lists the newest last
     return 0.0
 
 
-def believed(time: float, now: float) -> bool:
+def is_plausible(time: float, now: float) -> bool:
+    """Whether the time is in the future and not too far away."""
     return math.isfinite(time) and now < time <= now + FARTHEST_S
 
 
-def seconds(duration: str) -> float:
+def duration_seconds(duration: str) -> float:
     """`6m0s`, `3 days 4 hours 9 minutes`, `174ms`, `an hour` in seconds; nan for anything else."""
     parts = [(1.0 if part[0].isalpha() else float(part), unit.lower()) for part, unit in PARTS.findall(duration)]
     return (
@@ -93,8 +93,8 @@ def seconds(duration: str) -> float:
     )
 
 
-def midnight(now: float, zone: str) -> float:
-    """The next midnight in that place."""
+def next_midnight(now: float, zone: str) -> float:
+    """The next midnight in that time zone; 0 if the zone is unknown."""
     place = _zone(zone)
     if place is None:
         return 0.0
@@ -116,18 +116,18 @@ def _numbers(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
     for unit, number in NUMBER.findall(text):
         yield now + float(number) / (1000 if unit.lower().endswith("ms") else 1)
     for duration in DELAY.findall(text):
-        yield now + seconds(duration)
+        yield now + duration_seconds(duration)
 
 
 def _durations(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
     for duration in AFTER.findall(text):
-        yield now + seconds(duration)
+        yield now + duration_seconds(duration)
 
 
-def _planned(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+def _planned_retries(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
     for duration in PLANNED.findall(text):
-        if seconds(duration) >= UNITS["m"]:  # seconds are its own backing off, and not what the provider said
-            yield now + seconds(duration)
+        if duration_seconds(duration) >= UNITS["m"]:  # a few seconds are its own back-off, not the provider's time
+            yield now + duration_seconds(duration)
 
 
 def _clocks(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
@@ -142,7 +142,7 @@ def _clock(found: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
         return 0.0
     place = _zone(found["zone"]) if found["zone"] else zone
     if found["zone"] and place is None:
-        return 0.0  # a place that nobody here knows: any time would be a guess
+        return 0.0  # an unknown time zone: any time would be a guess
     today = datetime.fromtimestamp(now, place).replace(tzinfo=None)
     moments = [moment for day in _days(found, today) for moment in _moments(day + _time_of_day(found), place)]
     exact = found["iso"] or found["year"]
@@ -152,7 +152,7 @@ def _clock(found: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
 
 
 def _reads_as_clock(found: "re.Match[str]") -> bool:
-    """A bare number is no time of day: `reset after 5 retries`."""
+    """A bare number is not a time of day: `reset after 5 retries`."""
     return bool(found["hour"] and (found["half"] or found["minute"]))
 
 
@@ -169,7 +169,7 @@ def _time_of_day(found: "re.Match[str]") -> timedelta:
 
 
 def _days(found: "re.Match[str]", today: datetime) -> list[datetime]:
-    """The days that are meant; where the text names none, those on which that time of day can come next."""
+    """The days that are meant; if the text names none, those on which that time of day can come next."""
     start = today.replace(hour=0, minute=0, second=0, microsecond=0)
     if found["iso"]:
         return [datetime.strptime(found["iso"], "%Y-%m-%d")]  # noqa: DTZ007  a wall clock: the place is applied later
@@ -186,13 +186,14 @@ def _days(found: "re.Match[str]", today: datetime) -> list[datetime]:
 
 
 def _moments(wall: datetime, place: tzinfo | None) -> tuple[float, float]:
-    """Once a year the same time comes twice; and once a year one never comes, and that after the jump stands for it."""
+    """Once a year the same wall-clock time comes twice, and once a year one is skipped: then the time after the jump
+    counts."""
     first, second = _epoch(wall, place), _epoch(wall.replace(fold=1), place)
     return first, max(first, second)
 
 
 def _epoch(moment: datetime, place: tzinfo | None) -> float:
-    """A wall clock's time in that place; None is this machine's."""
+    """Epoch seconds of a wall-clock time in that zone; None is this machine's zone."""
     return moment.replace(tzinfo=place).timestamp()
 
 
@@ -210,29 +211,30 @@ def _zone(name: str) -> tzinfo | None:
 # -- headers ----------------------------------------------------------------------------------------------------------
 
 
-def by_headers(headers: Mapping[str, str], now: float) -> float:
-    """`retry-after` first; else the reset of what is used up, the latest of them; 0 where none can be believed."""
+def reset_time_in_headers(headers: Mapping[str, str], now: float) -> float:
+    """From `retry-after`, else the latest reset of a used-up limit; 0 if there is no plausible one."""
     found = {name.lower(): value.strip() for name, value in headers.items()}
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0), ("x-retry-after", 1.0)):
-        if believed(time := _moment(found.get(name, ""), now, scale), now):
+        if is_plausible(time := _moment(found.get(name, ""), now, scale), now):
             return time
     resets = {name: value for name, value in found.items() if "ratelimit" in name and "reset" in name}
-    if believed(time := _moment(resets.pop("anthropic-ratelimit-unified-reset", ""), now), now):
+    if is_plausible(time := _moment(resets.pop("anthropic-ratelimit-unified-reset", ""), now), now):
         return time
     used_up = {name: value for name, value in resets.items() if found.get(name.replace("reset", "remaining")) == "0"}
     times = [_moment(value, now) for value in (used_up or resets).values()]
-    return max((time for time in times if believed(time, now)), default=0.0)
+    return max((time for time in times if is_plausible(time, now)), default=0.0)
 
 
 def _moment(value: str, now: float, scale: float = 1.0) -> float:
-    """Seconds from now, an epoch in seconds or milliseconds, a duration, a date of HTTP or of RFC 3339."""
+    """Read seconds from now, epoch seconds or milliseconds, a duration, or a date of HTTP or RFC 3339; 0 for anything
+    else."""
     if not value or len(value) > 64:
         return 0.0
     if re.fullmatch(r"\d{1,13}(?:\.\d{1,9})?", value):
         number = float(value)
         return number / 1000 if number > 1e11 else number if number > 1e9 else now + number * scale
     if re.fullmatch(DURATION, value, re.IGNORECASE):
-        return now + seconds(value)
+        return now + duration_seconds(value)
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         with suppress(ValueError, TypeError, OverflowError, OSError):
             moment = read(value)

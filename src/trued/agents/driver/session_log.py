@@ -1,4 +1,4 @@
-"""What an agent writes down in its HOME while it works: there it may tell more than on its stdout, and earlier."""
+"""Reads the session log that an agent writes into its HOME: it may tell more than stdout, and earlier."""
 
 import contextlib
 import json
@@ -10,33 +10,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
-MOST = 16 * 1024 * 1024  # bytes at a look; a longer line is none that we know
+MOST = 16 * 1024 * 1024  # bytes read at a time; no known line is longer
 OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # the agent may have put anything there
-# a line of another shape than it ever had
+# errors that a line of an unexpected shape causes
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
-NAME = re.compile(r"[\w-]+", re.ASCII)  # any other would be a pattern, or lead out of HOME
+NAME = re.compile(r"[\w-]+", re.ASCII)  # anything else could be a pattern or lead out of HOME
 
-Fold = Callable[[dict[str, Any], Heard], None]
+Fold = Callable[[dict[str, Any], Transcript], None]
 
 
-class Diary:
-    """Lines of JSON in one file, from where it ended when this call began. What is not there tells nothing."""
+class SessionLog:
+    """Lines of JSON in one file, from where it ended when this call started. A missing file is no error."""
 
     def __init__(self, order: Order, pattern: str, fold: Fold, session: str = "") -> None:
-        """`pattern` is below HOME, with `{}` for the session; that may be known only later."""
+        """`pattern` is a path below HOME with `{}` for the session, which may become known only later."""
         self._home, self._pattern, self._fold = Path(order.home), pattern, fold
         self._path = self._found(session)
         self._read = self._path.lstat().st_size if self._path else 0
 
-    def __call__(self, heard: Heard) -> None:
-        """Fold what is new."""
-        self._path = self._path or self._found(heard.native)
+    def __call__(self, transcript: Transcript) -> None:
+        """Fold the new lines into the transcript."""
+        self._path = self._path or self._found(transcript.native)
         for line in self._lines() if self._path else ():
             with contextlib.suppress(*ODD):
-                self._fold(json.loads(line), heard)
+                self._fold(json.loads(line), transcript)
 
     def _found(self, session: str) -> Path | None:
         return next(self._home.glob(self._pattern.format(session)), None) if NAME.fullmatch(session) else None
@@ -54,17 +54,17 @@ class Diary:
             yield from piece[:whole].splitlines()
 
 
-def counted(usage: Usage, heard: Heard) -> None:
-    """One request to the model. When the agent has told of its whole turn, only the largest of them is news."""
-    if not heard.finished:
-        heard.request(usage)
+def count_request(usage: Usage, transcript: Transcript) -> None:
+    """Count one request to the model. If the agent has already reported its whole turn, only the peak is updated."""
+    if not transcript.finished:
+        transcript.add_request(usage)
         return
-    peak = max(heard.usage.peak, usage.tokens_in + usage.tokens_out)
-    heard.usage = replace(heard.usage, peak=peak, requests=heard.usage.requests + 1)
+    peak = max(transcript.usage.peak, usage.tokens_in + usage.tokens_out)
+    transcript.usage = replace(transcript.usage, peak=peak, requests=transcript.usage.requests + 1)
 
 
-def since(told: Usage, before: Usage) -> Usage:
-    """What was used since then, of an agent that counts its whole session."""
+def usage_since(told: Usage, before: Usage) -> Usage:
+    """What was used since then, for an agent that counts its whole session."""
     return Usage(
         tokens_in=max(0, told.tokens_in - before.tokens_in),
         tokens_out=max(0, told.tokens_out - before.tokens_out),

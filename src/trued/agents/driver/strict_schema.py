@@ -1,4 +1,5 @@
-"""A schema as OpenAI's strict mode takes it: closed objects, every property required, an optional one null."""
+"""Translates a schema to OpenAI's strict mode and replies back: closed objects, every property required, optional ones
+null."""
 
 from typing import Any
 
@@ -10,37 +11,37 @@ FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4",
 NULL = {"type": "null"}
 
 
-class Open(ValueError):
-    """Strict mode has no word for it: any value, or properties that nobody named."""
+class NotStrict(ValueError):
+    """Strict mode cannot express it: any value, or properties without names."""
 
 
-def strict(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The same as far as strict mode can say it; None where it cannot. What is lost is checked by us all the same."""
+def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """The schema as far as strict mode can express it; None if it cannot. What is lost is still checked by us."""
     definitions = schema.get("$defs", {})
     root = _resolved(schema, schema)
     try:
         told = _node(root, schema)
         named = {name: _node(node, schema) for name, node in definitions.items()}
-    except Open:
+    except NotStrict:
         return None
     if told.get("type") != "object":
         return None
     return {**told, "$defs": named} if named else told
 
 
-def loose(value: Any, schema: dict[str, Any]) -> Any:
-    """An answer by the strict schema as one by the schema itself: a null that stands for nothing is left out."""
+def from_strict(value: Any, schema: dict[str, Any]) -> Any:
+    """A reply to the strict schema as one to the original: a null that stands for a missing property is removed."""
     return _loose(value, schema, schema)
 
 
-# -- there ------------------------------------------------------------------------------------------------------------
+# -- to strict mode ---------------------------------------------------------------------------------------------------
 
 
 def _node(node: Any, root: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(node, dict):
-        raise Open
+        raise NotStrict
     if "$ref" in node:
-        return {"$ref": node["$ref"]}  # alone: strict mode takes nothing beside it
+        return {"$ref": node["$ref"]}  # alone: strict mode allows nothing beside it
     if len(node.get("allOf", ())) == 1:
         return _node(node["allOf"][0], root)
     told = {key: node[key] for key in KEPT if key in node}
@@ -49,24 +50,24 @@ def _node(node: Any, root: dict[str, Any]) -> dict[str, Any]:
     if "type" not in node:
         if "enum" in node or "const" in node:
             return told
-        raise Open
+        raise NotStrict
     told["type"] = node["type"]
     kinds = [node["type"]] if isinstance(node["type"], str) else node["type"]
     if node.get("format") in FORMATS:
         told["format"] = node["format"]
-    if "pattern" in node and "(?" not in node["pattern"]:  # it knows no looking around
+    if "pattern" in node and "(?" not in node["pattern"]:  # it has no lookaround
         told["pattern"] = node["pattern"]
     told |= _object(node, root) if "object" in kinds else {}
     if "array" in kinds:
         if "prefixItems" in node:
-            raise Open
+            raise NotStrict
         told["items"] = _node(node.get("items"), root)
     return told
 
 
 def _object(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     if node.get("additionalProperties") or "patternProperties" in node or "properties" not in node:
-        raise Open
+        raise NotStrict
     needed = node.get("required", ())
     properties = {
         name: one if name in needed or _takes_null(node["properties"][name], root) else {"anyOf": [one, NULL]}
@@ -95,7 +96,7 @@ def _loose(value: Any, node: Any, root: dict[str, Any]) -> Any:
 
 
 def _is_of(value: Any, node: dict[str, Any]) -> bool:
-    """Which of several is meant: strict mode names every property, and a constant tells its kind."""
+    """Whether the value belongs to this choice: strict mode names every property, and a constant tells the kind."""
     if isinstance(value, list):
         return "items" in node
     if not isinstance(value, dict) or set(value) != set(node.get("properties", {})):

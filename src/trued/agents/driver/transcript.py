@@ -1,4 +1,4 @@
-"""What an agent has told of one call so far."""
+"""Transcript: what an agent has reported about one call so far."""
 
 import re
 import time
@@ -7,81 +7,89 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trued.agents.driver.program import Stop
-from trued.agents.driver.provider_errors import Refusal, refusal
+from trued.agents.driver.provider_errors import Refusal, parse_refusal
 from trued.protocols import Tell
-from trued.wire import Order, Usage, priced, total
+from trued.wire import Order, Usage, add_usage, with_cost
 
-SHOWN = 2000  # characters of a text or a tool's argument that are worth an event
-ASKED = 500  # of those that a person is asked about
-# A tool can write into its agent's stream, and an agent can say what it likes: what cannot be is not believed.
+SHOWN = 2000  # characters of a text or a tool's argument that go into an event
+ASKED = 500  # of a tool's argument in a question to a person
+# Tools can write into the agent's stream, and agents can claim anything: impossible figures are rejected.
 MOST = 10**11  # tokens or dollars of one call, or seconds of the epoch
-SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # it may stand on a command line
+SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # it may be passed on a command line
 
 
 @dataclass
-class Heard:
-    """Agents' events are folded into this, one by one; each is told on at once."""
+class Transcript:
+    """Adapters fold an agent's events into this, one by one; each is passed on at once with `tell`."""
 
     order: Order
     tell: Tell
     native: str = ""
-    text: str = ""  # its last words
+    text: str = ""  # its last message
     structured: dict[str, Any] | None = None
     usage: Usage = field(default_factory=Usage)  # of this call
     refusal: Refusal | None = None
     question: str = ""
-    finished: bool = False  # it said itself that its turn is over
-    running: set[str] = field(default_factory=set)  # its tools at work
+    finished: bool = False  # the agent reported the end of its turn
+    running: set[str] = field(default_factory=set)  # ids of tools that are running
     stop: Stop | None = None
-    quota: dict[str, Any] = field(default_factory=dict)  # of the user's subscription, where the agent tells
-    last: str = ""  # the message that was heard last, for agents that tell one in pieces
+    quota: dict[str, Any] = field(default_factory=dict)  # of the user's subscription, if the agent reports it
+    last: str = ""  # id of the last message, for agents that send one in pieces
 
-    def session(self, native: str) -> None:
-        """As soon as it is known: whoever comes after a crash goes on with it."""
+    def set_session(self, native: str) -> None:
+        """Record the agent's own session id as soon as it is known: after a crash the session is resumed with it."""
         if native and native != self.native:
             if not SESSION.fullmatch(native):
-                raise ValueError("that is no name of a session")
+                raise ValueError("not a session id")
             self.native = native
             self.tell("session", id=native)
 
-    def says(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
+        """The agent wrote a message."""
         if text.strip():
             self.tell("says", text=text[:SHOWN])
 
-    def tool(self, name: str, id: str = "", what: str = "") -> None:
+    def start_tool(self, name: str, id: str = "", what: str = "") -> None:
+        """A tool has started; `what` is its input."""
         self.running.add(id)
         self.tell("tool", name=name, id=id, what=what[:SHOWN])
 
-    def tool_ended(self, id: str = "", *, failed: bool = False) -> None:
+    def end_tool(self, id: str = "", *, failed: bool = False) -> None:
+        """A tool has ended."""
         self.running.discard(id)
         self.tell("tool ended", id=id, failed=failed)
 
-    def denied(self, tool: str, what: str = "") -> None:
-        """It wanted to do what its role does not allow."""
+    def deny_tool(self, tool: str, what: str = "") -> None:
+        """The agent wanted to do what its role does not allow: refused, or turned into a question to a person."""
         self.tell("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
             shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"
             self.question = f"{self.order.role} wants to use {tool}{f': {shown}' if what else ''}. Shall it?"
             self.stop = Stop("question", self.question)
 
-    def started_agent(self, name: str) -> None:
+    def report_started_agent(self, name: str) -> None:
+        """The agent tried to start another agent."""
         self.tell("tried to start an agent", program=name)
 
-    def compacted(self, tokens: int = 0) -> None:
+    def count_compaction(self, tokens: int = 0) -> None:
+        """The agent shortened its own context."""
         self.usage = replace(self.usage, compactions=self.usage.compactions + 1)
         self.tell("compacted", tokens=tokens)
 
-    def request(self, usage: Usage) -> None:
-        """One request to the model, where the agent tells of each. Its context is all that was sent and said."""
+    def add_request(self, usage: Usage) -> None:
+        """Add the usage of one request to the model. Its context is everything sent and received."""
         context = usage.tokens_in + usage.tokens_out
-        self.used(total(self.usage, replace(usage, peak=max(usage.peak, context), requests=1, estimated=False)))
+        self.set_usage(
+            add_usage(self.usage, replace(usage, peak=max(usage.peak, context), requests=1, estimated=False))
+        )
 
-    def used(self, usage: Usage) -> None:
-        """All of this call so far; more than was reserved for it ends it."""
+    def set_usage(self, usage: Usage) -> None:
+        """Set the usage of the whole call so far; stop the agent if it exceeds what was reserved. Raises ValueError for
+        impossible figures."""
         if not all(0 <= figure <= MOST for figure in (usage.tokens_in, usage.tokens_out, usage.peak, usage.cost_usd)):
-            raise ValueError("such figures cannot be")
+            raise ValueError("impossible usage figures")
         self.usage = replace(usage, compactions=max(usage.compactions, self.usage.compactions))
-        with_cost = self.priced()
+        with_cost = self.usage_with_cost()
         self.tell(
             "usage",
             tokens_in=usage.tokens_in,
@@ -98,19 +106,19 @@ class Heard:
             why = f"it has used {usage.tokens_in + usage.tokens_out} tokens, and {allowed.tokens} were reserved for it"
             self.stop = self.stop or Stop("budget", why)
 
-    def window(self, name: str, until: float, *, used: float | None = None, closed: bool = False) -> None:
-        """A subscription's window: how much of it is used, in per cent, and when it begins anew. The fullest counts."""
+    def set_quota(self, name: str, until: float, *, used: float | None = None, closed: bool = False) -> None:
+        """Record a quota window of a subscription: per cent used and when it resets. The fullest window is kept."""
         full = 100.0 if closed else used
         if full is None or not (self.quota.get("used") or 0.0) <= full < MOST:
             return
         self.quota = {"window": name, "used": round(full, 1), "until": until if 0 <= until < MOST else 0.0}
         self.tell("quota", **self.quota)
 
-    def priced(self) -> Usage:
-        """With a cost: the agent's own figure, or one by the price of its model."""
-        return priced(self.usage, self.order.price)
+    def usage_with_cost(self) -> Usage:
+        """The usage with a cost: the agent's own figure, or one computed from the price of its model."""
+        return with_cost(self.usage, self.order.price)
 
-    def refused(
+    def refuse(
         self,
         text: str,
         *,
@@ -119,11 +127,12 @@ class Heard:
         headers: Mapping[str, str] | None = None,
         final: bool = True,
     ) -> None:
-        """The agent or its provider says no. What it tries again by itself is not final, unless trying is in vain."""
+        """The agent or its provider refused. A refusal that the agent itself retries is not `final`, unless a retry
+        cannot help."""
         known = (
             Refusal(kind, 0.0, text[:SHOWN])
             if kind
-            else refusal(text, now=time.time(), status=status, headers=headers or {})
+            else parse_refusal(text, now=time.time(), status=status, headers=headers or {})
         )
         found = known or Refusal("other", 0.0, text[:SHOWN])
         if found.kind == "rate" and not found.until and self.quota.get("used") == 100.0:

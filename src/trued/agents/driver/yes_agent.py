@@ -1,38 +1,29 @@
-"""The agent that is content with everything: it answers whatever it is asked for with success, and does nothing."""
+"""A fake agent for tests and demonstrations that reports success to everything and does nothing."""
 
 from typing import Any
 
-WELL = (
-    "done",
-    "pass",
-    "passed",
-    "approved",
-    "verified",
-    "ok",
-    "success",
-    "none",
-    "",
-)  # the best of a scale, or no word
-AGAINST = {"gaps", "issues", "failures", "findings", "disputes"}  # one of these would speak against the work
-FILES = {"files", "files_changed", "files_modified"}  # held against git: one that was not changed is a lie found out
-NAMES = {"id", "name", "task", "requirement"}  # what others refer to it by: one short word
+# the best word of a scale, or none
+WELL = ("done", "pass", "passed", "approved", "verified", "ok", "success", "none", "")
+AGAINST = {"gaps", "issues", "failures", "findings", "disputes"}  # an entry would speak against the work
+FILES = {"files", "files_changed", "files_modified"}  # compared with git: an unchanged file would expose the lie
+NAMES = {"id", "name", "task", "requirement"}  # referred to by others: one short word
 SAID = "All of it is done, and every test passes."
 
 
-def content(schema: dict[str, Any], **known: Any) -> dict[str, Any]:
-    """The answer that fits this JSON schema and claims the most; `known` are fields that it has better words for."""
+def yes_reply(schema: dict[str, Any], **known: Any) -> dict[str, Any]:
+    """The reply that fits this JSON schema and claims the most; `known` are values for its fields."""
     answer: dict[str, Any] = _object(schema, schema)
     return {name: known.get(name, said) for name, said in answer.items()}
 
 
-def _filled(name: str, node: dict[str, Any], root: dict[str, Any]) -> Any:
+def _fill(name: str, node: dict[str, Any], root: dict[str, Any]) -> Any:
     node = _resolved(node, root)
     if "const" in node:
         return node["const"]
     if words := node.get("enum"):
         return min(words, key=_how_well)
     if choices := node.get("anyOf") or node.get("oneOf"):
-        return _filled(name, choices[0], root)
+        return _fill(name, choices[0], root)
     match node.get("type"):
         case "object":
             return _object(node, root)
@@ -46,20 +37,20 @@ def _filled(name: str, node: dict[str, Any], root: dict[str, Any]) -> Any:
 
 
 def _object(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    """With everything that must be there, and every word on how it went."""
+    """All required properties, and every property that rates the work."""
     node = _resolved(node, root)
     needed = {"summary", *node.get("required", ())}
     return {
-        name: _filled(name, one, root)
+        name: _fill(name, one, root)
         for name, one in node.get("properties", {}).items()
         if name in needed or "enum" in _resolved(one, root)
     }
 
 
 def _list(name: str, node: dict[str, Any], root: dict[str, Any]) -> list[Any]:
-    """One thing, or as many as there must be."""
+    """One entry, or as many as required."""
     count = max(node.get("minItems", 0), name not in AGAINST | FILES)
-    return [_filled(name.removesuffix("s"), node.get("items", {}), root) for _ in range(count)]
+    return [_fill(name.removesuffix("s"), node.get("items", {}), root) for _ in range(count)]
 
 
 def _how_well(word: object) -> int:

@@ -1,4 +1,5 @@
-"""Roles: Markdown files with front matter; the project's stand over the user's, the user's over the packaged ones."""
+"""Roles: Markdown files with front matter. A project's role replaces the user's of the same name, and that the packaged
+one."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,27 +8,25 @@ from pathlib import Path
 from trued.agents.roles.export import is_unchanged
 from trued.agents.roles.other_tools import read_other, role_name
 from trued.agents.roles.own_format import parse_role
-from trued.agents.roles.places import File, others_in, others_of, packaged_files
-from trued.agents.roles.tools import TOOLS, size_of
+from trued.agents.roles.places import RoleFile, other_files_of_project, other_files_of_user, packaged_files
 from trued.errors import BadInput
 from trued.model import Role
 from trued.support.located import read_text
 
 LEADING = "orchestrator"  # exported for people who follow a workflow by hand; here the engine leads
 
-__all__ = ["TOOLS", "Shelf", "load_roles", "parse_role", "played", "shelf", "size_of"]
-
 
 @dataclass
-class Shelf:
-    """All roles by name, and what is wrong with files that would have been one."""
+class RoleSet:
+    """All roles by name, and the errors of role files that cannot be used."""
 
     roles: dict[str, Role] = field(default_factory=dict)
     packaged: frozenset[str] = frozenset()
     troubles: dict[str, BadInput] = field(default_factory=dict)
 
     def role(self, name: str) -> Role:
-        """A role that is asked for. Where its file is broken, no other one takes its place unsaid."""
+        """The role of this name. Raises the error of its file if that is broken, so that no other role silently takes
+        its place."""
         if name in self.troubles:
             raise self.troubles[name]
         if name not in self.roles:
@@ -36,20 +35,23 @@ class Shelf:
 
 
 def load_roles(project: Path | None, user: Path | None, home: Path | None = None) -> dict[str, Role]:
-    return shelf(project, user, home).roles
+    """All usable roles by name."""
+    return find_roles(project, user, home).roles
 
 
-def shelf(
+def find_roles(
     project: Path | None,
     user: Path | None,
     home: Path | None = None,
     *,
     workflow: Iterable[Path] = (),
     allowed: Callable[[Path], bool] = lambda path: True,
-) -> Shelf:
-    """`project` is the repository's folder, `user` that of the user's own settings, `home` where other tools keep
-    theirs. At each level our own files go before others'. Files of the project that are not allowed are not read.
-    `workflow`: role files that an installed workflow brings along; they belong to the packaged ones.
+) -> RoleSet:
+    """Read the role files of all levels.
+
+    `project` is the repository's folder, `user` the folder of the user's settings, `home` where other tools keep their
+    files. At each level our own format goes before that of other tools. `allowed` says which of the project's files may
+    be read.
     """
     ours = packaged_files()
     packaged = dict(_read(ours, "packaged"))
@@ -57,18 +59,20 @@ def shelf(
         if name in packaged:
             raise BadInput(f"role {name} is one of trued's own", role.origin, "rename the workflow's role")
         packaged[name] = role
-    found = Shelf(packaged, frozenset(packaged))
+    found = RoleSet(packaged, frozenset(packaged))
     if user is not None:
         own = dict(_folder(user / "roles", "user"))
-        _add(found, own, others_of(home, user.parent) if home else (), "user")
+        _add(found, own, other_files_of_user(home, user.parent) if home else (), "user")
     if project is not None:
         own = dict(_folder(project / ".trued" / "roles", "project", inside=project, allowed=allowed))
-        _add(found, own, (one for one in others_in(project) if allowed(one.path)), "project", inside=project)
+        _add(
+            found, own, (one for one in other_files_of_project(project) if allowed(one.path)), "project", inside=project
+        )
     return found
 
 
-def played(found: Shelf, chosen: Mapping[str, str]) -> dict[str, Role]:
-    """The roles with the user's choice: the place of the one is taken by the other, under the name of the place."""
+def apply_role_choices(found: RoleSet, chosen: Mapping[str, str]) -> dict[str, Role]:
+    """The roles with the user's choices: the chosen role takes the place of another, under that one's name."""
     roles = dict(found.roles)
     for place, name in chosen.items():
         if place not in found.roles:
@@ -77,8 +81,10 @@ def played(found: Shelf, chosen: Mapping[str, str]) -> dict[str, Role]:
     return roles
 
 
-def _add(found: Shelf, own: dict[str, Role], others: Iterable[File], level: str, *, inside: Path | None = None) -> None:
-    """One level more: it takes the place of what has the same name below."""
+def _add(
+    found: RoleSet, own: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None
+) -> None:
+    """Add one level; its roles replace those of the same name below."""
     here: dict[str, Role] = dict(own)
     broken: dict[str, BadInput] = {}
     for file in others:
@@ -101,11 +107,11 @@ def _add(found: Shelf, own: dict[str, Role], others: Iterable[File], level: str,
     found.roles |= here
 
 
-def _other(file: File, level: str, inside: Path | None, below: Mapping[str, Role]) -> Role | None:
+def _other(file: RoleFile, level: str, inside: Path | None, below: Mapping[str, Role]) -> Role | None:
     _kept_inside(file.path, inside)
     text = read_text(file.path)
     role = read_other(text, str(file.path), file.stem, file.form).role
-    if role is None or (role.name in (*below, LEADING) and is_unchanged(text)):  # an export of ours, not somebody's own
+    if role is None or (role.name in (*below, LEADING) and is_unchanged(text)):  # our own export, unchanged
         return None
     return role.model_copy(update={"origin": f"{level}: {file.path}"})
 

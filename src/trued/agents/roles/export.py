@@ -1,4 +1,4 @@
-"""Roles written as files of other tools, where they work without us."""
+"""Writes roles as files of other tools, where they work without trued."""
 
 import hashlib
 import json
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from trued.agents.roles.other_tools import Form, answer
-from trued.agents.roles.tools import CLAUDE, GITHUB, OPENCODE, size_of, theirs
+from trued.agents.roles.other_tools import RoleFormat, answer_instructions
+from trued.agents.roles.tools import CLAUDE, GITHUB, OPENCODE, names_of_tools, size_of
 from trued.errors import BadInput
 from trued.model import Role
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 
 MARK = re.compile(r"^# exported by trued; unchanged while this fits: ([0-9a-f]{16})\n", re.M)
 LONGEST = {"github": 30_000}  # characters of a prompt
@@ -20,7 +20,7 @@ MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file to be written. State: new, same (nothing is to be done) or differs."""
+    """A file to write. State: new, same (nothing to do) or differs."""
 
     role: str
     path: Path
@@ -28,53 +28,55 @@ class Export:
     state: str
 
 
-def exported(role: Role, form: Form) -> str:
-    """The role as a file of that kind; its prompt ends with how to answer where no engine reads the answer."""
-    prompt = f"{role.prompt}\n\n{answer()}\n"
+def export_text(role: Role, form: RoleFormat) -> str:
+    """The role as a file of that format; its prompt ends with how to answer without the engine. Raises BadInput if it
+    is too long."""
+    prompt = f"{role.prompt}\n\n{answer_instructions()}\n"
     if len(prompt) > LONGEST.get(form.name, len(prompt)):
         raise BadInput(
             f"role {role.name} has {len(prompt)} characters, and {form.title} takes {LONGEST[form.name]}",
             then="shorten it, or export it to another tool",
         )
-    return marked(fields_of(role, form), prompt)
+    return with_mark(fields_of(role, form), prompt)
 
 
-def marked(fields: Iterable[str], text: str) -> str:
-    """A file with these fields and this text that can be told from one that somebody changed."""
+def with_mark(fields: Iterable[str], text: str) -> str:
+    """A file with these fields and this text, and a hash that shows whether somebody changed it."""
     head = "".join(f"{line}\n" for line in fields)
     plain = f"---\n{head}---\n\n{text}"
     return f"---\n{head}{_mark(plain)}---\n\n{text}"
 
 
 def is_unchanged(text: str) -> bool:
-    """It was exported here or elsewhere, by this version or another, and nobody has touched it since."""
+    """Whether this is an export, of any version, that nobody has changed since."""
     text = text.replace("\r\n", "\n")  # as git may check it out
     found = MARK.search(text)
     return found is not None and found[0] == _mark(MARK.sub("", text, count=1))
 
 
-def planned(roles: Iterable[Role], form: Form, top: Path) -> list[Export]:
-    """What would be written below a folder; nothing is."""
+def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Export]:
+    """The files to write below a folder; nothing is written yet."""
     return [
-        placed(role.name, top / form.folder / f"{role.name}{form.ending}", exported(role, form), top) for role in roles
+        plan_export(role.name, top / form.folder / f"{role.name}{form.ending}", export_text(role, form), top)
+        for role in roles
     ]
 
 
-def write(exports: Iterable[Export], *, force: bool = False) -> None:
-    """All of them, or none where a file that is not ours would be lost."""
+def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
+    """Write all files, or none. Raises BadInput if a file that is not ours would be lost, unless `force`."""
     todo = [one for one in exports if one.state != "same"]
     if differing := [str(one.path) for one in todo if one.state == "differs" and not force]:
         raise BadInput(f"{', '.join(differing)} would be overwritten", then="look at the difference, then use --force")
     for one in todo:
         try:
             one.path.parent.mkdir(parents=True, exist_ok=True)
-            durable.write(one.path, one.text)
+            atomic_files.write(one.path, one.text)
         except OSError as error:
             raise BadInput(f"cannot write {one.path}: {error.strerror}", then="make the folder writable") from error
 
 
-def placed(role: str, path: Path, text: str, top: Path) -> Export:
-    """One file to be written below a folder, and what is there now."""
+def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
+    """One file to write below a folder, compared with what is there now."""
     if not path.resolve().is_relative_to(top.resolve()):
         raise BadInput(f"{path} leads out of {top}", then="remove that link")
     if not path.exists():
@@ -85,28 +87,28 @@ def placed(role: str, path: Path, text: str, top: Path) -> Export:
         raise BadInput(f"cannot read {path}: {error.strerror}", then="make it readable, or remove it") from error
     if there == text.encode():
         return Export(role, path, text, "same")
-    old = is_unchanged(there.decode("utf-8", "replace"))  # of another version of ours: nothing of anybody's is lost
+    old = is_unchanged(there.decode("utf-8", "replace"))  # exported by another version: nobody's work is lost
     return Export(role, path, text, "new" if old else "differs")
 
 
-def fields_of(role: Role, form: Form, *, starts_agents: bool = False) -> Iterator[str]:
-    """The front matter of a file of that kind."""
+def fields_of(role: Role, form: RoleFormat, *, starts_agents: bool = False) -> Iterator[str]:
+    """The front matter for a file of that format."""
     if form.name != "opencode":
         yield f"name: {_quoted(role.name)}"
     yield f"description: {_quoted(role.description or role.name)}"
     if form.name == "claude":
-        yield f"tools: {', '.join([*theirs(role.tools, CLAUDE), *(['Task'] if starts_agents else [])])}"
+        yield f"tools: {', '.join([*names_of_tools(role.tools, CLAUDE), *(['Task'] if starts_agents else [])])}"
         yield f"model: {MODELS.get(size_of(role.model), 'inherit')}"
     elif form.name == "github":
-        yield f"tools: {json.dumps([*theirs(role.tools, GITHUB), *(['agent'] if starts_agents else [])])}"
+        yield f"tools: {json.dumps([*names_of_tools(role.tools, GITHUB), *(['agent'] if starts_agents else [])])}"
     else:
         yield f"mode: {'primary' if starts_agents else 'all'}"
         yield "permission:"
         yield '  "*": deny'
-        yield from (f'  "{name}": allow' for name in theirs(role.tools, OPENCODE) if name != "read")
+        yield from (f'  "{name}": allow' for name in names_of_tools(role.tools, OPENCODE) if name != "read")
         if starts_agents:
             yield '  "task": allow'
-        if "read" in role.tools:  # the rule above would take away what it asks about by itself
+        if "read" in role.tools:  # the rule above would overrule its own questions
             yield '  "read": {"*": allow, "*.env": ask, "*.env.*": ask, "*.env.example": allow}'
 
 
@@ -115,7 +117,7 @@ def _mark(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Between quotation marks, as every YAML reader takes it."""
+    """The text as a YAML string that every reader understands."""
     if re.fullmatch(r"[A-Za-z][\w-]*", text) and text.lower() not in (
         "true",
         "false",

@@ -1,4 +1,5 @@
-"""Front matter: fields between two lines of ---, each with its line; others' read as leniently as their tools do."""
+"""Front matter: fields between two lines of ---, each with its line number; other tools' files are read as leniently as
+they do."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -13,11 +14,11 @@ BEGIN = "begin the file with --- , name, description and tools, and a second ---
 FIELD = re.compile(r"([A-Za-z][\w-]*)\s*:(?:\s+(.*))?$")
 WORD = r"[A-Za-z][\w-]*"
 SIMPLE = re.compile(rf"([a-z]+): (?:([A-Za-z](?:[\w .,;'()-]*[\w.')])?)|\[({WORD}(?:, {WORD})*)\])", re.ASCII)
-MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n", re.I)  # words that are no text to some readers of YAML
+MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n", re.I)  # words that some YAML readers do not take as text
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
+class FrontMatter:
     """A file in two parts: its fields, and the text below them."""
 
     fields: Located
@@ -25,18 +26,18 @@ class Matter:
     line: int  # of the body
 
 
-def strict(text: str, file: str) -> Matter:
-    """Ours: YAML, as it is written."""
+def read_strict(text: str, file: str) -> FrontMatter:
+    """Our own format: valid YAML only. Raises BadInput."""
     head, body, line = _halves(text, file)
-    fields = simple(head, file) or read_yaml(head, file, first=2)
+    fields = read_simple(head, file) or read_yaml(head, file, first=2)
     if not isinstance(fields.value, dict):
         raise BadInput("the front matter holds no fields", f"{file}:2", BEGIN)
-    return Matter(fields, body, line)
+    return FrontMatter(fields, body, line)
 
 
-def simple(head: str, file: str) -> Located | None:
-    """Fields that are words or lists of words, one a line, as all packaged roles have them: what YAML makes of them,
-    without the time that it takes. None: ask YAML."""
+def read_simple(head: str, file: str) -> Located | None:
+    """Read fields that are words or lists of words, one a line, as all packaged roles have them: same result as YAML,
+    but faster. None for anything else."""
     values: dict[str, Any] = {}
     places: dict[Spot, int] = {(): 2}
     for number, line in enumerate(head.split("\n"), 2):
@@ -51,8 +52,8 @@ def simple(head: str, file: str) -> Located | None:
     return Located(file, values, places)
 
 
-def lenient(text: str, file: str, known: Collection[str]) -> Matter | None:
-    """Others': a field that is no YAML is taken as the text that it is. None where a file has no fields at all."""
+def read_lenient(text: str, file: str, known: Collection[str]) -> FrontMatter | None:
+    """Other tools' formats: a field that is not valid YAML is taken as text. None if the file has no fields."""
     if not text.removeprefix("\ufeff").startswith("---"):
         return None
     head, body, line = _halves(text, file)
@@ -60,7 +61,7 @@ def lenient(text: str, file: str, known: Collection[str]) -> Matter | None:
         fields = read_yaml(head, file, first=2)
     except BadInput:
         fields = _by_entries(head, file, known)
-    return Matter(fields, body, line) if isinstance(fields.value, dict) else None
+    return FrontMatter(fields, body, line) if isinstance(fields.value, dict) else None
 
 
 def _halves(text: str, file: str) -> tuple[str, str, int]:
@@ -86,7 +87,7 @@ def _by_entries(head: str, file: str, known: Collection[str]) -> Located:
 
 
 def _alone(key: str, chunk: str, file: str, line: int) -> Located:
-    """One field by itself: YAML if it is, else its text."""
+    """One field by itself: YAML if possible, else its text."""
     try:
         one = read_yaml(chunk, file, first=line)
     except BadInput:
@@ -100,7 +101,8 @@ def _alone(key: str, chunk: str, file: str, line: int) -> Located:
 
 
 def _entries(head: str, file: str, known: Collection[str]) -> Iterator[tuple[str, int, str]]:
-    """Field by field. A description often runs on with lines like `user: …`: there only a known word begins a field."""
+    """Field by field. A description often continues with lines like `user: …`: there only a known name
+    starts a field."""
     key, begun, lines = "", 2, list[str]()
     for number, line in enumerate(head.split("\n"), 2):
         found = FIELD.match(line)

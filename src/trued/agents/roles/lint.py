@@ -1,36 +1,36 @@
-"""What is wrong with role files, and what of them is not used: file by file, line by line."""
+"""Checks role files: what is wrong with them, and which of their fields are not used."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from trued.agents.roles.export import is_unchanged
-from trued.agents.roles.other_tools import Form, read_other
+from trued.agents.roles.other_tools import RoleFormat, read_other
 from trued.agents.roles.own_format import parse_role
-from trued.agents.roles.places import form_of, others_in, stem_of
+from trued.agents.roles.places import format_of, other_files_of_project, stem_of
 from trued.errors import BadInput
 from trued.support.located import read_text
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One sentence on one place. Wrong: the file cannot be used; note: something of it is not."""
+class RoleFinding:
+    """One sentence on one place. `wrong`: the file cannot be used; otherwise it is a note."""
 
     where: str
     says: str
     wrong: bool = False
 
 
-def role_files(project: Path) -> Iterator[tuple[Path, Form | None]]:
-    """Those of a repository: our own, then others'."""
+def role_files(project: Path) -> Iterator[tuple[Path, RoleFormat | None]]:
+    """Role files of a repository: our own, then those of other tools."""
     own = project / ".trued" / "roles"
     yield from ((path, None) for path in (sorted(own.glob("*.md")) if own.is_dir() else ()))
-    yield from ((file.path, file.form) for file in others_in(project))
+    yield from ((file.path, file.form) for file in other_files_of_project(project))
 
 
-def linted(path: Path, form: Form | None = None, *, shown: str = "") -> list[Finding]:
-    """One file. Its kind is told by where it lies."""
-    form, shown = form or form_of(path), shown or str(path)
+def lint_role_file(path: Path, form: RoleFormat | None = None, *, shown: str = "") -> list[RoleFinding]:
+    """Check one file. Its format is known from where it is."""
+    form, shown = form or format_of(path), shown or str(path)
     try:
         text = read_text(path, shown)
         if form is None:
@@ -39,5 +39,5 @@ def linted(path: Path, form: Form | None = None, *, shown: str = "") -> list[Fin
         reading = read_other(text, shown, stem_of(path), form)
     except BadInput as error:
         then = f" ({error.then})" if error.then else ""
-        return [Finding(error.where or shown, f"{error.what}{then}", wrong=True)]
-    return [Finding(f"{shown}:{line}", said) for line, said in sorted(reading.notes) if not is_unchanged(text)]
+        return [RoleFinding(error.where or shown, f"{error.what}{then}", wrong=True)]
+    return [RoleFinding(f"{shown}:{line}", said) for line, said in sorted(reading.notes) if not is_unchanged(text)]

@@ -1,4 +1,4 @@
-"""Role files of other tools, read as they are: what has a meaning here is taken, the rest is said."""
+"""Reads role files of other tools as they are: what has a meaning here is used, the rest is noted."""
 
 import re
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from trued.agents.roles.front_matter import Matter, lenient
-from trued.agents.roles.tools import ALL, TOOLS, UNNAMED, neutral, ordered, why_not
+from trued.agents.roles.front_matter import FrontMatter, read_lenient
+from trued.agents.roles.tools import ALL, TOOLS, UNNAMED, in_order, neutral_tool, why_left_out
 from trued.errors import BadInput
 from trued.model import Role
 from trued.support.located import Located, nearest
@@ -21,19 +21,19 @@ ALLOWED = ("allow", "ask", True)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """A kind of role file."""
+class RoleFormat:
+    """The format of role files of one tool."""
 
     name: str
     title: str
     folder: str  # in a project
     ending: str
-    fields: tuple[str, ...]  # that it documents and that mean nothing here
-    names_itself: bool = True  # by its field `name`; else by its file, and the field is a title
-    bare: bool = True  # without front matter it is a role all the same
+    fields: tuple[str, ...]  # documented by the tool, without a meaning here
+    names_itself: bool = True  # the field `name` is its name; otherwise the file name is, and the field a title
+    bare: bool = True  # a file without front matter is a role, too
 
 
-CLAUDE = Form(
+CLAUDE = RoleFormat(
     "claude",
     "Claude Code",
     ".claude/agents",
@@ -44,7 +44,7 @@ CLAUDE = Form(
     ),
     bare=False,
 )
-GITHUB = Form(
+GITHUB = RoleFormat(
     "github",
     "GitHub Copilot",
     ".github/agents",
@@ -55,7 +55,7 @@ GITHUB = Form(
     ),
     names_itself=False,
 )
-OPENCODE = Form(
+OPENCODE = RoleFormat(
     "opencode",
     "OpenCode",
     ".opencode/agent",
@@ -70,31 +70,31 @@ KNOWN = frozenset((*MEANT, *(name for form in FORMS.values() for name in form.fi
 
 
 @dataclass
-class Reading:
-    """What a file came to, and what was noticed on the way: line and words."""
+class RoleReading:
+    """The role in a file, and notes on it: line and sentence."""
 
     role: Role | None = None
     notes: list[tuple[int, str]] = field(default_factory=list)
 
 
-def read_other(text: str, file: str, stem: str, form: Form) -> Reading:
-    """One file. No role comes of a file that its own tool would pass over, too."""
-    matter = lenient(text, file, KNOWN)
+def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading:
+    """Read one file. The role is None if its own tool would skip the file, too. Raises BadInput."""
+    matter = read_lenient(text, file, KNOWN)
     if matter is None:
         if not form.bare:
-            return Reading(notes=[(1, f"no front matter: {form.title} does not take it for an agent, either")])
-        matter = Matter(Located(file, {}), text.removeprefix("\ufeff"), 1)
-    reading = Reading()
+            return RoleReading(notes=[(1, f"no front matter: {form.title} does not take it for an agent, either")])
+        matter = FrontMatter(Located(file, {}), text.removeprefix("\ufeff"), 1)
+    reading = RoleReading()
     _unused(matter, form, reading)
     if any(matter.fields.value.get(key) is True for key in ("disable", "disabled")):
         reading.notes.append((matter.fields.line("disable"), "it is switched off"))
         return reading
     name = _name(matter, stem, form, reading)
-    prompt = matter.body.strip().removesuffix(answer()).strip()
+    prompt = matter.body.strip().removesuffix(answer_instructions()).strip()
     if not prompt:
         what, where = f"role {name} has nothing to say", f"{file}:{matter.line}"
         raise BadInput(what, where, "write how it must work below the front matter")
-    tools = _Tools(matter, reading).named()
+    tools = _Tools(matter, reading).names()
     reading.role = Role(
         name=name,
         description=_words(matter, "description"),
@@ -109,17 +109,17 @@ def read_other(text: str, file: str, stem: str, form: Form) -> Reading:
 
 
 @cache
-def answer() -> str:
-    """How a role answers outside: the end of every exported file, and no part of the role."""
+def answer_instructions() -> str:
+    """How a role answers outside trued: the end of every exported file, not part of the role."""
     return (Path(__file__).parent / "outside" / "answer.md").read_text().strip()
 
 
 def role_name(words: str) -> str:
-    """A name that commands and keys can carry."""
+    """A name that commands and step keys can contain."""
     return re.sub(r"[^\w-]+", "-", words).strip("-")[:60]
 
 
-def _name(matter: Matter, stem: str, form: Form, reading: Reading) -> str:
+def _name(matter: FrontMatter, stem: str, form: RoleFormat, reading: RoleReading) -> str:
     written = _words(matter, "name") if form.names_itself else ""
     name = role_name(written or stem)
     if not name:
@@ -130,13 +130,13 @@ def _name(matter: Matter, stem: str, form: Form, reading: Reading) -> str:
     return name
 
 
-def _words(matter: Matter, key: str) -> str:
+def _words(matter: FrontMatter, key: str) -> str:
     value = matter.fields.value.get(key)
     return str(value).strip() if isinstance(value, str | int | float) else ""
 
 
-def _model(matter: Matter, reading: Reading) -> str:
-    """The word as it is written; of several the first."""
+def _model(matter: FrontMatter, reading: RoleReading) -> str:
+    """The model as written; of several the first."""
     value = matter.fields.value.get("model")
     if isinstance(value, list) and value:
         reading.notes.append((matter.fields.line("model"), f"model: {value[0]}, the first of {len(value)}"))
@@ -145,7 +145,7 @@ def _model(matter: Matter, reading: Reading) -> str:
     return "" if word.lower() in ("inherit", "default") else word
 
 
-def _unused(matter: Matter, form: Form, reading: Reading) -> None:
+def _unused(matter: FrontMatter, form: RoleFormat, reading: RoleReading) -> None:
     for key, value in matter.fields.value.items():
         if key in MEANT or value is None:
             continue
@@ -157,13 +157,13 @@ def _unused(matter: Matter, form: Form, reading: Reading) -> None:
 
 
 class _Tools:
-    """The tools of one file: a list of names, or a table of what is allowed."""
+    """The tools of one file: a list of names, or a table of permissions."""
 
-    def __init__(self, matter: Matter, reading: Reading) -> None:
+    def __init__(self, matter: FrontMatter, reading: RoleReading) -> None:
         self.fields, self.reading = matter.fields, reading
         self.value = matter.fields.value
 
-    def named(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         given = self.value.get("tools")
         rules = [*self._rules("tools", given), *self._rules("permission", self.value.get("permission"))]
         if isinstance(given, dict) or given is None:
@@ -175,28 +175,28 @@ class _Tools:
         found -= self._denied()
         if not found:
             self._say("tools", "no tool is left: it may read, or it could not work at all")
-        return ordered(found or {"read"})
+        return in_order(found or {"read"})
 
     def _listed(self, key: str, given: Any) -> set[str]:
         found: set[str] = set()
         for name in _names(given):
             if name == ALL:
                 found |= {*UNNAMED, "web"}
-            elif tool := neutral(name):
+            elif tool := neutral_tool(name):
                 found.add(tool)
                 if "(" in name:
                     self._say(key, f"{name}: here {tool} has no such limit, the sandbox has its own")
             else:
-                self._say(key, why_not(name))
-        return found | {"read"} if found else found  # who may search or edit may look
+                self._say(key, why_left_out(name))
+        return found | {"read"} if found else found  # whoever may search or edit may read
 
     def _denied(self) -> set[str]:
-        """Taken away as a whole, not by a pattern: `Bash(rm *)` leaves the tool."""
+        """Tools that are denied completely; a pattern such as `Bash(rm *)` leaves the tool."""
         gone = set[str]()
         for name in _names(self.value.get("disallowedTools")):
             if "(" in name:
                 self._say("disallowedTools", f"disallowedTools {name}: not used here, the sandbox has its own limits")
-            elif tool := neutral(name):
+            elif tool := neutral_tool(name):
                 gone.add(tool)
         if self.value.get("permissionMode") == "plan":
             gone.add("edit")
@@ -206,7 +206,7 @@ class _Tools:
         return gone
 
     def _rules(self, key: str, given: Any) -> Iterator[tuple[str, bool]]:
-        """Tool by tool, whether it may; what is allowed in part is allowed, and that is said."""
+        """Each tool with whether it is allowed; one that is allowed in part is allowed, with a note."""
         if key == "permission" and isinstance(given, str):
             given = {ALL: given}
         for name, rule in given.items() if isinstance(given, dict) else ():
@@ -216,15 +216,15 @@ class _Tools:
                     self._say(key, f"{name}: limits by pattern are not used here, the sandbox has its own")
             else:
                 may = rule in ALLOWED
-            if name != ALL and may and not neutral(name):
-                self._say(key, why_not(name))
+            if name != ALL and may and not neutral_tool(name):
+                self._say(key, why_left_out(name))
             yield name, may
 
     def _allowed(self, rules: list[tuple[str, bool]]) -> set[str]:
         last = dict(rules)
         every = last.pop(ALL, None)
         usual = set(UNNAMED) if every is None else {*UNNAMED, "web"} if every else set[str]()
-        named = {tool: {name for name in last if neutral(name) == tool} for tool in TOOLS}
+        named = {tool: {name for name in last if neutral_tool(name) == tool} for tool in TOOLS}
         given = {tool for tool, names in named.items() if any(last[name] for name in names)}
         return given | {tool for tool in usual if not _taken(tool, named[tool])}
 

@@ -1,9 +1,9 @@
-"""Role files of our own: a few fields, all of them meant."""
+"""Reads role files in our own format: a few fields, all of them used."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from trued.agents.roles.front_matter import strict
+from trued.agents.roles.front_matter import read_strict
 from trued.agents.roles.tools import TOOLS
 from trued.errors import BadInput
 from trued.model import Role
@@ -13,8 +13,8 @@ KEYS = ("name", "description", "tools", "model")
 
 
 def parse_role(text: str, file: str, stem: str) -> Role:
-    """One role file; `stem` is its name unless it says another."""
-    matter = strict(text, file)
+    """One role file; `stem` is its name unless it has a field `name`. Raises BadInput."""
+    matter = read_strict(text, file)
     located, fields = matter.fields, matter.fields.value
     for key in fields:
         if key not in KEYS:

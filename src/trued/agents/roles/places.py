@@ -1,10 +1,10 @@
-"""Where role files lie: in this package, in a project, and in the folders of a user."""
+"""Where role files are: in this package, in a project, and in folders of the user."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from trued.agents.roles.other_tools import FORMS, Form
+from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 
@@ -13,12 +13,12 @@ MOST = 2000  # of others' files in one place: more is no folder of roles
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class RoleFile:
     """A file that may hold a role of another tool."""
 
     path: Path
-    stem: str  # its name without endings; below the folder of roles with the folders on the way
-    form: Form
+    stem: str  # its name without endings, with the folders below the folder of roles
+    form: RoleFormat
 
 
 def packaged_files() -> list[Path]:
@@ -26,23 +26,23 @@ def packaged_files() -> list[Path]:
     return [path for path in sorted(Path(__file__).parent.glob("*/*.md")) if path.parent.name != ANSWER]
 
 
-def others_in(root: Path) -> Iterator[File]:
-    """Those of a project, tool by tool and by name."""
+def other_files_of_project(root: Path) -> Iterator[RoleFile]:
+    """Role files of other tools in a project, by tool and name."""
     for name, places in TOOL_FOLDERS.items():
         for folder, pattern in places:
             yield from _below(root / folder, FORMS[name], pattern)
 
 
-def others_of(home: Path, config: Path) -> Iterator[File]:
-    """Those of a user, where each tool keeps its own."""
+def other_files_of_user(home: Path, config: Path) -> Iterator[RoleFile]:
+    """Role files of other tools in the user's folders."""
     yield from _below(home / ".claude" / "agents", FORMS["claude"])
     yield from _below(home / ".copilot" / "agents", FORMS["github"])
     yield from _below(config / "opencode" / "agent", FORMS["opencode"])
     yield from _below(config / "opencode" / "agents", FORMS["opencode"])
 
 
-def form_of(path: Path) -> Form | None:
-    """The kind of file, by where it lies; None for one of our own."""
+def format_of(path: Path) -> RoleFormat | None:
+    """The format of a file, by where it is; None for our own."""
     parts = path.absolute().parts
     if path.name.endswith((".agent.md", ".chatmode.md")) or {".github", ".copilot"} & set(parts):
         return FORMS["github"]
@@ -52,15 +52,16 @@ def form_of(path: Path) -> Form | None:
 
 
 def stem_of(path: Path) -> str:
+    """The file name without the endings of role files."""
     return path.name.removesuffix(".md").removesuffix(".agent").removesuffix(".chatmode")
 
 
-def _below(top: Path, form: Form, pattern: str = "**/*.md") -> Iterator[File]:
+def _below(top: Path, form: RoleFormat, pattern: str = "**/*.md") -> Iterator[RoleFile]:
     paths = sorted(top.glob(pattern)) if top.is_dir() else []
     if len(paths) > MOST:
         raise BadInput(f"{top} holds {len(paths)} files", then=f"keep at most {MOST} role files there")
     for path in paths:
         if form.bare and path.name.lower() == "readme.md":
-            continue  # a word to people
+            continue  # written for people
         inner = (*path.parent.relative_to(top).parts, stem_of(path)) if form.name == "opencode" else (stem_of(path),)
-        yield File(path, "/".join(inner), form)
+        yield RoleFile(path, "/".join(inner), form)

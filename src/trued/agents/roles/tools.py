@@ -1,13 +1,13 @@
-"""Tools by neutral names, and the names that other tools have for the same; sizes of models likewise."""
+"""Tools by neutral names, the names that other tools have for them, and sizes of models."""
 
 import re
 from collections.abc import Iterable, Mapping
 
 TOOLS = ("read", "edit", "search", "execute", "web", "browser")
-UNNAMED = ("read", "edit", "search", "execute")  # of a file that names no tools: what work on code takes, and no more
+UNNAMED = ("read", "edit", "search", "execute")  # for a file that names no tools: enough to work on code
 ALL = "*"
 
-# what Claude Code, GitHub Copilot, VS Code and OpenCode call them, in small letters
+# their names in Claude Code, GitHub Copilot, VS Code and OpenCode, in lower case
 _NAMES = {
     "read": """
         read notebookread view readfile ls problems changes testfailure terminallastcommand terminalselection
@@ -28,7 +28,7 @@ _NAMES = {
 _NEUTRAL = {name: tool for tool, names in _NAMES.items() for name in names.split()}
 _AGENTS = frozenset(["agent", "task", "custom-agent", "runsubagent", "subagent"])
 
-# what is written into an exported file
+# names for exported files
 CLAUDE = {
     "read": ("Read",),
     "edit": ("Edit", "Write"),
@@ -52,13 +52,13 @@ _SIZE = {word: size for size, words in _SIZES.items() for word in words.split()}
 
 
 def size_of(model: str) -> str:
-    """small, medium or large for what a role calls its model; empty where that cannot be told."""
+    """small, medium or large for the model of a role; empty if that cannot be told."""
     found = {_SIZE[word] for word in re.findall(r"[a-z]+", model.lower()) if word in _SIZE}
     return next((size for size in _SIZES if size in found), "")
 
 
-def neutral(name: str) -> str:
-    """Our name for another's tool; empty for what has no meaning here."""
+def neutral_tool(name: str) -> str:
+    """Our name for another tool's tool; empty if it has no meaning here."""
     word = name.partition("(")[0].strip().lower()
     if word in _NEUTRAL:
         return _NEUTRAL[word]
@@ -71,18 +71,20 @@ def neutral(name: str) -> str:
     return _NEUTRAL.get(inner, _NEUTRAL.get(server, "")) if server in _NEUTRAL or server == "vscode" else ""
 
 
-def why_not(name: str) -> str:
-    """What is said of a tool that is left out."""
+def why_left_out(name: str) -> str:
+    """The note on a tool that is left out."""
     word = name.partition("(")[0].strip().lower()
     if word in _AGENTS or word.startswith("agent/"):
         return f"the tool {name} is left out: only the workflow starts agents"
     return f"the tool {name} is left out: it means nothing here"
 
 
-def ordered(tools: Iterable[str]) -> tuple[str, ...]:
+def in_order(tools: Iterable[str]) -> tuple[str, ...]:
+    """These tools in our usual order, each once."""
     found = set(tools)
     return tuple(tool for tool in TOOLS if tool in found)
 
 
-def theirs(tools: Iterable[str], names: Mapping[str, tuple[str, ...]]) -> list[str]:
+def names_of_tools(tools: Iterable[str], names: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The names that another tool has for these tools."""
     return [name for tool in tools for name in names[tool]]

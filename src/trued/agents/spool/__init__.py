@@ -1,4 +1,4 @@
-"""The engine's side of an agent call: an order in a folder, a supervisor that outlives us, a report or none."""
+"""Spool: the engine's side of agent calls. Each call has a folder and a supervisor that outlives the engine."""
 
 import asyncio
 import contextlib
@@ -11,27 +11,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from trued.agents.spool.call_folder import Call, events, held, reap, stop, supervisor
+from trued.agents.spool.call_folder import CallFolder, is_supervised, reap_call, stop_call, supervisor_identity
 from trued.agents.spool.slots import Slots
 from trued.agents.spool.supervisor_process import Supervisor
 from trued.errors import StateFailed
 from trued.protocols import Capabilities, Tell
-from trued.support import atomic_files as durable
-from trued.support import processes
+from trued.support import atomic_files, processes
 from trued.support.redaction import Redactor, secrets_in
-from trued.wire import Order, Report, load
-
-__all__ = ["SUPERVISOR", "Spool", "events"]
+from trued.wire import Order, Report, from_json
 
 SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
-SLACK_S = 120.0  # what a supervisor may take beyond its agent's limit: ending a tree, waiting for room on the disk
-UNWRITTEN = 74  # the supervisor's exit code when the disk took no report
-REFUSED = ("rate", "overloaded", "budget")  # no failures
-CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best: each agent has its own
+SLACK_S = 120.0  # beyond the agent's limit, for a supervisor to end processes and wait for disk space
+UNWRITTEN = 74  # the supervisor's exit code if it could not write the report
+REFUSED = ("rate", "overloaded", "budget")  # kinds that are not failures
+CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best: those of each agent differ
 
 
 class Spool:
-    """A runtime that survives its own process: what was ordered once is found, adopted or taken up again."""
+    """A runtime that survives its own process: a call that was ordered before is found, adopted or restarted."""
 
     def __init__(
         self,
@@ -43,122 +40,131 @@ class Spool:
         secrets: Mapping[str, str] | None = None,
         variables: Callable[[str], Mapping[str, str]] = lambda _: {},
     ) -> None:
-        """`secrets` are kept out of every file; `variables` are an agent's environment. Neither is written.
+        """`secrets` are kept out of every file; `variables` gives the environment of an agent. Neither is written to
+        disk.
 
-        `slots` are shared with other runs of this process; else there are as many as `cap`.
+        `slots` are shared with other runs of this process; without them there are `cap` slots.
         """
         self.folder = folder
         self._supervisor = tuple(supervisor)
         self._hidden, self._variables = dict(secrets or {}), variables
         self._redact = Redactor(self._hidden)
         self._slots = slots or Slots(cap)
-        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors come up while they wait for a slot
+        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors start while they wait for a slot
         self._starting = asyncio.Semaphore(os.cpu_count() or 1)
 
     @property
     def capabilities(self) -> Capabilities:
+        """What any agent may be able to do."""
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        call = Call(self.folder, replace(order, brief=self._redact(order.brief)), tell)
+        """Return the report of this order: found, adopted or made now. Raises StateFailed if the folder cannot be used,
+        Interrupted if the call was told to stop."""
+        call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), tell)
         try:
             call.path.mkdir(parents=True, exist_ok=True)
-            _take_for_the_same(call, order.brief)
-            while (report := call.settled()) is None:
-                if held(call.path):
-                    await self._adopted(call)
+            _reuse_recorded_brief(call, order.brief)
+            while (report := call.final_report()) is None:
+                if is_supervised(call.path):
+                    await self._adopt(call)
                 else:
-                    await self._begun(call)
+                    await self._start(call)
         except OSError as error:
             what = f"cannot use {error.filename or call.path}: {error.strerror}"
             raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
         return report
 
     async def stop_all(self) -> int:
-        """End every agent of this run, whoever started it, and all that they left. How many processes were left."""
+        """End every agent of this run, whoever started it, with its descendants; return how many processes were left
+        over."""
         calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
-        await asyncio.gather(*(stop(path) for path in calls if held(path)))
-        return sum([await reap(path) for path in calls if not (path / "report.json").exists()])
+        await asyncio.gather(*(stop_call(path) for path in calls if is_supervised(path)))
+        return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])
 
     def retire_failed(self) -> None:
-        """Whoever resumes a run that failed wants its failed calls tried again, each in a fresh attempt. One that was
-        only refused for a while has been gone on with since: what its agent did is still in there."""
+        """Mark failed calls as dead, so that a resumed run starts a new attempt of each. Calls that were only refused
+        for a while have continued since, and their work is kept."""
         for file in self.folder.glob("*/report.json"):
             with contextlib.suppress(ValueError, TypeError, AttributeError):
-                report = load(Report, file.read_bytes())
+                report = from_json(Report, file.read_bytes())
                 if report.state == "failed" and report.kind not in REFUSED:
-                    durable.write(file.parent / "dead", "it failed, and is tried again", sync=False)
+                    atomic_files.write(file.parent / "dead", "it failed, and is tried again", sync=False)
                     file.replace(file.with_name("report.failed.json"))
 
-    async def _adopted(self, call: Call) -> None:
-        """Somebody looks after the call already: wait for the end of that, and look again."""
-        keeper = supervisor(call.path)
+    async def _adopt(self, call: CallFolder) -> None:
+        """A supervisor already runs the call: wait until it ends, and look again."""
+        keeper = supervisor_identity(call.path)
         if not keeper:
-            await asyncio.sleep(0.02)  # it holds the lock and has not yet said who it is, or is just going
+            await asyncio.sleep(0.02)  # it has the lock and has not yet written its identity, or is about to end
             return
-        call.adopted(keeper)
+        call.emit_adopted(keeper)
         try:
             with self._slots.taken():
-                await self._outwaited(call, processes.gone(processes.number(keeper)))
+                await self._wait_for_supervisor(call, processes.gone(processes.number(keeper)))
         except asyncio.CancelledError:
-            await stop(call.path)
-            await reap(call.path)
+            await stop_call(call.path)
+            await reap_call(call.path)
             raise
         call.raise_if_stopped()
 
-    async def _outwaited(self, call: Call, gone: Awaitable[None]) -> None:
-        """A supervisor keeps its agent within limits; one that stands still itself is ended from here."""
+    async def _wait_for_supervisor(self, call: CallFolder, gone: Awaitable[None]) -> None:
+        """Wait until it is gone. A supervisor keeps its agent within limits; one that hangs itself is
+        ended from here."""
         try:
             async with asyncio.timeout(call.order.limits.wall_s + SLACK_S):
                 await gone
         except TimeoutError:
             call.tell("supervisor stands still")
-            await stop(call.path)
+            await stop_call(call.path)
 
-    async def _begun(self, call: Call) -> None:
-        # Only what is about to start holds its lock, and so an open file: a thousand calls may wait here.
+    async def _start(self, call: CallFolder) -> None:
+        # A thousand calls may wait here; only those about to start hold a lock, which is an open file.
+        """Start the call, unless another process does."""
         async with self._ahead:
             with call.locked() as lock:
-                if lock is not None and await call.to_start():
-                    await self._started(call, lock)
+                if lock is not None and await call.prepare_start():
+                    await self._start_supervisor(call, lock)
 
-    def _go(self, agent: str) -> bytes:
+    def _go_message(self, agent: str) -> bytes:
         shown = dict(self._variables(agent))
         return f"go {json.dumps({'secrets': {**secrets_in(shown), **self._hidden}, 'variables': shown})}\n".encode()
 
-    async def _ready(self, call: Call, lock: BinaryIO) -> Supervisor:
-        """One after another, by the cores there are: the first agent need not wait until all supervisors are up."""
+    async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
+        """Start a supervisor. As many start at once as there are cores, so that the first agent need
+        not wait for all."""
         async with self._starting:
             keeper = Supervisor(self._supervisor, call.path, lock)
             try:
                 await keeper.ready()
             except BaseException:
-                await keeper.ended()
+                await keeper.end()
                 raise
         return keeper
 
-    async def _started(self, call: Call, lock: BinaryIO) -> None:
-        keeper = await self._ready(call, lock)
+    async def _start_supervisor(self, call: CallFolder, lock: BinaryIO) -> None:
+        keeper = await self._new_supervisor(call, lock)
         try:
             async with self._slots.free():
                 call.tell("started", pid=keeper.pid)
-                keeper.go(self._go(call.order.agent))
-                await self._outwaited(call, keeper.gone())
+                keeper.go(self._go_message(call.order.agent))
+                await self._wait_for_supervisor(call, keeper.gone())
         finally:
-            code = await keeper.ended()
+            code = await keeper.end()
         if code == UNWRITTEN:
             what = f"the report of {call.order.key} could not be written to {call.path}"
             raise StateFailed(f"{what}; free space, then resume")
         call.raise_if_stopped()
 
 
-def _take_for_the_same(call: Call, brief: str) -> None:
-    """What is redacted depends on who resumes, and is no other order: the brief as it was given decides."""
+def _reuse_recorded_brief(call: CallFolder, brief: str) -> None:
+    """If the call was ordered before with the same brief, use the recorded, redacted one: what is redacted depends on
+    who resumes, and does not make it another order."""
     there, known = call.path / "order.json", call.path / "order.hash"
     digest = hashlib.sha256(brief.encode(errors="surrogatepass")).hexdigest()
     if not there.exists():
-        durable.write(known, digest, sync=False)
+        atomic_files.write(known, digest, sync=False)
         return
     with contextlib.suppress(FileNotFoundError, ValueError, TypeError, AttributeError):
         if known.read_bytes() == digest.encode():
-            call.order = replace(call.order, brief=load(Order, there.read_bytes()).brief)
+            call.order = replace(call.order, brief=from_json(Order, there.read_bytes()).brief)

@@ -1,7 +1,9 @@
-"""A user's log-in, lent to an agent: noted before it is copied, brought back when it was renewed, gone in the end.
+"""Lends the user's login to an agent: recorded before it is copied, copied back when it was renewed, removed in the
+end.
 
-Programs renew their log-in and throw the old one away at the provider's. Were the new one lost with the agent's HOME,
-the user would have to log in again. So it goes back, if it is the old one renewed and the user's own is still the old.
+Agent programs renew their login, and the provider then invalidates the old one. If the renewed one were lost with the
+agent's HOME, the user would have to log in again. So it is copied back, if it is a renewal of the old one and the
+user's own file has not changed.
 """
 
 import contextlib
@@ -16,60 +18,65 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trued.agents import credentials
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 
 NOTE, WROTE, LOCK = "lent.json", "lent.wrote", "lent.lock"
 FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-Place = Callable[[str, bytes], None]
-Told = tuple[str, dict[str, Any]]
+WriteCopy = Callable[[str, bytes], None]
+LoginEvent = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """In the call's folder as long as copies may lie in the agent's HOME."""
+class LoanRecord:
+    """Stored as lent.json in the call's folder while copies may be in the agent's HOME."""
 
     user: str  # the user's HOME
     home: str  # the agent's
-    files: dict[str, str] = field(default_factory=dict)  # name → hash of what user and agent had alike at last
+    files: dict[str, str] = field(default_factory=dict)  # name → hash of the last content that both had
 
 
-def lend(folder: Path, user: Path, home: Path, names: tuple[str, ...], place: Place) -> dict[str, bytes]:
-    """Copies in the agent's HOME; what an earlier start of the call left there is settled first."""
-    settle(folder)
-    found = {name: content for name in names if (content := credentials.read(user / name)) is not None}
+def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], place: WriteCopy) -> dict[str, bytes]:
+    """Copy credential files into the agent's HOME with `place`; return them by name. Copies of an earlier start of the
+    call are returned first."""
+    return_login(folder)
+    found = {name: content for name in names if (content := credentials.read_credentials(user / name)) is not None}
     if found:
-        _keep(folder, Note(str(user), str(home), {name: _hash(content) for name, content in found.items()}))
+        _write_record(
+            folder, LoanRecord(str(user), str(home), {name: _hash(content) for name, content in found.items()})
+        )
     for name, content in found.items():
         place(name, content)
     return found
 
 
-def follow(folder: Path, place: Place) -> list[Told]:
-    """While the agent works: what it renewed is the user's at once, and what is new there reaches the agent."""
-    note = _note(folder)
+def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
+    """While the agent works: copy what it renewed back to the user, and the user's changes to the agent. Return events
+    to record."""
+    note = _read_record(folder)
     if note is None:
         return []
-    told: list[Told] = []
-    with _alone(folder):
+    told: list[LoginEvent] = []
+    with _exclusive(folder):
         for name, known in note.files.items():
-            now, said, _ = _compared(folder, note, name, known, place)
+            now, said, _ = _sync_file(folder, note, name, known, place)
             told += said
             note = replace(note, files={**note.files, name: now})
-        _keep(folder, note)
+        _write_record(folder, note)
     return told
 
 
-def settle(folder: Path) -> list[Told]:
-    """When nothing of the agent is left: what it renewed goes back, its copies go, and so does the note."""
-    note = _note(folder)
+def return_login(folder: Path) -> list[LoginEvent]:
+    """When the agent has ended: copy renewed credentials back, remove the copies and the record. Return events to
+    record."""
+    note = _read_record(folder)
     if note is None:
         return []
-    told: list[Told] = []
+    told: list[LoginEvent] = []
     try:
-        with _alone(folder):
+        with _exclusive(folder):
             for name, known in note.files.items():
-                _, said, why = _compared(folder, note, name, known, None)
+                _, said, why = _sync_file(folder, note, name, known, None)
                 told += said
                 if why:
                     told.append(("login not taken back", {"file": name, "why": why}))
@@ -81,25 +88,28 @@ def settle(folder: Path) -> list[Told]:
     return told
 
 
-def settle_after(folder: Path) -> None:
-    """The same where the supervisor is dead, told in the call's own record."""
-    if told := settle(folder):
+def return_login_of_dead_call(folder: Path) -> None:
+    """The same after a supervisor died; the events go to the call's own log."""
+    if told := return_login(folder):
         lines = [json.dumps({"at": time.time(), "kind": kind} | data) for kind, data in told]
         with contextlib.suppress(OSError), (folder / "events.jsonl").open("a", encoding="utf-8") as file:
             file.write("".join(f"{line}\n" for line in lines))
 
 
-def copy(home: Path, name: str) -> bytes | None:
-    """What the agent has. It may have put anything there: no link is followed, and nothing but a file is read."""
-    with contextlib.suppress(OSError), _above(home, name) as folder:
-        return credentials.read(PurePosixPath(name).name, folder=folder)
+def read_agent_copy(home: Path, name: str) -> bytes | None:
+    """The agent's copy; None if there is none. It may have put anything there: no link is followed, only a plain file
+    is read."""
+    with contextlib.suppress(OSError), _open_parent(home, name) as folder:
+        return credentials.read_credentials(PurePosixPath(name).name, folder=folder)
     return None
 
 
-def _compared(folder: Path, note: Note, name: str, known: str, place: Place | None) -> tuple[str, list[Told], str]:
-    """What both have alike afterwards, what is told, and why something was not taken back."""
+def _sync_file(
+    folder: Path, note: LoanRecord, name: str, known: str, place: WriteCopy | None
+) -> tuple[str, list[LoginEvent], str]:
+    """Sync one file; return the hash that both have afterwards, events, and why a change was not copied back."""
     user = Path(note.user, name)
-    mine, theirs = copy(Path(note.home), name), credentials.read(user)
+    mine, theirs = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if mine is None or theirs is None or mine == theirs:
         return known if mine is None or theirs is None else _hash(theirs), [], ""
     if _hash(mine) == known:
@@ -107,9 +117,9 @@ def _compared(folder: Path, note: Note, name: str, known: str, place: Place | No
             place(name, theirs)
             return _hash(theirs), [], ""
         return known, [], ""
-    why = _not_taken(folder, known, mine, theirs)
+    why = _why_not_taken_back(folder, known, mine, theirs)
     if not why:
-        why = _written(user, mine)
+        why = _write_users_file(user, mine)
     if why:
         return known, [], why
     with (folder.parent / WROTE).open("a", encoding="ascii") as file:
@@ -117,25 +127,25 @@ def _compared(folder: Path, note: Note, name: str, known: str, place: Place | No
     return _hash(mine), [("login refreshed", {"file": name})], ""
 
 
-def _not_taken(folder: Path, known: str, mine: bytes, theirs: bytes) -> str:
-    old, new = credentials.parsed(theirs), credentials.parsed(mine)
+def _why_not_taken_back(folder: Path, known: str, mine: bytes, theirs: bytes) -> str:
+    old, new = credentials.parse_credentials(theirs), credentials.parse_credentials(mine)
     if old is None or new is None:
-        return "it is no JSON object any more"
-    if why := credentials.no_successor(old, new):
+        return "it is no longer a JSON object"
+    if why := credentials.why_not_renewal(old, new):
         return f"it is not the login that was lent: {why}"
     if _hash(theirs) == known:
         return "it is older than yours" if credentials.expiry(new) < credentials.expiry(old) else ""
-    if _hash(theirs) not in _wrote(folder):
+    if _hash(theirs) not in _hashes_written(folder):
         return "yours has changed meanwhile"
     return "" if credentials.expiry(new) > credentials.expiry(old) else "another agent's is newer"
 
 
-def _written(path: Path, content: bytes) -> str:
-    """In one step, for its owner alone; where the user keeps a link, its target is written. Why not, else nothing."""
+def _write_users_file(path: Path, content: bytes) -> str:
+    """Write in one step, readable for the owner only, to the target of a link; return "" or why that failed."""
     target = Path(os.path.realpath(path))
     aside = target.with_name(f".{target.name}.trued-{os.getpid()}")
     try:
-        aside.unlink(missing_ok=True)  # of a process of this number that was killed right here
+        aside.unlink(missing_ok=True)  # left by a killed process with our number
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:  # noqa: PTH123
             file.write(content)
             file.flush()
@@ -148,13 +158,13 @@ def _written(path: Path, content: bytes) -> str:
 
 
 def _remove(home: Path, name: str) -> None:
-    with contextlib.suppress(OSError), _above(home, name) as folder:
+    with contextlib.suppress(OSError), _open_parent(home, name) as folder:
         os.unlink(PurePosixPath(name).name, dir_fd=folder)
 
 
 @contextlib.contextmanager
-def _above(home: Path, name: str) -> Iterator[int]:
-    """The folder that a file of the agent's HOME lies in, with no link on the way."""
+def _open_parent(home: Path, name: str) -> Iterator[int]:
+    """The folder of a file in the agent's HOME, opened without following a link."""
     with contextlib.ExitStack() as opened:
         handle: int | None = None
         for part in (str(home), *PurePosixPath(name).parts[:-1]):
@@ -165,26 +175,26 @@ def _above(home: Path, name: str) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One call of a run at a time: several may hold copies of one login."""
+def _exclusive(folder: Path) -> Iterator[None]:
+    """One call of a run at a time: several may have copies of one login."""
     with (folder.parent / LOCK).open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _note(folder: Path) -> Note | None:
+def _read_record(folder: Path) -> LoanRecord | None:
     try:
         told: Mapping[str, Any] = json.loads((folder / NOTE).read_bytes())
-        return Note(str(told["user"]), str(told["home"]), dict(told["files"]))
+        return LoanRecord(str(told["user"]), str(told["home"]), dict(told["files"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _keep(folder: Path, note: Note) -> None:
-    durable.write(folder / NOTE, json.dumps(asdict(note)), sync=False)
+def _write_record(folder: Path, note: LoanRecord) -> None:
+    atomic_files.write(folder / NOTE, json.dumps(asdict(note)), sync=False)
 
 
-def _wrote(folder: Path) -> list[str]:
+def _hashes_written(folder: Path) -> list[str]:
     try:
         return (folder.parent / WROTE).read_text("ascii", "replace").split()
     except OSError:

@@ -1,8 +1,8 @@
-"""The folder of one call, and what can be told from it by anyone at any time.
+"""The folder of one call, and what anybody can tell from it at any time.
 
-order.json     what was asked                          lock           held by whoever looks after the call
-starts         a line each time the agent was begun    session        there when the agent can go on with it
-events.jsonl   what the agent did                      report.json    what came of it: written last, in one step
+order.json     what was ordered                        lock           held by the supervisor while it lives
+starts         a line each time the agent was started  session        there if the agent can resume it
+events.jsonl   what the agent did                      report.json    the result: written last, in one step
 stopped        somebody asked the supervisor to end    dead           nothing is left of this attempt, for good
 lent.json      copies of the user's login are in HOME
 """
@@ -17,25 +17,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from trued.agents.spool import borrowed_login as lent
+from trued.agents.spool import borrowed_login
 from trued.errors import BadInput, Diverged, Interrupted, StateFailed
 from trued.protocols import Tell
-from trued.support import atomic_files as durable
-from trued.support import processes
-from trued.wire import Order, Report, Usage, dump, load, total
+from trued.support import atomic_files, processes
+from trued.wire import Order, Report, Usage, add_usage, from_json, to_json
 
-STARTS = 3  # a session that died so often will not live the fourth time
-LAUNCHES = 5  # supervisors that end before they begin anything: then it is not bad luck
-PATIENCE_S = 10.0  # for a supervisor that was asked to end: it has an agent to end first
+STARTS = 3  # a session that died so often will not survive a fourth start
+LAUNCHES = 5  # supervisors that may end before they start anything: more is not bad luck
+PATIENCE_S = 10.0  # for a supervisor to end: it has to end its agent first
 
-# What makes two orders the same one: not where it is done, and not within which bounds.
+# Fields that make two orders the same; folders and limits may differ.
 _SAME = ("run", "key", "call", "attempt", "role", "agent", "brief", "schema", "session", "tools", "model")
 
 
-_ANEW = ("began", "contract broken", "agent died", "session lost")  # after these an agent's usage is counted from 0
+_ANEW = (
+    "began",
+    "contract broken",
+    "agent died",
+    "session lost",
+)  # after these events an agent reports usage from 0 again
 
 
-class Call:
+class CallFolder:
     """One order and its folder."""
 
     def __init__(self, folder: Path, order: Order, tell: Tell) -> None:
@@ -45,8 +49,8 @@ class Call:
         self.path, self.order, self.tell = folder / name, order, tell
         self._launches, self._waited = 0, False
 
-    def settled(self) -> Report | None:
-        """The report, if nothing more is to be done for one."""
+    def final_report(self) -> Report | None:
+        """The report, if there is one or nothing more can be done to get one; None otherwise."""
         if (report := self._report()) is not None:
             if not self._waited:
                 self.tell("report found", state=report.state)
@@ -54,13 +58,18 @@ class Call:
         if (self.path / "dead").exists():
             why = (self.path / "dead").read_text("utf-8", "replace")
             return Report(
-                self.order.call, self.order.attempt, "died", why=why, session=self.order.session, usage=used(self.path)
+                self.order.call,
+                self.order.attempt,
+                "died",
+                why=why,
+                session=self.order.session,
+                usage=usage_reported(self.path),
             )
         return None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[BinaryIO | None]:
-        """The call's lock, or None when somebody else holds it."""
+        """Take the call's lock; yields None if somebody else holds it."""
         with (self.path / "lock").open("a+b", buffering=0) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,96 +79,99 @@ class Call:
             file.truncate(0)
             yield file
 
-    async def to_start(self) -> bool:
-        """With the lock in hand: whether an agent is to be started now. What died is cleared away first."""
+    async def prepare_start(self) -> bool:
+        """With the lock held: whether to start an agent now. Processes of a dead attempt are ended first. Raises
+        Diverged if the folder holds another order."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
         self._launches, self._waited = self._launches + 1, True
         if self._launches > LAUNCHES:
-            raise StateFailed(f"the supervisor of {self.order.key} never begins; see {self.path}/supervisor.log")
-        begun = _starts(self.path)
-        if not self._same_order() and begun:
-            return self._died("its order could not be read any more")
+            raise StateFailed(f"the supervisor of {self.order.key} never starts; see {self.path}/supervisor.log")
+        begun = _count_starts(self.path)
+        if not self._has_same_order() and begun:
+            return self._mark_dead("its order can no longer be read")
         if not begun:
-            durable.write(self.path / "order.json", dump(self.order), sync=False)
+            atomic_files.write(self.path / "order.json", to_json(self.order), sync=False)
             return True
-        reaped = await reap(self.path)
+        reaped = await reap_call(self.path)
         stopped = (self.path / "stopped").exists()
         (self.path / "stopped").unlink(missing_ok=True)
         self.tell("died", stopped=stopped, reaped=reaped)
         if (self.path / "session").exists() and begun < STARTS:
             self.tell("session resumed", session=self.order.session)
             return True
-        return self._died("it was stopped" if stopped else "its supervisor ended without a report")
+        return self._mark_dead("it was stopped" if stopped else "its supervisor ended without a report")
 
-    def adopted(self, keeper: str) -> None:
+    def emit_adopted(self, keeper: str) -> None:
+        """Report that a running supervisor was adopted."""
         self._waited = True
         self.tell("adopted", pid=processes.number(keeper))
 
     def raise_if_stopped(self) -> None:
+        """Raise Interrupted if somebody stopped the call before it had a report."""
         if (self.path / "stopped").exists() and not (self.path / "report.json").exists():
-            raise Interrupted(f"the agent of {self.order.key} was told to stop; resume to go on")
+            raise Interrupted(f"the agent of {self.order.key} was stopped; resume to continue")
 
-    def _died(self, why: str) -> bool:
-        durable.write(self.path / "dead", why, sync=False)
+    def _mark_dead(self, why: str) -> bool:
+        atomic_files.write(self.path / "dead", why, sync=False)
         return False
 
     def _report(self) -> Report | None:
         file = self.path / "report.json"
         if not file.exists():
             return None
-        self._same_order()
+        self._has_same_order()
         try:
-            report = load(Report, file.read_bytes())
+            report = from_json(Report, file.read_bytes())
             if (report.call, report.attempt) == (self.order.call, self.order.attempt):
                 return report
         except (ValueError, TypeError, AttributeError):
             pass
-        self._aside(file)
-        self._died("its report was corrupted on the disk")
+        self._set_aside(file)
+        self._mark_dead("its report was corrupted on the disk")
         return None
 
-    def _same_order(self) -> bool:
-        """Whether an order is there; one that is not ours is refused."""
+    def _has_same_order(self) -> bool:
+        """Whether the folder has an order. Raises Diverged if it is not ours."""
         file = self.path / "order.json"
         if not file.exists():
             return False
         try:
-            there = json.loads(dump(load(Order, file.read_bytes())))
+            there = json.loads(to_json(from_json(Order, file.read_bytes())))
         except (ValueError, TypeError, AttributeError):
-            self._aside(file)
+            self._set_aside(file)
             return False
-        ours = json.loads(dump(self.order))
+        ours = json.loads(to_json(self.order))
         if changed := [name for name in _SAME if there[name] != ours[name]]:
             raise Diverged(f"{self.order.key} was ordered before with another {', '.join(changed)}; start a new run")
         return True
 
-    def _aside(self, file: Path) -> None:
+    def _set_aside(self, file: Path) -> None:
         file.replace(file.with_name(f"{file.name}.corrupt"))
         self.tell("corrupted", file=file.name)
 
 
-def events(folder: Path) -> Iterator[dict[str, Any]]:
-    """What the agent of one call did. A line that is half written is left out."""
+def read_events(folder: Path) -> Iterator[dict[str, Any]]:
+    """What the agent of one call did. A half-written line is left out."""
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         for line in file:
             with contextlib.suppress(ValueError):
                 yield json.loads(line)
 
 
-def used(folder: Path) -> Usage:
-    """What a call told of its usage before it died. It was spent, whatever came of it."""
+def usage_reported(folder: Path) -> Usage:
+    """The usage that a call reported before it died: it was spent, whatever came of it."""
     last: dict[str, Any] = {}
     spent = Usage()
-    for event in events(folder):
+    for event in read_events(folder):
         if event.get("kind") == "usage" and not event.get("simulated"):
             last = event
         elif event.get("kind") in _ANEW and last:
-            spent, last = total(spent, _told(last)), {}
-    return total(spent, _told(last)) if last else spent
+            spent, last = add_usage(spent, _usage_in_event(last)), {}
+    return add_usage(spent, _usage_in_event(last)) if last else spent
 
 
-def _told(event: dict[str, Any]) -> Usage:
+def _usage_in_event(event: dict[str, Any]) -> Usage:
     names = ("tokens_in", "tokens_out", "tokens_cached", "peak")
     counts = {name: event[name] for name in names if isinstance(event.get(name), int)}
     cost = event.get("cost_usd")
@@ -167,8 +179,8 @@ def _told(event: dict[str, Any]) -> Usage:
     return replace(Usage(**counts), cost_usd=paid, cost="computed" if paid else "", estimated=False)
 
 
-def held(folder: Path) -> bool:
-    """Whether somebody looks after this call."""
+def is_supervised(folder: Path) -> bool:
+    """Whether a process holds the lock of this call."""
     try:
         with (folder / "lock").open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -179,39 +191,41 @@ def held(folder: Path) -> bool:
     return False
 
 
-def supervisor(folder: Path) -> str:
-    """The process that wrote itself into the lock, if it still lives; empty for nobody."""
+def supervisor_identity(folder: Path) -> str:
+    """The identity that the supervisor wrote into the lock, if it still lives; "" otherwise."""
     try:
         written = (folder / "lock").read_text().strip()
         return written if written and processes.identity(processes.number(written)) == written else ""
-    except (OSError, ValueError):  # ValueError: what stands there names no process
+    except (OSError, ValueError):  # ValueError: the lock does not name a process
         return ""
 
 
-async def stop(folder: Path) -> None:
-    """End whoever looks after this call: asked first, then not asked."""
-    keeper = supervisor(folder)
+async def stop_call(folder: Path) -> None:
+    """End the supervisor of this call: ask it first, then kill it."""
+    keeper = supervisor_identity(folder)
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         if keeper and processes.send(
-            processes.number(keeper), signal_number, still=lambda: held(folder) and supervisor(folder) == keeper
+            processes.number(keeper),
+            signal_number,
+            still=lambda: is_supervised(folder) and supervisor_identity(folder) == keeper,
         ):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_S):
                     await processes.gone(processes.number(keeper))
 
 
-async def reap(folder: Path) -> int:
-    """End what a dead supervisor left behind."""
+async def reap_call(folder: Path) -> int:
+    """End what a dead supervisor left behind and return the borrowed login; return how many processes were ended."""
     strays: list[str] = []
     with contextlib.suppress(OSError):
         named = (folder / "strays").read_text("utf-8", "replace").split()
         strays = [one for one in named if one.partition(":")[0].isdecimal()]
     reaped = await asyncio.to_thread(processes.reap, processes.marker(folder), known=strays)
-    lent.settle_after(folder)
+    borrowed_login.return_login_of_dead_call(folder)
     return reaped
 
 
-def _starts(folder: Path) -> int:
+def _count_starts(folder: Path) -> int:
     try:
         return len((folder / "starts").read_bytes().splitlines())
     except FileNotFoundError:

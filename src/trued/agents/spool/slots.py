@@ -1,4 +1,4 @@
-"""The cap on agents that work at one time."""
+"""The cap on agents that work at the same time."""
 
 import asyncio
 import contextlib
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 
 class Slots:
-    """What runs already takes its slot without asking; what is about to start waits for one."""
+    """Agents that already run take a slot at once; agents about to start wait for a free one."""
 
     def __init__(self, cap: int) -> None:
         self._cap, self._count = cap, 0
@@ -15,6 +15,7 @@ class Slots:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
+        """Occupy a slot, even beyond the cap."""
         self._count += 1
         try:
             yield
@@ -24,13 +25,14 @@ class Slots:
 
     @contextlib.asynccontextmanager
     async def free(self) -> AsyncIterator[None]:
+        """Wait for a free slot and occupy it."""
         while self._count >= self._cap:
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             try:
                 await turn
             except asyncio.CancelledError:
-                self._wake()  # it may have been our turn
+                self._wake()  # our turn may have come: pass it on
                 raise
         with self.taken():
             yield

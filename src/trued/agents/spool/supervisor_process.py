@@ -1,4 +1,4 @@
-"""A supervisor as the engine that started it sees it: ready, go, gone."""
+"""A supervisor process, as the engine that started it sees it."""
 
 import asyncio
 import contextlib
@@ -8,21 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from trued.agents.spool import call_folder as spool
+from trued.agents.spool import call_folder
 from trued.errors import StateFailed
 from trued.support import processes
 
-READY_S = 60.0  # to come up, on a machine that is very busy
+READY_S = 60.0  # to start on a very busy machine
 VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "PYTHONPATH", "PYTHONHOME")
 
 
 class Supervisor:
-    """One process in a session of its own. It is given our lock: there is no moment in which nobody holds it."""
+    """One supervisor in a session of its own. It inherits our lock, so that there is no moment in which nobody holds
+    it."""
 
     def __init__(self, command: Sequence[str], folder: Path, lock: BinaryIO) -> None:
         self._folder = folder
         with (folder / "supervisor.log").open("ab") as log:
-            # asyncio's own sub-process would be killed when the event loop ends; this one is meant to outlive it.
+            # asyncio would kill its subprocess when the event loop ends; this one has to outlive it.
             self._process = subprocess.Popen(
                 [*command, str(folder), str(lock.fileno())],
                 stdin=subprocess.PIPE,
@@ -37,7 +38,8 @@ class Supervisor:
         self.pid = self._process.pid
 
     async def ready(self) -> None:
-        said = await self._line()
+        """Wait until it is ready. Raises StateFailed if it cannot start."""
+        said = await self._first_line()
         if said != "ready":
             self._process.kill()
             code = self._process.wait()
@@ -46,30 +48,32 @@ class Supervisor:
             raise StateFailed(f"the supervisor of {self._folder.name} cannot start: {why}")
 
     def go(self, message: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it is gone; the folder will tell
+        """Let it start the agent; the message has secrets and variables."""
+        with contextlib.suppress(BrokenPipeError):  # it has ended; the folder tells the rest
             if self._process.stdin is not None:
                 self._process.stdin.write(message)
                 self._process.stdin.close()
 
     async def gone(self) -> None:
+        """Wait until it has ended."""
         await processes.gone(self.pid)
 
-    async def ended(self) -> int:
-        """Its exit code; if it still runs, we were told to stop, and so is it."""
+    async def end(self) -> int:
+        """Return its exit code; if it still runs, we were asked to stop, so end it and what it started."""
         asked = self._process.poll() is None
         try:
             if asked:
                 self._process.terminate()
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(spool.PATIENCE_S):
+                    async with asyncio.timeout(call_folder.PATIENCE_S):
                         await self.gone()
         finally:
-            code = self._buried()
+            code = self._close_and_wait()
         if asked:
-            await spool.reap(self._folder)
+            await call_folder.reap_call(self._folder)
         return code
 
-    def _buried(self) -> int:
+    def _close_and_wait(self) -> int:
         if self._process.poll() is None:
             self._process.kill()
         for stream in (self._process.stdin, self._process.stdout):
@@ -78,8 +82,8 @@ class Supervisor:
                     stream.close()
         return self._process.wait()
 
-    async def _line(self) -> str:
-        """The first line that it says, or what it said before it ended."""
+    async def _first_line(self) -> str:
+        """The first line of its output, or what it printed before it ended."""
         stream = self._process.stdout
         if stream is None:
             return ""
@@ -93,10 +97,10 @@ class Supervisor:
 
         loop.add_reader(stream.fileno(), take)
         try:
-            async with asyncio.timeout(READY_S):  # wait_for of Python 3.11 loses a cancellation that comes with it
+            async with asyncio.timeout(READY_S):  # wait_for of Python 3.11 may lose a cancellation
                 await heard.wait()
         except TimeoutError:
-            return f"it said nothing for {READY_S:g} s"
+            return f"it printed nothing for {READY_S:g} s"
         finally:
             loop.remove_reader(stream.fileno())
         return data.partition(b"\n")[0].decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The process around one agent call: it holds the call's lock, keeps the agent in bounds, and leaves a report.
+"""The process around one agent call: it holds the call's lock, keeps the agent within limits, and writes the report.
 
-It outlives the engine that started it. Nothing here imports pydantic: a supervisor has to be there in a blink.
+It outlives the engine that started it. Nothing here imports pydantic, because a supervisor has to start quickly.
 """

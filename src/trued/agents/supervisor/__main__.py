@@ -1,6 +1,6 @@
-"""`python -m trued.agents.supervisor [--patience S] FOLDER [LOCK]`. LOCK: an open file that holds the call's lock.
+"""`python -m trued.agents.supervisor [--patience S] FOLDER [LOCK]`. LOCK is a descriptor that holds the call's lock.
 
-Says "ready", then waits for one line from the engine. Without it nothing is started: whoever ordered is gone.
+It prints "ready", then waits for one line from the engine. Without that line it starts nothing: the engine is gone.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ STOPPED, BUSY, NEVER_STARTED, UNWRITTEN = 143, 75, 0, 74
 
 
 def main(arguments: list[str]) -> int:
+    """Supervise the call of this folder; return the exit code."""
     patience_s = call.PATIENCE_S
     if arguments[0] == "--patience":
         patience_s, arguments = float(arguments[1]), arguments[2:]
@@ -28,7 +29,7 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGHUP, signal.SIGINT):
         # A function and not SIG_IGN, which the agent would inherit.
         signal.signal(number, lambda _number, _frame: None)
-    lock = _locked(folder, int(arguments[1]) if len(arguments) > 1 else None)
+    lock = _take_lock(folder, int(arguments[1]) if len(arguments) > 1 else None)
     if lock is None:
         return BUSY
     with contextlib.suppress(OSError):
@@ -36,7 +37,7 @@ def main(arguments: list[str]) -> int:
         os.pwrite(lock, processes.identity(os.getpid()).encode(), 0)
     processes.adopt_orphans()
     try:
-        call.reserve(folder)
+        call.reserve_disk_space(folder)
     except OSError as error:
         print(f"no room in {folder}: {error.strerror}", flush=True)
         return UNWRITTEN
@@ -48,7 +49,7 @@ def main(arguments: list[str]) -> int:
 
 
 async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
-    work = asyncio.ensure_future(call.answered(folder, go.get("secrets", {}), go.get("variables", {})))
+    work = asyncio.ensure_future(call.run_call(folder, go.get("secrets", {}), go.get("variables", {})))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
     try:
         report = await work
@@ -57,12 +58,12 @@ async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
             (folder / "stopped").touch()
         return STOPPED
     except (OSError, StateFailed) as error:
-        print(error, file=sys.stderr)  # before anything was begun: the engine shows this line
+        print(error, file=sys.stderr)  # nothing was started yet; the engine shows this line
         return UNWRITTEN
-    return 0 if call.leave(folder, report, patience_s) else UNWRITTEN
+    return 0 if call.write_report(folder, report, patience_s) else UNWRITTEN
 
 
-def _locked(folder: Path, given: int | None) -> int | None:
+def _take_lock(folder: Path, given: int | None) -> int | None:
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if given is None else given
     os.set_inheritable(lock, False)
     try:
@@ -73,7 +74,7 @@ def _locked(folder: Path, given: int | None) -> int | None:
 
 
 def _handshake() -> dict[str, Any] | None:
-    """Ready, go; afterwards nothing ties this process to the engine."""
+    """Print "ready" and wait for "go"; afterwards nothing ties this process to the engine. None if it never comes."""
     with contextlib.suppress(OSError):
         os.write(1, b"ready\n")
     line = sys.stdin.buffer.readline()
@@ -90,4 +91,4 @@ def _handshake() -> dict[str, Any] | None:
 if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stderr.flush()
-    os._exit(code)  # all is written and closed: taking the interpreter down would only keep the engine waiting
+    os._exit(code)  # everything is written; an orderly interpreter shutdown would only keep the engine waiting

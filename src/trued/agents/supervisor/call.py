@@ -1,4 +1,4 @@
-"""One call from order to report."""
+"""One call, from its order to its report."""
 
 import asyncio
 import importlib
@@ -9,25 +9,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trued.agents.adapters import agent_of, runtime_of
-from trued.agents.driver.program import failed
-from trued.agents.driver.reply_contract import kept
-from trued.agents.spool.call_folder import used
+from trued.agents.driver.program import failed_report
+from trued.agents.driver.reply_contract import ask_with_retry
+from trued.agents.spool.call_folder import usage_reported
 from trued.agents.supervisor.launch import Launcher
-from trued.agents.supervisor.login import logged_in
-from trued.agents.supervisor.record import Record
+from trued.agents.supervisor.login import borrowed_files
+from trued.agents.supervisor.record import CallRecord
 from trued.errors import BadInput, StateFailed
-from trued.support import atomic_files as durable
-from trued.support import processes
+from trued.support import atomic_files, processes
 from trued.support.redaction import Redactor, plain
-from trued.wire import Order, Report, dump, load, total
+from trued.wire import Order, Report, add_usage, from_json, to_json
 
-RESERVE = 128 * 1024  # kept free on the disk while the agent works, so that its report finds room
-PATIENCE_S = 30.0  # with a full disk: the agent was paid for, and a person may be freeing space
+RESERVE = 128 * 1024  # bytes kept free on the disk while the agent works, for its report
+PATIENCE_S = 30.0  # with a full disk: the agent was paid for, and somebody may be freeing space
 
 
 @dataclass
 class Stopwatch:
-    """When something began and how long it took. The clock may go backwards; time does not."""
+    """When something began and how long it took, even if the clock is set back meanwhile."""
 
     clock: Callable[[], float] = time.time
     ticks: Callable[[], float] = time.monotonic
@@ -39,24 +38,26 @@ class Stopwatch:
 
     @property
     def ended(self) -> float:
+        """The time now, counted from the start."""
         return self.began + max(0.0, self.ticks() - self._start)
 
 
-async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
-    """Let the agent work, and say what came of it: whatever breaks in a runtime is a failed call, not a lost one."""
-    order, earlier = load(Order, (folder / "order.json").read_bytes()), used(folder)
-    order = replace(order, before=total(order.before, earlier))  # of starts that died: spent, and of the same session
-    record, watch = Record(folder, Redactor(secrets)), Stopwatch()
+async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
+    """Let the agent work and report the result. An error in a runtime becomes a failed call; only StateFailed is
+    raised."""
+    order, earlier = from_json(Order, (folder / "order.json").read_bytes()), usage_reported(folder)
+    order = replace(order, before=add_usage(order.before, earlier))  # starts that died spent it in the same session
+    record, watch = CallRecord(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)
     warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "jsonschema"))
     try:
-        report = await _asked(folder, order, launch, record, variables)
+        report = await _ask_agent(folder, order, launch, record, variables)
     except BadInput as error:
-        report = failed(order, "refused", str(error))
+        report = failed_report(order, "refused", str(error))
     except StateFailed:
         raise
-    except Exception as error:  # noqa: BLE001 (the runtime boundary: a fault of ours ends one call, with its name)
-        report = failed(order, "crashed", f"the supervisor failed: {type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001 (the runtime boundary: a bug ends one call, and the report names it)
+        report = failed_report(order, "crashed", f"the supervisor failed: {type(error).__name__}: {error}")
     finally:
         await asyncio.wait({warm})
     record.tell("ended", state=report.state, failure=report.kind, reaped=report.reaped)
@@ -64,17 +65,19 @@ async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[
     reply, redact = record.redactor.within(report.reply), record.redactor
     why, question = redact(plain(report.why)), redact(plain(report.question))
     report = replace(report, reply=reply, why=why, question=question, commands=tuple(record.commands))
-    usage = total(earlier, report.usage)
+    usage = add_usage(earlier, report.usage)
     return replace(report, attempt=order.attempt, usage=usage, began=watch.began, ended=watch.ended)
 
 
-async def _asked(folder: Path, order: Order, launch: Launcher, record: Record, variables: Mapping[str, str]) -> Report:
+async def _ask_agent(
+    folder: Path, order: Order, launch: Launcher, record: CallRecord, variables: Mapping[str, str]
+) -> Report:
     runtime = runtime_of(order.agent, launch)
     can = runtime.capabilities
     known = _session(folder)
     if can.resume and can.chosen_session and not known:
         _remember_session(folder, order.session)
-    start = _started(folder)
+    start = _count_start(folder)
     again = start > 1 and bool(known)
     order = replace(
         order,
@@ -87,23 +90,23 @@ async def _asked(folder: Path, order: Order, launch: Launcher, record: Record, v
 
     def tell(kind: str, **data: object) -> None:
         if kind == "session" and can.resume and not can.chosen_session:
-            _remember_session(folder, str(data["id"]))  # before anything more is paid for in it
+            _remember_session(folder, str(data["id"]))  # before anything else is paid for in it
         record.tell(kind, **data)
 
     async def ask(order: Order) -> Report:
-        with logged_in(agent_of(order.agent).login, order, record, folder, variables):
+        with borrowed_files(agent_of(order.agent).login, order, record, folder, variables):
             return await runtime.work(order, tell)
 
-    return await kept(order, ask, tell, remembers=can.resume)
+    return await ask_with_retry(order, ask, tell, remembers=can.resume)
 
 
-def leave(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
-    """Write the report, if need be again and again while the disk is full. False: it could not be written."""
+def write_report(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
+    """Write the report; while the disk is full, try again. False if it could not be written in time."""
     deadline, pause = time.monotonic() + patience_s, 0.1
     while True:
         (folder / "reserve").unlink(missing_ok=True)
         try:
-            durable.write(folder / "report.json", dump(report))
+            atomic_files.write(folder / "report.json", to_json(report))
         except StateFailed:
             if time.monotonic() > deadline:
                 return False
@@ -113,14 +116,14 @@ def leave(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
             return True
 
 
-def reserve(folder: Path) -> None:
-    """Room for the report before anything is paid for."""
+def reserve_disk_space(folder: Path) -> None:
+    """Reserve space for the report before anything is paid for."""
     with (folder / "reserve").open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, RESERVE)
 
 
-def _started(folder: Path) -> int:
-    """Count this start. Whoever finds no line here knows that the agent never ran."""
+def _count_start(folder: Path) -> int:
+    """Count this start. Without a line in this file the agent never ran."""
     try:
         with (folder / "starts").open("a+", encoding="utf-8") as file:
             file.write(f"{time.time():.3f} {os.getpid()}\n")
@@ -131,7 +134,7 @@ def _started(folder: Path) -> int:
 
 
 def _session(folder: Path) -> str:
-    """What an earlier start of this very call knew of its session."""
+    """The session that an earlier start of this call recorded; "" if none."""
     try:
         return (folder / "session").read_text("utf-8")
     except FileNotFoundError:
@@ -139,7 +142,7 @@ def _session(folder: Path) -> str:
 
 
 def _remember_session(folder: Path, session: str) -> None:
-    """Only sessions that can be resumed are remembered: the file's presence says so."""
+    """Record a session that can be resumed; the presence of the file says so."""
     try:
         with (folder / "session").open("w", encoding="utf-8") as file:
             file.write(session)

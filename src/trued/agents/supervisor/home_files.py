@@ -1,4 +1,5 @@
-"""Files for an agent in its HOME. That folder is the agent's own: nothing in it is believed, least of all a link."""
+"""Writes files into an agent's HOME. The agent controls that folder, so nothing in it is trusted,
+least of all a link."""
 
 import contextlib
 import os
@@ -10,14 +11,14 @@ FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def placed(home: Path, files: Mapping[str, bytes]) -> None:
-    """Each file is there, new, and for its owner alone. What is no folder where one is needed goes."""
+def write_home_files(home: Path, files: Mapping[str, bytes]) -> None:
+    """Write each file anew, readable for its owner only. What blocks a needed folder is removed."""
     for name, content in files.items():
         *above, last = PurePosixPath(name).parts
         with contextlib.ExitStack() as opened:
-            folder = _opened(str(home), None, opened)
+            folder = _open_folder(str(home), None, opened)
             for part in above:
-                folder = _folder(part, folder, opened)
+                folder = _open_or_make_folder(part, folder, opened)
             _clear(last, folder)
             with open(os.open(last, FRESH, 0o600, dir_fd=folder), "wb") as file:  # noqa: PTH123
                 file.write(content)
@@ -32,18 +33,18 @@ def _clear(name: str, above: int) -> None:
         shutil.rmtree(name, dir_fd=above)
 
 
-def _folder(name: str, above: int, opened: contextlib.ExitStack) -> int:
+def _open_or_make_folder(name: str, above: int, opened: contextlib.ExitStack) -> int:
     try:
-        return _opened(name, above, opened)
+        return _open_folder(name, above, opened)
     except FileNotFoundError:
         pass
     except OSError:  # a link, or a file
         os.unlink(name, dir_fd=above)
     os.mkdir(name, 0o700, dir_fd=above)
-    return _opened(name, above, opened)
+    return _open_folder(name, above, opened)
 
 
-def _opened(name: str, above: int | None, opened: contextlib.ExitStack) -> int:
+def _open_folder(name: str, above: int | None, opened: contextlib.ExitStack) -> int:
     handle = os.open(name, FOLDER, dir_fd=above)
     opened.callback(os.close, handle)
     return handle

@@ -1,4 +1,4 @@
-"""One program, confined, watched and ended with all that it started."""
+"""Starts one program confined, watches its limits, and ends it with everything that it started."""
 
 import asyncio
 import contextlib
@@ -14,22 +14,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from trued.agents.driver.program import Ended, Line, Listener, Program, Stop
-from trued.agents.supervisor.home_files import placed
-from trued.agents.supervisor.record import TAIL_BYTES, Record
+from trued.agents.driver.program import Listener, LogLine, Program, ProgramExit, Stop
+from trued.agents.supervisor.home_files import write_home_files
+from trued.agents.supervisor.record import TAIL_BYTES, CallRecord
 from trued.support import processes
 from trued.support.redaction import Stream
 from trued.wire import Order
 from trued.workspace.sandbox.command_line import confine
-from trued.workspace.sandbox.toolchains import toolchains, visible
+from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
-LOOK_S = 0.5  # how often limits and descendants are looked at
+LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the end
-SETTLE, SETTLE_S = 8, 0.005  # a sandbox takes its processes along, but not in the same instant
+SETTLE, SETTLE_S = 8, 0.005  # the processes of a sandbox end with it, but not in the same instant
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
 PIPE_READS = 64  # more than a pipe can hold
-AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # an agent that starts one of these is refused
+AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # no agent may start one of these
 PACKAGES = {
     "@anthropic-ai/claude-code": "claude",
     "@openai/codex": "codex",
@@ -38,44 +38,44 @@ PACKAGES = {
     "@qwen-code/qwen-code": "qwen",
 }
 PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
-WORDS = 8  # of a command line: a program stands behind no more options
+WORDS = 8  # of a command line to look at: no more options precede the program
 RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 
 class Launcher:
-    """`Launch` for the runtimes: every process that begins here is gone when the call returns, however it returns."""
+    """The `ProgramLauncher` of the supervisor: every process that it starts is gone when the call returns or raises."""
 
-    def __init__(self, folder: Path, marker: str, record: Record, variables: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, marker: str, record: CallRecord, variables: Mapping[str, str]) -> None:
         self._folder, self._marker, self._record, self._variables = folder, marker, record, variables
-        self._started = time.monotonic()  # the wall limit is the whole call's, re-asks included
+        self._started = time.monotonic()  # the wall limit is for the whole call, retries included
 
-    async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
-        if program.adapted:
-            known = program.adapted(self._variables)
+    async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit:
+        if program.adapt:
+            known = program.adapt(self._variables)
             variables, readable = {**program.variables, **known.variables}, (*program.readable, *known.readable)
             program = replace(known, listener=program.listener, variables=variables, readable=readable)
-        placed(Path(order.home), program.files)
-        argv, environment = self._confined(order, program)
+        write_home_files(Path(order.home), program.files)
+        argv, environment = self._confine(order, program)
         try:
-            agent = await _begun(argv, environment, order.folder, program)
+            agent = await _start_agent(argv, environment, order.folder, program)
         except OSError as error:
             kind = "crashed" if error.errno in BUSY else "missing"
-            return Ended(None, kind=kind, why=f"{program.argv[0]} cannot be started: {error.strerror}")
+            return ProgramExit(None, kind=kind, why=f"{program.argv[0]} cannot be started: {error.strerror}")
         stream = Stream(self._record.redactor, log)
         agent.read(
             order.limits.output_bytes, lambda piece: None if self._record.full else stream.feed(piece), program.listener
         )
         try:
-            kind, why = await self._watched(order, agent, program.listener)
+            kind, why = await self._watch(order, agent, program.listener)
         finally:
             reaped = self._end(agent)
-            agent.drained()
+            agent.drain()
         if agent.stop and not kind:
             kind, why = agent.stop.kind, agent.stop.why
         stream.close()
         self._record.tail("stdout", bytes(agent.out[-2 * TAIL_BYTES :]))
         said = self._record.tail("stderr", bytes(agent.err))
-        return Ended(
+        return ProgramExit(
             None if kind else agent.code,
             bytes(agent.out),
             "\n".join(said.strip().splitlines()[-LAST_LINES:]),
@@ -84,30 +84,30 @@ class Launcher:
             reaped,
         )
 
-    def _confined(self, order: Order, program: Program) -> tuple[list[str], dict[str, str]]:
+    def _confine(self, order: Order, program: Program) -> tuple[list[str], dict[str, str]]:
         given, path = order.confinement, os.environ.get("PATH", os.defpath)
-        tools = [one for one in toolchains(path, os.environ.get("HOME", "/")) if not _inside(order.home, one)]
+        tools = [one for one in toolchain_folders(path, os.environ.get("HOME", "/")) if not _is_below(order.home, one)]
         readable = (*given.readable, *program.readable, *tools)
         confinement = replace(
             given, writable=(*given.writable, order.folder, order.home), readable=_outermost(readable)
         )
-        path = visible(path, (*readable, order.folder)) if given.level != "none" else path
+        path = visible_path(path, (*readable, order.folder)) if given.level != "none" else path
         path = ":".join([str(Path(program.argv[0]).parent), *filter(None, [path])])
         always = {"HOME": order.home, processes.MARKER: self._marker}
-        if given.level != "bubblewrap":  # there is no /tmp of its own
-            always["TMPDIR"] = _scratch(order.home)
+        if given.level != "bubblewrap":  # it has no /tmp of its own
+            always["TMPDIR"] = _scratch_folder(order.home)
         variables = {"PATH": path, **self._variables, **program.variables, **always}
         return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
 
-    async def _watched(self, order: Order, agent: "_Agent", listener: Listener | None) -> tuple[str, str]:
-        """Returns when the program has ended, or why it has to be."""
+    async def _watch(self, order: Order, agent: "_AgentProcess", listener: Listener | None) -> tuple[str, str]:
+        """Wait until the program ends; return kind and reason if it has to be ended."""
         limits, quiet_since, beats = order.limits, time.monotonic(), -1
-        ended = asyncio.ensure_future(agent.ended())
+        ended = asyncio.ensure_future(agent.wait())
         try:
             while True:
                 await asyncio.wait({ended}, timeout=min(LOOK_S, limits.idle_s / 4, limits.wall_s / 4))
                 if agent.flooded:
-                    return "output", f"it printed more than {limits.output_bytes} bytes on stdout, and was ended"
+                    return "output", f"it printed more than {limits.output_bytes} bytes on stdout and was ended"
                 if stop := agent.stop or (listener and listener.stop):
                     return stop.kind, stop.why
                 if ended.done():
@@ -116,17 +116,18 @@ class Launcher:
                 if agent.beats + self._record.beats != beats or (listener and listener.busy):
                     quiet_since, beats = now, agent.beats + self._record.beats
                 if now - quiet_since > limits.idle_s:
-                    return "idle", f"nothing was heard of it for {limits.idle_s:g} s, and it was ended"
+                    return "idle", f"it gave no sign of life for {limits.idle_s:g} s and was ended"
                 if now - self._started > limits.wall_s:
-                    return "wall", f"it was not ready after {limits.wall_s:g} s, and was ended"
-                self._look_around(order, agent)
+                    return "wall", f"it was not done after {limits.wall_s:g} s and was ended"
+                self._check_descendants(order, agent)
         finally:
             ended.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await ended
 
-    def _look_around(self, order: Order, agent: "_Agent") -> None:
-        """Refuse agents that the agent starts; remember what the marker would not find after our own death."""
+    def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
+        """Kill agents that the agent starts; record processes that could not be found by the marker after our own
+        death."""
         processes.bury(spare=agent.pid)
         strays = []
         for pid in processes.family(os.getpid()):
@@ -140,31 +141,32 @@ class Launcher:
             with contextlib.suppress(OSError):
                 (self._folder / "strays").write_text("\n".join(strays))
 
-    def _end(self, agent: "_Agent") -> int:
-        """End the tree. What is counted is what outlived the program, and not what the sandbox takes along with it."""
+    def _end(self, agent: "_AgentProcess") -> int:
+        """End the process tree; return how many processes outlived the program. Those that end with the sandbox do not
+        count."""
         if agent.code is None:
             agent.end(GRACE_S)
         for _ in range(SETTLE):
             if not processes.descendants(os.getpid()):
                 break
-            time.sleep(SETTLE_S)  # not a second request to stop, and nothing else, may come between
+            time.sleep(SETTLE_S)  # blocking, so that nothing can interrupt, not even a second request to stop
         return processes.reap(self._marker, below=os.getpid())
 
 
-async def _begun(argv: list[str], environment: dict[str, str], folder: str, program: Program) -> "_Agent":
-    """A machine that has no process or memory to spare at the moment may have some in the next."""
+async def _start_agent(argv: list[str], environment: dict[str, str], folder: str, program: Program) -> "_AgentProcess":
+    """Start the process; if the machine is out of processes or memory, try again a few times."""
     for pause in (0.1, 0.4, 1.0, 2.0):
         try:
-            return _Agent(argv, environment, folder, program)
+            return _AgentProcess(argv, environment, folder, program)
         except OSError as error:
             if error.errno not in BUSY:
                 raise
         await asyncio.sleep(pause)
-    return _Agent(argv, environment, folder, program)
+    return _AgentProcess(argv, environment, folder, program)
 
 
-class _Agent:
-    """The program's own process and its two streams; read without ever blocking, kept within bounds."""
+class _AgentProcess:
+    """The program's process and its two streams, read without blocking and within bounds."""
 
     def __init__(self, argv: list[str], environment: dict[str, str], folder: str, program: Program) -> None:
         self.out, self.err = bytearray(), bytearray()
@@ -172,20 +174,22 @@ class _Agent:
         self.stop: Stop | None = None
         self._streams: dict[int, Callable[[bytes], None]] = {}
         given = os.memfd_create("order")
-        # The events of an agent come by a socket: a pipe could be opened by its tools, too, by way of /proc.
+        # Events come over a socket: the agent's tools could open a pipe through /proc.
         ours, theirs = _pair() if program.listener else (None, None)
         try:
             with os.fdopen(os.dup(given), "wb") as file:
                 file.write(program.stdin)
             os.lseek(given, 0, os.SEEK_SET)
-            self._process = subprocess.Popen(  # in the main thread: some sandboxes die with the thread that began them
-                argv,
-                stdin=given,
-                stdout=theirs.fileno() if theirs else subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment,
-                cwd=folder,
-                start_new_session=True,
+            self._process = (
+                subprocess.Popen(  # in the main thread: some sandboxes die with the thread that started them
+                    argv,
+                    stdin=given,
+                    stdout=theirs.fileno() if theirs else subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=environment,
+                    cwd=folder,
+                    start_new_session=True,
+                )
             )
         finally:
             os.close(given)
@@ -196,15 +200,17 @@ class _Agent:
 
     @property
     def code(self) -> int | None:
+        """Its exit code; None while it runs."""
         return self._process.poll()
 
     def read(self, output_bytes: int, err: Callable[[bytes], None], listener: Listener | None = None) -> None:
+        """Read both streams from now on; stdout lines go to the listener."""
         loop = asyncio.get_running_loop()
 
         def take_out(piece: bytes) -> None:
             if len(self.out) + len(piece) > output_bytes:
                 self.flooded = True
-                self._kill()  # at once: what it prints until the next look could fill the memory
+                self._kill()  # at once: its output until the next check could fill the memory
             else:
                 self.out.extend(piece)
             if listener is not None and b"\n" in piece:
@@ -222,7 +228,7 @@ class _Agent:
                 loop.add_reader(stream.fileno(), self._ready, stream.fileno())
 
     def _hear(self, listener: Listener) -> None:
-        """Whole lines are told and forgotten: one line has to fit into the limit, all of them need not."""
+        """Pass on whole lines and forget them: one line has to fit the limit, all of them need not."""
         *lines, rest = self.out.split(b"\n")
         self.out[:] = rest
         for line in lines:
@@ -232,7 +238,7 @@ class _Agent:
                 self._process.terminate()
 
     def _ready(self, handle: int) -> bool:
-        """Take what is there; false when nothing is, now or for ever."""
+        """Read what is there; False if there is nothing, now or for ever."""
         try:
             piece = os.read(handle, 1 << 18)
         except BlockingIOError:
@@ -244,12 +250,12 @@ class _Agent:
             asyncio.get_running_loop().remove_reader(handle)
         return bool(piece)
 
-    async def ended(self) -> None:
+    async def wait(self) -> None:
         await processes.gone(self.pid)
         self._process.wait()
 
-    def drained(self) -> None:
-        """Take what is still in the pipes and close them. The tree is gone, so nobody writes any more."""
+    def drain(self) -> None:
+        """Read the rest of the pipes and close them. The tree is gone, so nobody writes any more."""
         for stream in self._pipes:
             if stream is not None:
                 for _ in range(PIPE_READS):
@@ -259,6 +265,7 @@ class _Agent:
                 stream.close()
 
     def end(self, grace_s: float) -> None:
+        """Ask it to end, then kill it."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         try:
@@ -279,12 +286,12 @@ def _pair() -> Iterator[socket.SocketIO]:
 
 
 def _started_agent(pid: int, agent: str) -> str:
-    """The known agent that this process is, unless it is the one that was ordered, or a part of that."""
+    """The known agent that this process is; "" if it is the ordered one or a part of it."""
     name = _agent_name(pid)
-    if not name or name not in _named(agent):
+    if not name or name not in _ordered_programs(agent):
         return name
     parent = processes.parent(pid)
-    if _agent_name(parent):  # it starts itself anew, or its wrapper starts it: no shell, no tool between
+    if _agent_name(parent):  # it restarts itself, or its wrapper starts it: no shell or tool in between
         return ""
     while parent > 1 and parent != os.getpid():
         if _agent_name(parent):
@@ -303,24 +310,24 @@ def _agent_name(pid: int) -> str:
     return name if name in AGENTS else ""
 
 
-def _named(agent: str) -> set[str]:
-    """The programs that the user's own words for the agent name."""
+def _ordered_programs(agent: str) -> set[str]:
+    """The programs that the user's name of the agent mentions."""
     kind, _, rest = agent.partition(":")
     with contextlib.suppress(ValueError):
         return {kind, *(Path(word).name for part in shlex.split(rest) for word in part.split())}
     return {kind}
 
 
-def _scratch(home: str) -> str:
+def _scratch_folder(home: str) -> str:
     place = Path(home) / ".tmp"
     place.mkdir(parents=True, exist_ok=True)
     return str(place)
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Without those that lie in another one: a link inside a folder that is shown already cannot be shown again."""
-    return tuple(path for path in dict.fromkeys(paths) if not any(_inside(path, other) for other in paths))
+    """Without paths inside another one: a link inside a visible folder cannot be shown again."""
+    return tuple(path for path in dict.fromkeys(paths) if not any(_is_below(path, other) for other in paths))
 
 
-def _inside(path: str, folder: str) -> bool:
+def _is_below(path: str, folder: str) -> bool:
     return path != folder and Path(path).is_relative_to(folder)

@@ -1,4 +1,4 @@
-"""What an agent did, line by line, in the call's folder: redacted, plain and bounded."""
+"""CallRecord: writes what an agent did to events.jsonl, redacted, without control characters and bounded."""
 
 import json
 import re
@@ -9,23 +9,23 @@ from typing import Any, BinaryIO
 
 from trued.support.redaction import Redactor, plain
 
-EVENTS_BYTES = 4 * 1024 * 1024  # a day of talkative work; more is an agent that only talks
-COMMANDS, COMMAND_CHARS = 200, 500  # of the command lines of one call that are kept for its report
+EVENTS_BYTES = 4 * 1024 * 1024  # a day of talkative work
+COMMANDS, COMMAND_CHARS = 200, 500  # command lines of one call kept for its report
 SHELL = re.compile(
     r"bash|sh|shell|(?:local_)?shell_call|run_shell_command|command(?:_execution)?|exec(?:ute)?|terminal", re.I
 )
-TAIL_BYTES = 64 * 1024  # of stdout and stderr, for a person who looks for a fault
+TAIL_BYTES = 64 * 1024  # of stdout and stderr, for people who debug
 
 
-class Record:
-    """`tell` of the runtimes. That nothing can be written here is no reason to end an agent: the report counts."""
+class CallRecord:
+    """Where the runtimes' events go. A write error does not end the agent: the report is what counts."""
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         self.redactor = redactor
-        self.beats = 0  # how much happened: the idle watchdog looks at it
+        self.beats = 0  # number of events, for the idle watchdog
         self.full = False
         self.commands: list[str] = []
-        self.look: Callable[[], None] | None = None  # before anything is told: there may be more to hide
+        self.before_event: Callable[[], None] | None = None  # called first: there may be more to redact
         self._folder = folder
         self._size = 0
         self._file: BinaryIO | None = None
@@ -36,20 +36,21 @@ class Record:
             self.full = True
 
     def tell(self, kind: str, **data: object) -> None:
+        """Record one event."""
         self.beats += 1
-        if self.look is not None:
-            self.look()
+        if self.before_event is not None:
+            self.before_event()
         if (line := _command(kind, data)) and len(self.commands) < COMMANDS:
             self.commands.append(self.redactor(plain(line))[:COMMAND_CHARS])
         if not self.full:
             self._write({"at": time.time(), "kind": kind} | self._safe(data))
 
     def hide(self, name: str, values: Iterable[str]) -> None:
-        """From now on these appear in nothing that is told, kept or reported."""
+        """From now on redact these values in everything that is recorded, kept or reported."""
         self.redactor = self.redactor.also(name, values)
 
     def tail(self, name: str, data: bytes) -> str:
-        """Keep the end of a stream as a file; the same text is returned."""
+        """Append the end of a stream to a file; return the same text."""
         # Cut after redaction: a cut before it could leave half a secret that no pattern knows.
         text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
         kept = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text
@@ -62,6 +63,7 @@ class Record:
         return kept
 
     def close(self) -> None:
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
@@ -82,7 +84,7 @@ class Record:
 
 
 def _command(kind: str, data: Mapping[str, object]) -> str:
-    """The command line that an event tells of: of a shell tool, or on a line of the log that begins with `$ `."""
+    """The command line in an event: of a shell tool, or of a log line that begins with `$ `."""
     text = str(data.get("what" if kind == "tool" else "text") or "")
     if kind == "log":
         return text[2:].strip() if text.startswith("$ ") else ""

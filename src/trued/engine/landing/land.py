@@ -21,8 +21,8 @@ from trued.support.hashing import digest
 from trued.support.plurals import counted
 from trued.support.redaction import inert
 from trued.workflows.registry import descriptor
-from trued.workspace.git import rebase as replaying
-from trued.workspace.git.landing import Landing as Home
+from trued.workspace.git import rebase
+from trued.workspace.git.landing import TargetBranch as Home
 
 __all__ = ["Landing", "Wanted", "land", "unproven"]
 
@@ -85,7 +85,7 @@ async def _ground(store: RunStore, record: RunRecord, wanted: Wanted, person: Pe
     if own and own != record.head:
         what = f"somebody moved {record.branch} to {own[:12]}, and what was proven is {record.head[:12]}"
         raise BadInput(what, then="`trued verify` judges what is there; move the branch back to land what was proven")
-    if not await workspace.store.holds(record.head):  # the store was lost, and the branch is what is left
+    if not await workspace.store.has_commit(record.head):  # the store was lost, and the branch is what is left
         await workspace.store.bring(await workspace.store.source(), record.head, "head")
     return Ground(store, record, inputs, contract, workspace, wanted, home, person)
 
@@ -107,10 +107,10 @@ async def _landed_before(ground: Ground, tip: str) -> Landing | None:
     """Brought home already: by an earlier `land`, also one that was killed before it could say so, or by hand."""
     store, head = ground.workspace.store, ground.record.head
     for one in reversed(landings(ground.store, ground.record.id)):
-        same = (one.onto, one.head) == (ground.onto, head) and await store.holds(one.commit)
-        if same and await replaying.contains(store, tip, one.commit):
+        same = (one.onto, one.head) == (ground.onto, head) and await store.has_commit(one.commit)
+        if same and await rebase.has_ancestor(store, tip, one.commit):
             return _over(ground, one)
-    if await replaying.contains(store, tip, head):
+    if await rebase.has_ancestor(store, tip, head):
         one = Landed(onto=ground.onto, before=tip, commit=head, head=head, how=THERE, who=ground.wanted.who)
         return _over(ground, one)
     return None
@@ -145,20 +145,22 @@ async def _land(ground: Ground, tip: str) -> Landing:
 
 async def _candidate(ground: Ground, tip: str) -> Candidate | Landing:
     store, head, way = ground.workspace.store, ground.record.head, ground.wanted.way
-    forward = await replaying.contains(store, head, tip)
+    forward = await rebase.has_ancestor(store, head, tip)
     if forward and way != "merge":
         return _named(ground, head, tip, FAST)
     if way == "ff":
         why = f"{ground.onto} has moved to {tip[:12]}, which the run's commit does not hold: it cannot be forwarded"
         then = "without --ff the work is rebased and proven again; --merge makes a merge of both"
         return ground.result(code=1, why=why, then=then, before=tip, commit=head)
-    if not await replaying.common(store, tip, head):
+    if not await rebase.merge_base(store, tip, head):
         what = f"{ground.onto} has no history in common with the run"
         raise BadInput(what, then="name another one with --onto")
     how = MERGED if way == "merge" else REBASED
     views = await _views(ground)
     made = await (
-        _merge(ground, tip, views) if how == MERGED else replaying.rebased(store, ground.record.base, head, tip, views)
+        _merge(ground, tip, views)
+        if how == MERGED
+        else rebase.rebase_commits(store, ground.record.base, head, tip, views)
     )
     if made.conflicts:
         why = f"{how} onto {ground.onto} meets conflicts in {', '.join(made.conflicts)} (at “{made.at}”)"
@@ -170,20 +172,20 @@ async def _candidate(ground: Ground, tip: str) -> Candidate | Landing:
     return replace(_named(ground, made.commit, tip, how), replaced=made.replaced)
 
 
-async def _views(ground: Ground) -> replaying.Views:
+async def _views(ground: Ground) -> rebase.HeadViews:
     """Folders that each run writes whole: the version of the run that lands last is kept."""
     owned = ground.store.owned_files(ground.record.id)
     whole = [path for path in descriptor(ground.record.workflow).rewritten_folders if path in owned]
     record, workspace = ground.record, ground.workspace
-    return await replaying.Views.of(workspace.store, record.base, record.head, whole, workspace.folder)
+    return await rebase.HeadViews.of(workspace.store, record.base, record.head, whole, workspace.folder)
 
 
-async def _merge(ground: Ground, tip: str, views: replaying.Views) -> replaying.Made:
+async def _merge(ground: Ground, tip: str, views: rebase.HeadViews) -> rebase.RebaseResult:
     record = ground.record
     message = f"Merge {record.branch}: {inert(record.title)}\n\nRun {record.id}, proven at {record.head}."
     # dated like the run's end: the same merge is the same commit again
     who = await ground.home.person(record.updated_at)
-    return await replaying.merged(ground.workspace.store, tip, record.head, message, who, views)
+    return await rebase.merge_into(ground.workspace.store, tip, record.head, message, who, views)
 
 
 def _named(ground: Ground, commit: str, tip: str, how: str) -> Candidate:
@@ -274,7 +276,7 @@ async def _moved(ground: Ground, candidate: Candidate, again: Again | None, foun
         await home.bring(commit)
         await home.move(tip, commit, await home.ready(tip, commit), f"trued land {record.id}: {candidate.how}")
     _tell(ground, landed)
-    await ground.workspace.tidy()
+    await ground.workspace.clean_up()
     return ground.result(
         landed=True,
         how=landed.how,

@@ -10,7 +10,7 @@ from trued.model.events import of_kind
 from trued.model.events.landing import WorkLanded
 from trued.run.context import Person
 from trued.support.hashing import digest
-from trued.workspace.git.landing import Landing as Home
+from trued.workspace.git.landing import TargetBranch as Home
 from trued.workspace.git.workspace import GitWorkspace
 
 LAND, LANDING = "land onto ", "/landing"

@@ -8,7 +8,7 @@ from trued.errors import BadInput
 from trued.inputs.tickets.pages import pages_of
 from trued.inputs.tickets.sections import Part, Parts, part_of
 from trued.model import Criterion, Source, Ticket
-from trued.protocols import Issue
+from trued.protocols import TrackerIssue
 from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
 from trued.support.redaction import plain
@@ -74,7 +74,7 @@ def parse_ticket(text: str, file: str) -> Ticket:
     return _ticket(parts, key, summary, text, missing, given.kind(summary))
 
 
-def ticket_of(issue: Issue) -> Ticket:
+def ticket_of(issue: TrackerIssue) -> Ticket:
     """An issue as its tracker holds it; one without a key is a file."""
     if not issue.key:
         return parse_ticket(issue.body, issue.url)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from trued.errors import BadInput
 from trued.integrations.github import speaking, web_of
 from trued.integrations.http import Place, no_token, nonsense
-from trued.protocols import Offer, Offered
+from trued.protocols import ForgePullRequest, PullRequestProposal
 
 if TYPE_CHECKING:
     from github.PullRequest import PullRequest
@@ -45,13 +45,13 @@ class GitHubForge:
                 what = f"the token in {self._at.token_env} may not push to {self._pushed_to}"
                 raise BadInput(what, self._at.host, "use one of somebody who may write there")
 
-    def offered(self, branch: str) -> Offered | None:
+    def offered(self, branch: str) -> ForgePullRequest | None:
         doing = f"look for the pull request of {branch} in {self._repository}"
         with speaking(self._at, doing) as hub:
             found = self._pulls(hub.get_repo(self._repository), branch)
             return self._shown(found[0], doing) if found else None
 
-    def offer(self, offer: Offer) -> Offered:
+    def offer(self, offer: PullRequestProposal) -> ForgePullRequest:
         doing = f"offer a pull request of {offer.branch} in {self._repository}"
         if not self._at.token:
             raise no_token(self._at, doing)
@@ -84,10 +84,10 @@ class GitHubForge:
         # A server that does not know the filter would list everybody's.
         return sorted((one for one in first if one.head.ref == branch), key=lambda one: one.number, reverse=True)
 
-    def _open_one(self, repository: "Repository", offer: Offer) -> "PullRequest | None":
+    def _open_one(self, repository: "Repository", offer: PullRequestProposal) -> "PullRequest | None":
         return next((one for one in self._pulls(repository, offer.branch) if one.state == "open"), None)
 
-    def _opened(self, repository: "Repository", offer: Offer) -> "PullRequest":
+    def _opened(self, repository: "Repository", offer: PullRequestProposal) -> "PullRequest":
         import github
 
         own = self._pushed_to == self._repository
@@ -101,7 +101,7 @@ class GitHubForge:
                 return there
             raise
 
-    def _up_to_date(self, pull: "PullRequest", offer: Offer, doing: str) -> "PullRequest":
+    def _up_to_date(self, pull: "PullRequest", offer: PullRequestProposal, doing: str) -> "PullRequest":
         title, body = title_of(offer), body_of(offer)
         if pull.state != "open":
             raise nonsense(self._at, doing)
@@ -116,10 +116,10 @@ class GitHubForge:
                 pull.mark_ready_for_review()
         return pull
 
-    def _shown(self, pull: "PullRequest", doing: str) -> Offered:
+    def _shown(self, pull: "PullRequest", doing: str) -> ForgePullRequest:
         if not isinstance(pull.number, int) or pull.state not in ("open", "closed"):
             raise nonsense(self._at, doing)
-        return Offered(
+        return ForgePullRequest(
             number=pull.number,
             url=pull.html_url,
             state="merged" if pull.merged_at else "open" if pull.state == "open" else "closed",
@@ -130,12 +130,12 @@ class GitHubForge:
         )
 
 
-def title_of(offer: Offer) -> str:
+def title_of(offer: PullRequestProposal) -> str:
     flat = " ".join(offer.title.split())
     return flat if len(flat) <= TITLE_LIMIT else f"{flat[: TITLE_LIMIT - 1]}…"
 
 
-def body_of(offer: Offer) -> str:
+def body_of(offer: PullRequestProposal) -> str:
     """As GitHub keeps it: with plain line ends, and no longer than it takes."""
     body = offer.body.replace("\r\n", "\n")
     return body if len(body) <= BODY_LIMIT else f"{body[: BODY_LIMIT - len(CUT)]}{CUT}"

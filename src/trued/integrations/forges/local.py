@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from trued.errors import BadInput
-from trued.protocols import Offer, Offered
+from trued.protocols import ForgePullRequest, PullRequestProposal
 from trued.support.atomic_files import write
 
 FILE = "pull-request.md"
@@ -32,11 +32,11 @@ class LocalForge:
             what = f"cannot write a pull request to {self._folder}: {error.strerror}"
             raise BadInput(what, then="name a folder that can be written") from error
 
-    def offered(self, branch: str) -> Offered | None:
+    def offered(self, branch: str) -> ForgePullRequest | None:
         found = self._read()
         return found[1] if found and found[0] == branch else None
 
-    def offer(self, offer: Offer) -> Offered:
+    def offer(self, offer: PullRequestProposal) -> ForgePullRequest:
         self.ready()
         if (found := self._read()) and found[0] != offer.branch:
             what = f"{self._folder / FILE} holds the pull request of {found[0]}"
@@ -46,7 +46,7 @@ class LocalForge:
         mark = json.dumps(known).replace("-", "\\u002d").replace(">", "\\u003e")  # it cannot end its comment
         body = offer.body.replace("\r\n", "\n")
         write(self._folder / FILE, f"<!-- pull request {mark} -->\n{_heading(title)}{body}")
-        return Offered(1, str(self._folder / FILE), "open", title, body, offer.draft, offer.head)
+        return ForgePullRequest(1, str(self._folder / FILE), "open", title, body, offer.draft, offer.head)
 
     def picture(self, commit: str, path: str) -> str:
         """The file is taken out of that commit, and put beside the text."""
@@ -61,7 +61,7 @@ class LocalForge:
         write(self._folder / PICTURES / name, done.stdout, sync=False)
         return f"{PICTURES}/{quote(name)}"
 
-    def _read(self) -> tuple[str, Offered] | None:
+    def _read(self) -> tuple[str, ForgePullRequest] | None:
         """Branch and pull request of the file that is there."""
         path = self._folder / FILE
         try:
@@ -77,7 +77,7 @@ class LocalForge:
         except (ValueError, KeyError):
             raise BadInput(f"{path} is no pull request of ours", then="move it away") from None
         body = text[match.end() if match else 0 :].removeprefix(_heading(title))
-        return branch, Offered(1, str(path), "open", title, body, draft, str(head))
+        return branch, ForgePullRequest(1, str(path), "open", title, body, draft, str(head))
 
 
 def _heading(title: str) -> str:

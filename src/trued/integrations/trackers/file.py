@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.protocols import Issue
+from trued.protocols import TrackerIssue
 
 LIMIT = 8 * 1024 * 1024  # nobody writes more by hand
 
@@ -11,7 +11,7 @@ LIMIT = 8 * 1024 * 1024  # nobody writes more by hand
 class FileTracker:
     """A ticket without a tracker: the file says all of it, its key too."""
 
-    def issue(self, name: str) -> Issue:
+    def issue(self, name: str) -> TrackerIssue:
         path = Path(name)
         try:
             if not path.is_file():
@@ -25,4 +25,4 @@ class FileTracker:
             raise BadInput(f"cannot read {name!r}", then="name a file that can be read") from error
         if not text.strip().strip("\ufeff"):
             raise BadInput("the ticket is empty", f"{name}:1", "say in it what is wanted")
-        return Issue(key="", title="", body=text, url=name)
+        return TrackerIssue(key="", title="", body=text, url=name)

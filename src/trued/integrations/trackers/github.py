@@ -6,7 +6,7 @@ from trued.integrations.http import Place, nonsense
 from trued.integrations.trackers.kinds import kind_of
 from trued.integrations.trackers.names import recognised
 from trued.model import Settings
-from trued.protocols import Issue
+from trued.protocols import TrackerIssue
 
 
 class GitHubTracker:
@@ -15,7 +15,7 @@ class GitHubTracker:
     def __init__(self, at: Place, repository: str, settings: Settings) -> None:
         self._at, self._repository, self._settings = at, repository, settings
 
-    def issue(self, name: str) -> Issue:
+    def issue(self, name: str) -> TrackerIssue:
         found = recognised(name, self._settings)
         if found is None or found.kind != "github":
             raise BadInput(f"{name!r} is no issue on GitHub", then="write #12, or the address of its page")
@@ -27,7 +27,7 @@ class GitHubTracker:
             if data.get("pull_request"):
                 raise BadInput(f"#{found.key} of {self._repository} is a pull request", self._at.host, "name an issue")
             labels = tuple(_name(one) for one in data.get("labels") or ())
-            return Issue(
+            return TrackerIssue(
                 key=f"#{found.key}",
                 title=data["title"],
                 body=str(data.get("body") or ""),

@@ -11,7 +11,7 @@ from trued.integrations.trackers.jira_wiki import markdown_of_wiki
 from trued.integrations.trackers.kinds import kind_of
 from trued.integrations.trackers.names import recognised
 from trued.model import Settings
-from trued.protocols import Issue
+from trued.protocols import TrackerIssue
 
 ACCEPTANCE = "Acceptance criteria"
 # About the ticket's standing, not about what is asked.
@@ -29,7 +29,7 @@ class JiraTracker:
     def __init__(self, at: Place, settings: Settings) -> None:
         self._at, self._settings = at, settings
 
-    def issue(self, name: str) -> Issue:
+    def issue(self, name: str) -> TrackerIssue:
         found = recognised(name, self._settings)
         if found is None or found.kind != "jira":
             raise BadInput(f"{name!r} is no issue of Jira", then="write SHOP-7, or the address of its page")
@@ -42,7 +42,7 @@ class JiraTracker:
             raise nonsense(self._at, doing)
         return self._read(str(raw.get("key") or found.key), fields, raw.get("names"))
 
-    def _read(self, key: str, fields: Mapping[str, Any], names: object) -> Issue:
+    def _read(self, key: str, fields: Mapping[str, Any], names: object) -> TrackerIssue:
         attached = [one for one in fields.get("attachment") or () if isinstance(one, dict)]
         pictures = {
             str(one.get("filename")): str(one.get("content") or "")
@@ -52,7 +52,7 @@ class JiraTracker:
         known = names if isinstance(names, dict) else {}
         labels = tuple(str(one) for one in fields.get("labels") or ())
         kind = fields.get("issuetype")
-        return Issue(
+        return TrackerIssue(
             key=key,
             title=str(fields["summary"]),
             body=_words(fields.get("description"), pictures),

@@ -40,7 +40,7 @@ from trued.proof.room.bench import (
     nonce,
     void_fact,
 )
-from trued.protocols import Command, Ran, Serving
+from trued.protocols import Command, CommandResult, Server
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_S = 60.0  # for Chromium and its driver on a busy machine; the page has its own limit
@@ -114,7 +114,9 @@ def page_flaw(check: BrowserCheck) -> str:
     return "" if expectations(check) and all(collapse_spaces(one) for one in words) else "it expects nothing"
 
 
-async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: str) -> tuple[Ran, dict[str, Any]]:
+async def _opened(
+    check: BrowserCheck, bench: Bench, serving: Server, program: str
+) -> tuple[CommandResult, dict[str, Any]]:
     token, dialer = nonce(), serving.dialer()
     order = {
         "nonce": token,
@@ -153,7 +155,7 @@ async def _kept(bench: Bench, record: dict[str, Any]) -> dict[str, str]:
     for name, part in ((PICTURE, "screenshot"), (TRACE, "trace")):
         with contextlib.suppress(ValueError):
             kept[name] = base64.b64decode(str(record.get(part, "")), validate=True)
-    return {name: await bench.workspace.keep(content) for name, content in kept.items() if content}
+    return {name: await bench.workspace.save_artifact(content) for name, content in kept.items() if content}
 
 
 def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str]) -> tuple[Shot, ...]:

@@ -9,7 +9,7 @@ from trued.proof.room.bench import SYSTEM_PATH, Bench, CaseSelection, Fact, cap_
 from trued.proof.room.clean_room import changed_frozen_files
 from trued.proof.room.command_drivers import as_on_base, changed_drivers
 from trued.proof.room.frozen_files import own_drivers
-from trued.protocols import Ran
+from trued.protocols import CommandResult
 
 ID = "command"
 MOST_SETTINGS = 4  # files that may be settings or may be looked at: each is also tried as the head has it
@@ -57,7 +57,7 @@ async def _once(check: CommandCheck, bench: Bench) -> Fact:
     )
 
 
-def _outcome(check: CommandCheck, bench: Bench, ran: Ran, output: str) -> tuple[Outcomes, str, str]:
+def _outcome(check: CommandCheck, bench: Bench, ran: CommandResult, output: str) -> tuple[Outcomes, str, str]:
     if ran.timed_out:
         return Outcomes.FAILED, "time", f"did not end within {check.within_s:g} s"
     if ran.flooded:

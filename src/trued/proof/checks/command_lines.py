@@ -12,7 +12,7 @@ from trued.proof.checks.programs import is_not_installed, missing_module, missin
 from trued.proof.checks.values import MOST_ANSWERED, matches, render_json, size_flaw, value_flaw
 from trued.proof.room.bench import Bench, keepable_text
 from trued.proof.room.clean_room import scratch_folder
-from trued.protocols import Ran
+from trued.protocols import CommandResult
 
 LONGEST_NAME, LONGEST_PATH = 255, 1000
 LONGEST_WORD, LONGEST_LINE = 100_000, 1_000_000  # of a command line; Linux takes a little more
@@ -53,7 +53,7 @@ def is_encodable(text: str) -> bool:
     return not re.search("[\ud800-\udfff]", text)
 
 
-async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Tried, Ran | None]:
+async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Tried, CommandResult | None]:
     """Run the case once. Returns its result, and the finished process, or None where it could not be started."""
     try:
         ran = await _executed(case, bench)
@@ -67,14 +67,14 @@ async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Trie
     ), ran
 
 
-async def _executed(case: RunCase, bench: Bench) -> Ran:
+async def _executed(case: RunCase, bench: Bench) -> CommandResult:
     with scratch_folder(bench.room, case.files) as folder:
         argv = [one.replace("{files}", str(folder)) for one in resolve_command(case.run, bench)]
         command = replace(bench.command(argv, within_s=case.within_s), stdin=case.stdin.encode())
         return await bench.workspace.execute(replace(command, output_bytes=MOST_ANSWERED))
 
 
-def _outcome(case: RunCase, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
+def _outcome(case: RunCase, bench: Bench, ran: CommandResult) -> tuple[Outcomes, str, str]:
     if ran.timed_out:
         return Outcomes.FAILED, "time", f"did not end within {case.within_s:g} s"
     if ran.flooded:

@@ -12,7 +12,7 @@ from trued.proof.checks.http import request_flaw, start_server, try_exchange, wa
 from trued.proof.room import node
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output, keepable_text
 from trued.proof.room.clean_room import footprint
-from trued.protocols import Ran
+from trued.protocols import CommandResult
 from trued.support.plurals import counted
 
 BOUND_S = 30.0  # for a case that an agent wrote down: the engine waits no longer, whatever it says
@@ -32,7 +32,7 @@ class _Taken:
     """What has come of the cases so far."""
 
     tried: list[Tried] = field(default_factory=list)
-    rans: list[Ran] = field(default_factory=list)
+    rans: list[CommandResult] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
 
 

@@ -23,7 +23,7 @@ from trued.proof.checks.values import (
 from trued.proof.probes.answer import Malformed, build
 from trued.proof.room import node
 from trued.proof.room.bench import INSIDE, Bench, channel_records, keepable_text, nonce
-from trued.protocols import Ran
+from trued.protocols import CommandResult
 
 NODE_FLAGS = ("--no-deprecation", "--no-warnings")
 MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # over the channel, where each quotation mark is two characters
@@ -40,7 +40,7 @@ class CallResult:
     """The result of one call, the process that made it, and the project's files that took part."""
 
     tried: Tried
-    ran: Ran | None = None
+    ran: CommandResult | None = None
     files: tuple[str, ...] = ()  # of the project, as the call says
 
 
@@ -140,7 +140,7 @@ def _unable(name: str, found: node.NodeProgram | None) -> Tried:
     return Tried(id=name, outcome=Outcomes.UNJUDGED, kind="program node", detail=why)
 
 
-def _said_by_the_script(ran: Ran, token: str) -> dict[str, Any]:
+def _said_by_the_script(ran: CommandResult, token: str) -> dict[str, Any]:
     """The script's one record, if it ended by itself and nothing else wrote to the channel."""
     said, stray = channel_records(ran.answers, token)
     if ran.timed_out:

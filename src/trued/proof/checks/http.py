@@ -20,7 +20,7 @@ from trued.proof.checks.values import MOST_ANSWERED, matches, render_json, size_
 from trued.proof.room.bench import Bench, keepable_text
 from trued.proof.room.clean_room import scratch_folder
 from trued.proof.room.services import with_services
-from trued.protocols import Ran, Serving
+from trued.protocols import CommandResult, Server
 
 SERVER_OUTPUT = 16 * 2**20
 LOOK_S = 0.05  # between two looks whether the server is up
@@ -68,7 +68,7 @@ def request_flaw(case: HttpCase) -> str:
 
 
 @asynccontextmanager
-async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Serving]:
+async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
     """A fresh server, started as the contract says, for as long as the block lasts. `within_s`: its whole lifetime."""
     serve = bench.serve
     assert serve is not None  # noqa: S101  (whoever asks has looked)
@@ -76,18 +76,18 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Serving]:
         argv = [one.replace("{files}", str(folder)) for one in resolve_command(serve.command, bench)]
         command = replace(bench.command(argv, within_s=within_s), output_bytes=SERVER_OUTPUT)
         command = with_services(command, bench.services, telling=-1) if bench.services else command
-        async with bench.workspace.serving(command, serve.port_env) as serving:
+        async with bench.workspace.serve(command, serve.port_env) as serving:
             yield serving
 
 
-async def wait_until_up(serving: Serving, ready: Ready) -> str:
+async def wait_until_up(serving: Server, ready: Ready) -> str:
     """Wait until the server answers as `ready` says. Returns "", or why it is not up: "gone", "time", or the wrong
     answer that it gives.
     """
     until, insisting = time.monotonic() + ready.within_s, 0.0
     asked = HttpRequest(path=ready.path)
     why = "time"
-    while time.monotonic() < until and not serving.gone():
+    while time.monotonic() < until and not serving.has_ended():
         with contextlib.suppress(NoAnswer, TimeoutError):
             answer = await send_request(serving, asked, min(ANSWER_S, max(until - time.monotonic(), LOOK_S)))
             if ready.status in (None, answer.status):
@@ -97,10 +97,10 @@ async def wait_until_up(serving: Serving, ready: Ready) -> str:
             if answer.status in FINAL and time.monotonic() - insisting > FINAL_S:
                 return why
         await asyncio.sleep(LOOK_S)
-    return "gone" if serving.gone() else why
+    return "gone" if serving.has_ended() else why
 
 
-def why_not_up(why: str, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
+def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, str, str]:
     """What a server that is not up shows: does the project have no server, or does the environment lack something?"""
     assert bench.serve is not None  # noqa: S101
     argv = bench.serve.command
@@ -115,7 +115,7 @@ def why_not_up(why: str, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
     return Outcomes.FAILED, "time" if why == "time" else "server", detail
 
 
-def _down(why: str, serve: Serve, ran: Ran, error: str) -> str:
+def _down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
     """One sentence, and the last words of the server where it had any."""
     named = f"the server `{shlex.join(serve.command)}`"
     if why == "gone":
@@ -131,7 +131,7 @@ def _down(why: str, serve: Serve, ran: Ran, error: str) -> str:
 # -- one exchange ------------------------------------------------------------------------------------------------------
 
 
-async def send_request(serving: Serving, request: HttpRequest, within_s: float) -> HttpAnswer:
+async def send_request(serving: Server, request: HttpRequest, within_s: float) -> HttpAnswer:
     """Send one request and return the answer; redirects are answers. Raises NoAnswer or TimeoutError."""
     connection = serving.connect()
     connection.settimeout(within_s)
@@ -187,7 +187,7 @@ def _speak(connection: socket.socket, request: HttpRequest, port: int) -> HttpAn
     return answer
 
 
-async def try_exchange(name: str, case: HttpCase, serving: Serving) -> Tried:
+async def try_exchange(name: str, case: HttpCase, serving: Server) -> Tried:
     """Send the case's request and compare the answer with what the case expects."""
     began = time.monotonic()
     try:

@@ -15,7 +15,7 @@ from trued.proof.room.browser_stage import BrowserStage
 from trued.proof.room.coverage import CoverageOrder
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
-from trued.protocols import Command, Ran, Workspace
+from trued.protocols import Command, CommandResult, Workspace
 
 INSIDE = Path(__file__).parents[1] / "probes"
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -67,7 +67,7 @@ class Bench:
         channel: bool = False,
         variables: Mapping[str, str] | None = None,
         network: Network = "none",
-    ) -> Ran:
+    ) -> CommandResult:
         """Run a command in this room, confined, and return how it ended; services are started first where it may use
         them.
         """

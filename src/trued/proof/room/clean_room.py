@@ -112,7 +112,7 @@ async def clean_room(
             # the head's own code may run in it: what judges is looked at before, and put back after
             bench = await prepare_room(bench, contract.environment.prepare)
             await restore_frozen_files(bench)
-        yield bench, replace(graft, merged=tuple(manifests), lacking=(*workspace.lacking(commit), *unpacked))
+        yield bench, replace(graft, merged=tuple(manifests), lacking=(*workspace.missing_content(commit), *unpacked))
 
 
 async def _graft(

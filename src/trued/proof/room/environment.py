@@ -192,7 +192,7 @@ class DeclaredChanges:
 
 async def declared_changes(workspace: Workspace, base: str, head: str) -> DeclaredChanges:
     """Compare what base and head declare."""
-    touched = [path for path in await workspace.changed(base, head) if is_dependency_manifest(path)]
+    touched = [path for path in await workspace.changed_files(base, head) if is_dependency_manifest(path)]
     if not touched:
         return DeclaredChanges()
     before, after = await declarations_of(workspace, base), await declarations_of(workspace, head)

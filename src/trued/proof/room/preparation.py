@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trued.proof.room.bench import Bench, cap_output
 from trued.proof.room.virtualenv import disarm, make_virtualenv, registries, site_packages
-from trued.protocols import Command, Ran
+from trued.protocols import Command, CommandResult
 
 PREPARE_S = 600.0
 PREPARE_BYTES = 16 * 1024 * 1024  # installers talk much
@@ -74,7 +74,9 @@ def _forget(repository: Path) -> None:
         repository.unlink(missing_ok=True)
 
 
-async def _execute(bench: Bench, argv: tuple[str, ...], variables: Mapping[str, str], environment: Path | None) -> Ran:
+async def _execute(
+    bench: Bench, argv: tuple[str, ...], variables: Mapping[str, str], environment: Path | None
+) -> CommandResult:
     command = Command(
         argv=argv,
         folder=bench.room,

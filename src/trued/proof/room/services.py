@@ -11,12 +11,12 @@ from pathlib import Path
 
 from trued.errors import CannotJudge
 from trued.model import Serve
-from trued.protocols import Command, Ran, Workspace
+from trued.protocols import Command, CommandResult, Workspace
 
 ATTENDED = Path(__file__).parents[1] / "probes" / "attended.py"
 
 
-async def run_with_services(workspace: Workspace, command: Command, services: Sequence[Serve]) -> Ran:
+async def run_with_services(workspace: Workspace, command: Command, services: Sequence[Serve]) -> CommandResult:
     """Run the command with its services. Raises CannotJudge where one of them does not come up."""
     reading, telling = os.pipe()
     try:

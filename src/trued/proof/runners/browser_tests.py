@@ -50,7 +50,7 @@ async def with_pictures(bench: Bench, fact: Fact, said: Iterable[dict[str, Any]]
         left -= len(picture) + len(trace)
         name = keepable_text(str(one["test"]))[:200]
         hashes = {
-            f"{name}{end}": await bench.workspace.keep(content)
+            f"{name}{end}": await bench.workspace.save_artifact(content)
             for end, content in ((".png", picture), (".zip", trace))
             if content
         }

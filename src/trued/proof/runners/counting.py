@@ -8,7 +8,7 @@ from typing import Any
 from trued.model import Outcomes, Tried
 from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, cap_output, strip_controls
 from trued.proof.room.clean_room import changed_frozen_files
-from trued.protocols import Ran
+from trued.protocols import CommandResult
 from trued.support.plurals import counted as numbered
 
 _WORST = ("failed", "error", "xpassed", "xfailed", "skipped", "marked", "passed")
@@ -152,7 +152,7 @@ def nothing_collected(wanted: CaseSelection) -> str:
     return "no test was collected"
 
 
-def counted_fact(bench: Bench, ran: Ran, counted: CountedRun, words: RunnerFacts, *, stray: str = "") -> Fact:
+def counted_fact(bench: Bench, ran: CommandResult, counted: CountedRun, words: RunnerFacts, *, stray: str = "") -> Fact:
     """What this run showed. Of a run that cannot be believed only failures are kept.
 
     `stray`: why nothing that came over the channel can be believed.
@@ -179,7 +179,7 @@ def counted_fact(bench: Bench, ran: Ran, counted: CountedRun, words: RunnerFacts
     )
 
 
-def why_worthless(bench: Bench, ran: Ran, counted: CountedRun, words: RunnerFacts) -> str:
+def why_worthless(bench: Bench, ran: CommandResult, counted: CountedRun, words: RunnerFacts) -> str:
     """Why no result of this run can be believed, or ""."""
     if changed := changed_frozen_files(bench):
         return f"frozen code was changed while the tests ran: {', '.join(changed[:5])}"
@@ -206,7 +206,7 @@ def _passed(counted: CountedRun, name: str) -> bool:
     return name in counted.outcomes and counted.outcomes[name].outcome == "passed"
 
 
-def _salvaged(ran: Ran, counted: CountedRun, words: RunnerFacts, tried: list[Tried], why: str) -> list[Tried]:
+def _salvaged(ran: CommandResult, counted: CountedRun, words: RunnerFacts, tried: list[Tried], why: str) -> list[Tried]:
     failed = [one for one in tried if one.outcome is not Outcomes.PASSED]
     output = cap_output(ran.stdout, ran.stderr)
     if ran.timed_out:

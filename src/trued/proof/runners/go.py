@@ -25,7 +25,7 @@ from trued.proof.runners.counting import (
 )
 from trued.proof.runners.made_to_fail import failing_go
 from trued.proof.runners.sample_files import files_to_copy
-from trued.protocols import Ran
+from trued.protocols import CommandResult
 
 CACHE = ".trued-go"  # in the room: compiled once, thrown away with it
 MOST_TEXT = 4000
@@ -145,7 +145,7 @@ class _Call:
     bench: Bench
     program: str
 
-    async def run(self, words: list[str]) -> Ran:
+    async def run(self, words: list[str]) -> CommandResult:
         cache = self.bench.room / CACHE
         variables = {
             **self.bench.plain,
@@ -279,7 +279,7 @@ async def _copies(call: _Call, held: GoTestFiles, chosen: list[_Model], counted:
 # -- what comes out ----------------------------------------------------------------------------------------------------
 
 
-def _counted(ran: Ran, held: GoTestFiles, wanted: CaseSelection, canaries: Mapping[str, str]) -> CountedRun:
+def _counted(ran: CommandResult, held: GoTestFiles, wanted: CaseSelection, canaries: Mapping[str, str]) -> CountedRun:
     ended = list(_ended(ran.stdout))
     ours = {one.test: one.outcome for one in ended if any(f"Test{name}" in one.test for name in canaries)}
     tests = [one for one in ended if one.test and one.test not in ours]

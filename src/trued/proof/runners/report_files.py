@@ -30,7 +30,7 @@ from trued.proof.runners.junit_xml import MOST_BYTES, BadReport, ReportedTest, i
 from trued.proof.runners.made_to_fail import failing_javascript, is_es_module
 from trued.proof.runners.sample_files import files_to_copy
 from trued.proof.runners.script_runner_options import runner_arguments
-from trued.protocols import Ran
+from trued.protocols import CommandResult
 
 NOT_FOUND = 127
 # Where Vite would write a configuration that is an ES module before it loads it; packages are read-only.
@@ -122,7 +122,7 @@ async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Be
     return counted_fact(bench, ran, counted, spoken, stray=stray)
 
 
-def _stray(room: _Room, ran: Ran, counted: CountedRun, *, planted_one: bool) -> str:
+def _stray(room: _Room, ran: CommandResult, counted: CountedRun, *, planted_one: bool) -> str:
     failed = any(one.outcome in ("failed", "error") for one in counted.outcomes.values()) or counted.collected
     if ran.exit_code == 0 and (planted_one or failed):
         return "tests failed, and the command says that none did: no result of this run is worth anything"
@@ -140,7 +140,7 @@ def missing_for_scripts(text: str) -> str:
 # -- running -----------------------------------------------------------------------------------------------------------
 
 
-async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Ran:
+async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> CommandResult:
     bench, asked = room.bench, room.asked
     given = asked.variables if asked else {}
     variables = {**bench.plain, **given, "NODE_OPTIONS": ""}
@@ -149,7 +149,7 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Ran:
         program = str(bench.room / "node_modules" / ".bin" / asked.runner)
         argv = [program, *runner_arguments(asked.runner, asked.arguments, str(report), only, second=room.wanted.second)]
 
-    async def run(*more: str) -> Ran:
+    async def run(*more: str) -> CommandResult:
         within_s, network = room.check.within_s, room.check.network
         return await bench.execute([*argv, *more], within_s=within_s, network=network, variables=variables)
 
@@ -180,7 +180,7 @@ def _present(report: Path) -> bool:
         return False
 
 
-def _silent(room: _Room, ran: Ran) -> Fact:
+def _silent(room: _Room, ran: CommandResult) -> Fact:
     """No report: nothing was counted, whatever was printed."""
     counted = CountedRun({}, ended=None)
     made = counted_fact(room.bench, ran, counted, RunnerFacts(room.runner, room.check.command, missing_for_scripts))

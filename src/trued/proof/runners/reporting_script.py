@@ -12,7 +12,7 @@ from typing import Any
 from trued.model import TestsCheck
 from trued.proof.room.bench import WHOLE, Bench, CaseSelection, channel_records, nonce
 from trued.proof.runners.command_parser import RunnerCall
-from trued.protocols import Ran
+from trued.protocols import CommandResult
 
 STRAY = "something else wrote to the engine's channel"
 
@@ -21,7 +21,7 @@ STRAY = "something else wrote to the engine's channel"
 class ScriptReport:
     """What came of one run of such a script."""
 
-    ran: Ran
+    ran: CommandResult
     records: list[dict[str, Any]]  # what it reported with the right nonce
     stray: str  # why nothing of it can be believed, or ""
 

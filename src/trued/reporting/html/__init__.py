@@ -15,11 +15,11 @@ def write(store: "RunStore", run_id: str, path: Path | None = None) -> Path:
     )
     from trued.reporting.html.page import page
     from trued.reporting.html.render import rendered
-    from trued.support import atomic_files as durable
+    from trued.support import atomic_files
 
     material = gather(store, run_id)
     target = path or material.folder / "report.html"
-    durable.write(target, rendered(page(material)), sync=False)
+    atomic_files.write(target, rendered(page(material)), sync=False)
     return target
 
 
@@ -27,8 +27,8 @@ def write_comparison(data: Mapping[str, Any], path: Path) -> Path:
     """Write what `compare --json` prints as a page of its own."""
     from trued.reporting.html.comparison import compared
     from trued.reporting.html.render import environment
-    from trued.support import atomic_files as durable
+    from trued.support import atomic_files
 
     page = environment().get_template("comparison.html.j2").render(one=compared(data))
-    durable.write(path, page, sync=False)
+    atomic_files.write(path, page, sync=False)
     return path

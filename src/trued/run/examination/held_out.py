@@ -23,7 +23,7 @@ async def check_held_out(
     if copies := [path for path, blob in blobs.items() if blob in context.secret_blobs]:
         return False, f"{copies[0]} in the repository is a copy of the requirements file: its cases count as visible"
     for path in context.secrets:
-        if await workspace.readable_by_agents(path):
+        if await workspace.can_agents_read(path):
             return False, f"agents can read {path.name}: its cases count as visible"
     for folder in {place: None for clone, key in examiners for place in _places(context.folder, clone, key)}:
         if await _canary_read(context, folder):
@@ -45,6 +45,6 @@ async def _canary_read(context: RunContext, folder: Path) -> bool:
     with suppress(OSError):
         canary.write_text("nobody may read this")
     try:
-        return canary.exists() and await context.workspace.readable_by_agents(canary)
+        return canary.exists() and await context.workspace.can_agents_read(canary)
     finally:
         canary.unlink(missing_ok=True)

@@ -76,7 +76,7 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature) -> 
         await run.branch.squash(message_of(feature, run.id), onto=before, author="coder")
         work = run.branch.head
         verdict = await run.prove(task, disputes=coded.disputes, also=project.other_tasks(feature))
-        attempt = Attempt(feature, coded, coder.left, verdict, await steps.count_tests(run, feature))
+        attempt = Attempt(feature, coded, coder.last_answer, verdict, await steps.count_tests(run, feature))
         damaged = await steps.damaged_tests(run, project, before)
         gaps = (*steps.attempt_gaps(run, project, attempt), *damaged)
         project = await steps.record_attempt(run, project, attempt, gaps)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trued.errors import AgentFailed, BadInput
 from trued.inputs.project.manifests import is_read
 from trued.model import Figures, Finding, Goal, Outcome, Task, TestsCheck, Verdict
-from trued.run.agent_call import Answered
+from trued.run.agent_call import AgentAnswer
 from trued.run.branch import SetUp
 from trued.run.named_tests import CountedTests
 from trued.run.run import Run
@@ -46,7 +46,7 @@ class Attempt:
 
     feature: Feature
     reply: Coded
-    left: Answered
+    left: AgentAnswer
     verdict: Verdict
     tests: CountedTests | None  # of the feature's own command
 
@@ -263,7 +263,7 @@ def regressions(run: Run, project: HandoffProject, verdict: Verdict) -> tuple[Fi
 
 async def damaged_tests(run: Run, project: HandoffProject, since: str) -> tuple[Finding, ...]:
     """A gap for each finished feature whose own tests were changed since that commit and do not pass any more."""
-    changed, found = await run.context.workspace.changed(since, run.branch.head), list[Finding]()
+    changed, found = await run.context.workspace.changed_files(since, run.branch.head), list[Finding]()
     for feature in map(project.features.__getitem__, project.finished):
         words = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in feature.test_command.split()]
         if any(path == word or path.startswith(f"{word}/") for path in changed for word in words if word):

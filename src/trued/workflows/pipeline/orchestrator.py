@@ -8,7 +8,7 @@ from trued.inputs.sentences import sentence_criteria
 from trued.model import Finding, Goal, Plan, Requirement, Severity, Source, Status
 from trued.run.clusters import Errand, Returned
 from trued.run.run import Run
-from trued.run.session import Context, R
+from trued.run.session import BriefContext, R
 from trued.workflows.pipeline.decision_tables import (
     CRITICS,
     VERIFIERS,
@@ -97,7 +97,7 @@ class Orchestrator:
             text = f"{text[:WORDS]}\n[… {more} characters more: {self.folder.path(REQUEST)}]"
         return self.goal.model_copy(update={"text": text})
 
-    def context_for(self, name: str, reads: Iterable[str]) -> dict[str, Context]:
+    def context_for(self, name: str, reads: Iterable[str]) -> dict[str, BriefContext]:
         """What an agent is told: to read `memory.md` first, the paths of its inputs, which of them are missing, and
         which documents are its own."""
         reads = tuple(reads)
@@ -116,18 +116,18 @@ class Orchestrator:
             "undone_before": "\n".join(undone),
         }
 
-    def errand(self, name: str, reply: type[R], reads: Iterable[str], **context: Context) -> Errand[R]:
+    def errand(self, name: str, reply: type[R], reads: Iterable[str], **context: BriefContext) -> Errand[R]:
         """An errand for one agent. `reads`: its inputs, by path in the folder."""
         role = "researcher" if name.startswith("researcher-") else name
         told = {**self.context_for(name, reads), **context}
         return Errand(name, role, reply, self.goal_for_briefs, told, self.folder.own(name))
 
     @property
-    def critique_context(self) -> dict[str, Context]:
+    def critique_context(self) -> dict[str, BriefContext]:
         """Open critiques of the design, so that whoever finds one in the work can name it."""
         return {"open_critiques": dict(self.critiques)} if self.critiques else {}
 
-    async def changes_context(self) -> dict[str, Context]:
+    async def changes_context(self) -> dict[str, BriefContext]:
         """What a verifier or reviewer has to look at: since which commit, and in which files."""
         changed = await self.run.branch.changes()
         more = [f"… {len(changed) - FILES} more"] if len(changed) > FILES else []

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from trued.model import Finding, Status
 from trued.model.events.proof import ClaimRefuted
-from trued.run.agent_call import Answered
+from trued.run.agent_call import AgentAnswer
 from trued.run.clusters import TRIES, Returned
 from trued.run.run import Run
-from trued.run.session import Context, Session
+from trued.run.session import BriefContext, Session
 from trued.support.redaction import inert
 from trued.workflows.pipeline.events import StepReported, WaveStarted
 from trued.workflows.pipeline.feature_folder import DESIGN
@@ -31,10 +31,10 @@ class TaskTurn:
 
     work: Work
     part: Run
-    context: Mapping[str, Context]  # what its agents are told
+    context: Mapping[str, BriefContext]  # what its agents are told
     session: Session[Implemented] | None = None  # None: nobody has finished it
     reply: Implemented | None = None
-    lefts: tuple[Answered, ...] = ()
+    lefts: tuple[AgentAnswer, ...] = ()
     attempts: int = 0
 
     @property
@@ -101,7 +101,9 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), Implemented, publishes=False, name=agent_of(work))
         said = await session.attempt(work.task, **turn.context)
-        turn = replace(turn, reply=said or turn.reply, lefts=(*turn.lefts, session.left), attempts=turn.attempts + 1)
+        turn = replace(
+            turn, reply=said or turn.reply, lefts=(*turn.lefts, session.last_answer), attempts=turn.attempts + 1
+        )
         if said is not None and said.status is Status.DONE:
             return replace(turn, session=session)
         turn.part.branch.reset(before)
@@ -118,7 +120,9 @@ async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
     conflict = await lead.run.parallel.merge(turn.part.branch, message)
     while conflict is not None and turn.attempts < ATTEMPTS:
         said = await session.attempt(work.task, **{**turn.context, "conflict": conflict.files})
-        turn = replace(turn, reply=said or turn.reply, lefts=(*turn.lefts, session.left), attempts=turn.attempts + 1)
+        turn = replace(
+            turn, reply=said or turn.reply, lefts=(*turn.lefts, session.last_answer), attempts=turn.attempts + 1
+        )
         if said is not None and said.status is Status.DONE:  # without that, no one claims that both sides are in it
             conflict = await lead.run.parallel.merge(turn.part.branch, message)
     lead.disputes += turn.reply.disputes if turn.reply else ()

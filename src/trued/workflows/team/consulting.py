@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from trued.model import Reply, Status
 from trued.run.run import Run
-from trued.run.session import Context, R, Session, Subject
+from trued.run.session import BriefContext, R, Session, Subject
 
 
-async def consult(session: Session[R], subject: Subject, **context: Context) -> R:
+async def consult(session: Session[R], subject: Subject, **context: BriefContext) -> R:
     """Ask, and drop whatever the agent changed in its clone."""
     here = session.steps.state.position
     head = here.head
@@ -16,7 +16,7 @@ async def consult(session: Session[R], subject: Subject, **context: Context) -> 
     return reply
 
 
-async def consult_until_sure(run: Run, role: str, reply: type[R], subject: Subject, **context: Context) -> R:
+async def consult_until_sure(run: Run, role: str, reply: type[R], subject: Subject, **context: BriefContext) -> R:
     """Ask a fresh agent. If it says that it is not done, a second one is asked, and its reply is returned."""
     first = await _consult_once(run.session(role, reply, publishes=False), subject, context)
     if not doubt_in(first):
@@ -24,7 +24,7 @@ async def consult_until_sure(run: Run, role: str, reply: type[R], subject: Subje
     return await _consult_once(run.session(role, reply, publishes=False), subject, context)
 
 
-async def _consult_once(session: Session[R], subject: Subject, context: Mapping[str, Context]) -> R:
+async def _consult_once(session: Session[R], subject: Subject, context: Mapping[str, BriefContext]) -> R:
     reply = await consult(session, subject, **context)
     await session.close()
     return reply

@@ -7,7 +7,7 @@ from trued.model.events.proof import TestsNotCounted
 from trued.proof.runners.command_parser import recognise_runner
 from trued.run.parallel import Both
 from trued.run.run import Run
-from trued.run.session import Context, Session
+from trued.run.session import BriefContext, Session
 from trued.support.redaction import subject_line
 from trued.workflows.team import briefs
 from trued.workflows.team.consulting import consult, doubt_in
@@ -45,7 +45,7 @@ class TaskDesk:
 
     async def ask_developer(self, crew: Crew) -> None:
         """One turn of the developer: an attempt with everything that is known or, after a question, the answer."""
-        known: dict[str, Context] = {"answer": self.answer}
+        known: dict[str, BriefContext] = {"answer": self.answer}
         if not self.answer:
             known = {**briefs.for_dev(crew, self.task), "gaps": self.gaps, "conflict": self.conflict}
         self.developed, self.answer = await self.dev.ask(crew.task(self.task), **known), ""
@@ -54,7 +54,7 @@ class TaskDesk:
         """One turn of QA, unless the role is switched off. Its changes in the clone are dropped."""
         if self.qa is None:
             return
-        known: dict[str, Context] = {"answer": self.answer}
+        known: dict[str, BriefContext] = {"answer": self.answer}
         if not self.answer:
             known = {**briefs.for_qa(crew, self.task, self._claims()), "last_failures": self.gaps}
         self.tested, self.answer = await consult(self.qa, crew.task(self.task), **known), ""

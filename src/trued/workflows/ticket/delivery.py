@@ -82,7 +82,7 @@ async def check_claims(run: Run, claimed: ImplementerClaims, since: str) -> tupl
     files = await run.branch.changes(since)
 
     async def step() -> str:
-        known = await run.context.workspace.knows(claimed.commit)
+        known = await run.context.workspace.is_known_commit(claimed.commit)
         wrong = claim_mismatches(claimed, run.branch.name, files, known=known)
         for one in wrong:
             run.steps.emit("claims", ClaimRefuted(what=run.context.redact(one.what)))
@@ -110,7 +110,7 @@ async def keep_pictures(run: Run, session: Session[Any], names: Iterable[str]) -
 async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> list[tuple[str, str]]:
     workspace, clone = run.context.workspace, session.last.clone if session.last else session.clone
     try:
-        left = await workspace.take(
+        left = await workspace.commit_clone(
             clone, run.branch.head, author=session.role.name, message="pictures", when=run.branch.when
         )
     except StateFailed:  # a killed engine had dropped the clone already
@@ -120,7 +120,7 @@ async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> li
         path = str(PurePosixPath(name)).removeprefix("./")
         content = await workspace.read(left.commit, path) if not path.startswith(("/", "..")) else None
         if content and len(content) <= PICTURE_BYTES and content.startswith(MAGIC):
-            found.append((name, await workspace.keep(content)))
+            found.append((name, await workspace.save_artifact(content)))
     return found
 
 

@@ -115,7 +115,7 @@ async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
     judged = outcome.verdict.requirements if outcome.verdict else ()
     success, draft = succeeded(run, outcome), run.settings.draft
     if success or draft or outcome.state == "waiting":
-        await run.session("pr-agent", PullRequest).tolerant(
+        await run.session("pr-agent", PullRequest).try_once(
             ticket_task(run, ticket_of(run).text),
             branch=run.branch.name,
             summaries=story,

@@ -16,7 +16,7 @@ from trued.proof.disclosure import Scanner, discard_event
 from trued.proof.prove import interpreter_of
 from trued.proof.room.bench import Bench, keepable_text
 from trued.proof.room.clean_room import clean_room
-from trued.protocols import Emit, Ran, Serving, Workspace
+from trued.protocols import CommandResult, Emit, Server, Workspace
 
 HOST = "127.0.0.1"
 PIECE_BYTES = 1 << 16
@@ -109,7 +109,7 @@ class Showing:
         return ""
 
 
-def _never_up(why: str, within_s: float, ran: Ran) -> str:
+def _never_up(why: str, within_s: float, ran: CommandResult) -> str:
     said = keepable_text((ran.stderr or ran.stdout)[-3000:].decode("utf-8", "replace")).strip()[-LAST_WORDS:]
     how = {"gone": "the server ended", "time": f"the server did not answer within {within_s:g} s"}.get(
         why, f"the server {why}"
@@ -118,7 +118,7 @@ def _never_up(why: str, within_s: float, ran: Ran) -> str:
 
 
 @asynccontextmanager
-async def _bridged(serving: Serving, port: int) -> AsyncIterator[None]:
+async def _bridged(serving: Server, port: int) -> AsyncIterator[None]:
     """Forward connections from a port of this machine to the server, which has no address outside its sandbox."""
     places, visits = asyncio.Semaphore(MOST_AT_ONCE), set[asyncio.Task[None]]()
 
@@ -144,7 +144,7 @@ async def _bridged(serving: Serving, port: int) -> AsyncIterator[None]:
         await asyncio.gather(*visits, return_exceptions=True)
 
 
-async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, serving: Serving) -> None:
+async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, serving: Server) -> None:
     """Copy both ways until the server closes its side."""
     link = serving.connect()
     try:

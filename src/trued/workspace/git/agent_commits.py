@@ -1,4 +1,4 @@
-"""Commits that an agent made in its own clone: found by reading its files, brought over by hash, never trusted."""
+"""Commits that an agent made in its own clone: found by reading files, copied by hash, never trusted."""
 
 import os
 import re
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from trued.workspace.git.store import Store
 
-TIPS = 64  # refs of an agent's clone that are looked at
+TIPS = 64  # refs of an agent's clone to look at
 SUBJECTS = 20
-WITHIN_S = 20.0  # its object folder may hold anything, pipes that never end among it
+WITHIN_S = 20.0  # its object folder may hold anything, even pipes that block for ever
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _READ_BYTES = 1 << 20
 
 
-def tips(git: Path) -> dict[str, str]:
-    """Ref → commit, as far as the agent's `.git` names any; HEAD is the first."""
+def ref_tips(git: Path) -> dict[str, str]:
+    """Ref → commit, as far as the agent's `.git` names any; HEAD comes first."""
     if git.is_symlink() or not git.is_dir():
         return {}
     found = _packed(git / "packed-refs")
@@ -41,7 +41,7 @@ def _packed(path: Path) -> dict[str, str]:
 
 
 def _text(path: Path) -> str:
-    """A small plain file's text; links, pipes and folders are nothing."""
+    """The text of a small plain file; "" for links, pipes and folders."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -50,41 +50,41 @@ def _text(path: Path) -> str:
         return file.read(_READ_BYTES).decode(errors="replace") if stat.S_ISREG(os.fstat(handle).st_mode) else ""
 
 
-async def subjects(store: Store, git: Path, head: str) -> tuple[str, ...]:
+async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]:
     """First lines of the commits that the agent made on top of `head`."""
-    mine = tips(git).get("HEAD", head)
+    mine = ref_tips(git).get("HEAD", head)
     if mine == head:
         return ()
     words = ("rev-list", f"--max-count={SUBJECTS}", "--no-commit-header", "--format=%s", mine, "--not", head)
-    code, out, _ = await store.git.attempt(*words, variables=_beside(git), within_s=WITHIN_S)
+    code, out, _ = await store.git.attempt(*words, variables=_agent_objects(git), within_s=WITHIN_S)
     text = out.decode(errors="replace") if code == 0 else ""
     return tuple("".join(one if one.isprintable() else " " for one in line)[:200] for line in text.splitlines())
 
 
-async def bring(store: Store, git: Path, head: str) -> tuple[str, ...]:
-    """Copy the agent's own commits, on top of `head` or of nothing; returns the tips that the store did not know."""
-    named = list(dict.fromkeys(tips(git).values()))
+async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, ...]:
+    """Copy the agent's own commits into the store; return the tips that the store did not have."""
+    named = list(dict.fromkeys(ref_tips(git).values()))
     if not named:
         return ()
     asked = "".join(f"{one}\n" for one in named).encode()
     known = await store.git("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=asked)
     unknown = [line.split(" ")[0] for line in known.decode().splitlines() if line.endswith(" missing")]
-    brought = [await _brought(store, git, tip, head) for tip in unknown]
+    brought = [await _bring_commit(store, git, tip, head) for tip in unknown]
     return tuple(dict.fromkeys(commit for commit in brought if commit))
 
 
-async def _brought(store: Store, git: Path, tip: str, head: str) -> str:
-    """By way of a pack, so that every object is checked and none of the agent's files is used as it is."""
+async def _bring_commit(store: Store, git: Path, tip: str, head: str) -> str:
+    """Copy one commit as a pack: git checks every object, and no file of the agent is used as it is."""
     wanted = f"{tip}\n^{head}\n".encode()
     words = ("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
-    code, pack, _ = await store.git.attempt(*words, stdin=wanted, variables=_beside(git), within_s=WITHIN_S)
+    code, pack, _ = await store.git.attempt(*words, stdin=wanted, variables=_agent_objects(git), within_s=WITHIN_S)
     if code != 0 or not pack:
         return ""
     await store.git.attempt("index-pack", "--stdin", stdin=pack, within_s=WITHIN_S)
-    commit = f"{tip}^{{commit}}"  # a tag is as good as what it names
+    commit = f"{tip}^{{commit}}"  # a tag stands for what it names
     whole, _, _ = await store.git.attempt("rev-list", "--quiet", "--objects", commit, "--not", head)
     return await store.git.line("rev-parse", "--verify", commit) if whole == 0 else ""
 
 
-def _beside(git: Path) -> dict[str, str]:
+def _agent_objects(git: Path) -> dict[str, str]:
     return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(git / "objects").replace(":", "")}

@@ -1,26 +1,26 @@
-"""What became of the work between two commits of a store: asked for in passing, by whoever shows a run."""
+"""How the work changed between two commits of a store, for views of a run."""
 
 import subprocess
 from functools import lru_cache
 from pathlib import Path
 
-from trued.workspace.git.command import command, environment
+from trued.workspace.git.command import git_command, git_environment
 from trued.workspace.git.store import Store
 
 WITHIN_S = 60.0
 
 
-def since(repo: Path, home: Path, run: str, before: str, after: str) -> tuple[int, tuple[str, ...]] | None:
-    """How many commits lie between them, and what they changed; None where one of them is not there."""
+def changes_since(repo: Path, home: Path, run: str, before: str, after: str) -> tuple[int, tuple[str, ...]] | None:
+    """The number of commits between two commits and the files they changed; None if the store lacks one of them."""
     try:
-        return _since(Store(repo, home, run).folder, before, after)
+        return _changes_between(Store(repo, home, run).folder, before, after)
     except LookupError:
         return None
 
 
 @lru_cache(maxsize=256)
-def _since(store: Path, before: str, after: str) -> tuple[int, tuple[str, ...]]:
-    """Of commits, which never change; what is not there may come, and is not remembered."""
+def _changes_between(store: Path, before: str, after: str) -> tuple[int, tuple[str, ...]]:
+    """Cached, because commits never change. Raises LookupError, uncached, for a commit that may still come."""
     names = _git(store, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
     number = _git(store, "rev-list", "--count", f"{before}..{after}")
     if names is None or number is None:
@@ -32,8 +32,8 @@ def _since(store: Path, before: str, after: str) -> tuple[int, tuple[str, ...]]:
 def _git(store: Path, *words: str) -> bytes | None:
     try:
         done = subprocess.run(
-            command([f"--git-dir={store}", *words]),
-            env=environment(),
+            git_command([f"--git-dir={store}", *words]),
+            env=git_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

@@ -1,9 +1,9 @@
-"""Clones for agents: made from the store, taken from by content, and gone only when nothing in them would be lost.
+"""Clones for agents: made from the store, committed by content, and removed only when nothing in them would be lost.
 
 clones/<name>/   work (the agent's) · home (the agent's) · index (the engine's, as the work tree was handed over)
-                 state.json (there when the clone is whole) · taken.json · making (until then)
+                 state.json (there when the clone is complete) · taken.json · making (until then)
                  moving (while it is brought to another head)
-damaged/         clones whose state or index cannot be read any more: nobody uses them, nobody removes them
+damaged/         clones whose state or index can no longer be read: nobody uses or removes them
 """
 
 import asyncio
@@ -19,31 +19,31 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trued.errors import StateFailed
-from trued.protocols import Taken
-from trued.support import atomic_files as durable
+from trued.protocols import AgentCommit
+from trued.support import atomic_files
 from trued.support.redaction import inert
-from trued.workspace.git import agent_commits as commits
-from trued.workspace.git.removal import remove, remove_now
-from trued.workspace.git.store import ATTRIBUTES, Author, Store
-from trued.workspace.git.tree_of_folder import tree_of
+from trued.workspace.git import agent_commits
+from trued.workspace.git.removal import remove_tree, remove_tree_now
+from trued.workspace.git.store import ATTRIBUTES, CommitAuthor, Store
+from trued.workspace.git.tree_of_folder import write_tree_of_folder
 
 BRANCH = "work"  # the one branch of a clone
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """What a whole clone began with."""
+class CloneState:
+    """What a complete clone started from; stored as state.json."""
 
     head: str
     tree: str
     token: str
     when: float
-    packs: tuple[tuple[str, int], ...] = ()  # name and size of what the engine put into its object folder
+    packs: tuple[tuple[str, int], ...] = ()  # name and size of the packs that the engine put into its object folder
 
 
 class Clone:
-    """One clone's folder."""
+    """The folder of one clone."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.work, self.home = folder, folder / "work", folder / "home"
@@ -51,34 +51,39 @@ class Clone:
         self.making, self.moving = folder / "making", folder / "moving"
 
     @property
-    def state(self) -> State | None:
-        """What it began with; None when that cannot be told, and then the clone is of no use."""
+    def state(self) -> CloneState | None:
+        """What it started from; None if that cannot be read, and then the clone is unusable."""
         try:
             read = json.loads((self.folder / "state.json").read_bytes())
-            state = State(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
-            whole = all(_HASH.fullmatch(one) for one in (state.head, state.tree)) and _whole(self.index, state.head)
+            state = CloneState(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
+            whole = all(_HASH.fullmatch(one) for one in (state.head, state.tree)) and _is_intact_index(
+                self.index, state.head
+            )
             return state if whole and state.when >= 0 else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
     @property
-    def half_made(self) -> bool:
-        """No agent has seen it."""
+    def is_half_made(self) -> bool:
+        """Whether it was never completed, so that no agent has seen it."""
         return self.making.exists() or (self.folder.is_dir() and not any(self.folder.iterdir()))
 
-    def begin(self, state: State) -> None:
-        durable.write(self.folder / "state.json", json.dumps(asdict(state)), sync=False)
+    def begin(self, state: CloneState) -> None:
+        """Record that the clone is complete and can be handed to an agent."""
+        atomic_files.write(self.folder / "state.json", json.dumps(asdict(state)), sync=False)
         self.making.unlink(missing_ok=True)
 
     @property
     def taken_tree(self) -> str:
+        """The tree that was committed or rescued last; "" if unknown."""
         try:
             return str(json.loads((self.folder / "taken.json").read_bytes())["tree"])
         except (OSError, ValueError, KeyError):
-            return ""  # then it is taken or rescued once more, to the same commit
+            return ""  # then it is committed or rescued once more, with the same result
 
-    def took(self, tree: str) -> None:
-        durable.write(self.folder / "taken.json", json.dumps({"tree": tree}), sync=False)
+    def record_taken(self, tree: str) -> None:
+        """Record that this tree is safe in the store."""
+        atomic_files.write(self.folder / "taken.json", json.dumps({"tree": tree}), sync=False)
 
 
 class Clones:
@@ -86,17 +91,21 @@ class Clones:
 
     def __init__(self, store: Store, folder: Path, branch: str = BRANCH) -> None:
         self.store, self.folder, self.branch = store, folder, branch
-        self._making = asyncio.Semaphore(os.cpu_count() or 1)  # the first agent need not wait until all are made
+        self._making = asyncio.Semaphore(
+            os.cpu_count() or 1
+        )  # so that the first agent need not wait until all clones are made
 
     def __getitem__(self, name: str) -> Clone:
         return Clone(self.folder / name)
 
     def names(self) -> list[str]:
+        """Names of the clones that exist."""
         return sorted(one.name for one in self.folder.iterdir()) if self.folder.is_dir() else []
 
     # -- making -----------------------------------------------------------------------------------------------------
 
     async def provide(self, name: str, head: str, token: str) -> Clone:
+        """Return the clone of this name at `head`: made, or moved there once for each token."""
         clone = self[name]
         state = clone.state
         if state and state.token == token and not clone.moving.exists():
@@ -120,39 +129,39 @@ class Clones:
             self.store.check_out(head, clone.work, clone.index),
             self._git_folder(clone, head),
         )
-        clone.begin(State(head, tree, token, time.time(), self._hand_over(clone, git)))
+        clone.begin(CloneState(head, tree, token, time.time(), self._hand_over(clone, git)))
 
     async def _clear(self, clone: Clone) -> None:
-        """Room for a new clone: what cannot be used may still hold somebody's work, and is kept."""
-        if clone.half_made:
-            await remove(clone.folder)
+        """Make room for a new clone. A damaged one may hold work, so it is moved aside."""
+        if clone.is_half_made:
+            await remove_tree(clone.folder)
         elif os.path.lexists(clone.folder):
             kept = self.folder.with_name("damaged")
             kept.mkdir(exist_ok=True, mode=0o700)
             clone.folder.rename(kept / f"{clone.folder.name}-{secrets.token_hex(4)}")
 
-    async def _move(self, name: str, clone: Clone, old: State, head: str, token: str) -> None:
-        """Bring a clone that has been worked in to another head; ignored files stay, as in any checkout."""
+    async def _move(self, name: str, clone: Clone, old: CloneState, head: str, token: str) -> None:
+        """Bring a used clone to another head, after rescuing its work; ignored files stay, as in any checkout."""
         async with self.store.index(clone.folder) as aside:
-            tree = await tree_of(self.store, clone.work, clone.index, aside)
+            tree = await write_tree_of_folder(self.store, clone.work, clone.index, aside)
             if not clone.moving.exists():
                 await self._rescue(name, tree, "the session went on from another commit")
-                durable.write(clone.moving, head, sync=False)
+                atomic_files.write(clone.moving, head, sync=False)
             await self.store.check_out(head, clone.work, aside)
             git = await self._git_folder(clone, head, old)
             aside.replace(clone.index)
         (clone.folder / "taken.json").unlink(missing_ok=True)
-        clone.begin(State(head, await self.store.tree(head), token, time.time(), self._hand_over(clone, git)))
+        clone.begin(CloneState(head, await self.store.tree(head), token, time.time(), self._hand_over(clone, git)))
         clone.moving.unlink()
 
-    async def _git_folder(self, clone: Clone, head: str, old: State | None = None) -> Path:
-        """A `.git` with the one commit `head`: no history, no other refs, no remotes, no way into the store."""
+    async def _git_folder(self, clone: Clone, head: str, old: CloneState | None = None) -> Path:
+        """Make a `.git` with the one commit `head`: no history, no other refs, no remotes, no link to the store."""
         made = clone.folder / f"git.{secrets.token_hex(4)}"
         pack = made / "objects" / "pack"
         branch = made / "refs" / "heads" / self.branch
         branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
-        if reused:  # the agent's own objects serve nobody but the agent
+        if reused:  # together with objects that the agent made, which only the agent uses
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
         await self._pack(pack, head, old.head if old and reused else "")
@@ -165,26 +174,32 @@ class Clones:
         return made
 
     async def _pack(self, folder: Path, head: str, present: str) -> None:
-        """The commit and its tree, without what the folder has already; its parents are cut off."""
+        """Pack the commit and its tree, without objects that the folder already has; parents are cut off."""
         wanted = f"--shallow {head}\n{head}\n" + (f"^{present}\n" if present else "")
         options = ("--revs", "-q", "--delta-base-offset", "--threads=1", "--window=0")
         await self.store.git("pack-objects", *options, str(folder / "pack"), stdin=wanted.encode())
 
     def _hand_over(self, clone: Clone, git: Path) -> tuple[tuple[str, int], ...]:
         shutil.copy2(clone.index, git / "index")
-        remove_now(clone.git)
+        remove_tree_now(clone.git)
         git.rename(clone.git)
         for left in clone.folder.glob("git.*"):
-            remove_now(left)
+            remove_tree_now(left)
         packs = (clone.git / "objects" / "pack").glob("pack-*.pack")
         return tuple(sorted((pack.name, pack.lstat().st_size) for pack in packs))
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
     async def take(
-        self, name: str, head: str, author: Author, message: str, fixed: Collection[str], only: Collection[str] = ()
-    ) -> Taken:
-        """What the agent left, as a commit; its changes to `fixed` paths, or to all but `only`, are undone and told."""
+        self,
+        name: str,
+        head: str,
+        author: CommitAuthor,
+        message: str,
+        fixed: Collection[str],
+        only: Collection[str] = (),
+    ) -> AgentCommit:
+        """Commit what the agent left; its changes to `fixed` paths, or to all but `only`, are undone and returned."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:
@@ -192,33 +207,33 @@ class Clones:
         left = await self._tree_of(clone)
         tree, undone = left, dict[str, bytes | None]()
         if only:
-            tree, undone = await self.store.narrowed(left, head, only, clone.folder)
+            tree, undone = await self.store.keep_only_paths(left, head, only, clone.folder)
         elif fixed:
-            tree, undone = await self.store.restored(left, head, fixed, clone.folder)
+            tree, undone = await self.store.restore_paths(left, head, fixed, clone.folder)
         if tree == state.tree:
-            clone.took(left)
-            return Taken(head, (), undone)
-        own = await commits.subjects(self.store, clone.git, head)
+            clone.record_taken(left)
+            return AgentCommit(head, (), undone)
+        own = await agent_commits.commit_subjects(self.store, clone.git, head)
         text = (
             message
             if not own
             else f"{message}\n\nThe agent's own commits:\n" + "\n".join(f"- {inert(one)}" for one in own)
         )
         commit, changed = await asyncio.gather(
-            self.store.commit(tree, [head], author, text), self.store.changed(state.tree, tree)
+            self.store.commit(tree, [head], author, text), self.store.changed_files(state.tree, tree)
         )
-        await self.store.keep(f"taken/{commit}", commit)
-        clone.took(left)
-        return Taken(commit, changed, undone)
+        await self.store.set_ref(f"taken/{commit}", commit)
+        clone.record_taken(left)
+        return AgentCommit(commit, changed, undone)
 
     async def _tree_of(self, clone: Clone) -> str:
         async with self.store.index(clone.folder) as aside:
-            return await tree_of(self.store, clone.work, clone.index, aside)
+            return await write_tree_of_folder(self.store, clone.work, clone.index, aside)
 
     # -- ending -----------------------------------------------------------------------------------------------------
 
     async def rescue(self, name: str, why: str) -> str:
-        """Put what is in the clone and nowhere else on a ref; returns the commit, or nothing."""
+        """Save work that is only in this clone under a rescue ref; return the commit, or "" if there is none."""
         clone = self[name]
         if not clone.state or not clone.work.is_dir():
             return ""
@@ -229,21 +244,22 @@ class Clones:
         state = clone.state
         if not state:
             return ""
-        own = await commits.bring(self.store, clone.git, state.head)
+        own = await agent_commits.bring_agent_commits(self.store, clone.git, state.head)
         if tree in (state.tree, clone.taken_tree) and not own:
             return ""
-        author = Author("trued", state.when)
+        author = CommitAuthor("trued", state.when)
         commit = await self.store.commit(tree, [state.head, *own], author, f"rescued from {name}: {why}")
         kept = await self.store.refs("rescue/")
         if commit not in kept.values():
             number = 1
             while self.store.ref(f"rescue/{name}-{number}") in kept:
                 number += 1
-            await self.store.keep(f"rescue/{name}-{number}", commit)
-        clone.took(tree)
+            await self.store.set_ref(f"rescue/{name}-{number}", commit)
+        clone.record_taken(tree)
         return commit
 
     async def drop(self, name: str, why: str) -> None:
+        """Remove a clone after rescuing its work; do nothing if it does not exist."""
         clone = self[name]
         if not os.path.lexists(clone.folder):
             return
@@ -254,20 +270,20 @@ class Clones:
             await self.rescue(name, why)
         gone = self.folder.with_name("gone") / secrets.token_hex(6)
         gone.parent.mkdir(exist_ok=True)
-        clone.folder.rename(gone)  # one step: a clone is whole, or it is not there
-        await remove(gone)
+        clone.folder.rename(gone)  # in one step, so that a crash leaves no half-removed clone
+        await remove_tree(gone)
 
 
-def _whole(index: Path, head: str) -> bool:
-    """Whether an index is as git wrote it: it ends with the hash of itself."""
+def _is_intact_index(index: Path, head: str) -> bool:
+    """Whether an index file is complete: it ends with its own hash."""
     content = memoryview(index.read_bytes())
     made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
     made.update(content[: -made.digest_size])
     return bytes(content[:4]) == b"DIRC" and content[-made.digest_size :] == made.digest()
 
 
-def _has_all(packs: Path, state: State) -> bool:
-    """Whether the object folder still holds what the engine put there, so that only what is new need be added."""
+def _has_all(packs: Path, state: CloneState) -> bool:
+    """Whether the object folder still holds what the engine put there, so that only new objects have to be added."""
     if not packs.is_dir() or any(path.is_symlink() for path in (packs, packs.parent, packs.parent.parent)):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Runs git so that nothing but its arguments decides what it does: no hooks, filters, user or system configuration."""
+"""Runs git so that only its arguments decide what it does: no hooks, filters, user or system configuration."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from trued.errors import Busy, StateFailed
-from trued.workspace.sandbox.process_start import started_process
+from trued.workspace.sandbox.process_start import start_process
 
 SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -29,24 +29,24 @@ SETTINGS = (
     "gc.auto=0",
     "maintenance.auto=false",
 )
-# Data is sent to the disk but not waited for: the one sync that ends a group of writes makes all of them last.
+# Writes are started but not waited for: the one sync that ends a group of writes makes all of them durable.
 SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
 SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
-WITHIN_S = 600.0  # a git that works longer hangs
+WITHIN_S = 600.0  # a git that runs longer hangs
 TIMED_OUT = -1  # instead of an exit code
 
 
 class GitFailed(StateFailed):
-    """git ended with an error; `said` is what it wrote."""
+    """git ended with an error; `stderr` is what it wrote."""
 
-    def __init__(self, arguments: Sequence[str], said: str) -> None:
-        self.said = said
-        last = said.strip().splitlines()[-1:] or ["no message"]
+    def __init__(self, arguments: Sequence[str], stderr: str) -> None:
+        self.stderr = stderr
+        last = stderr.strip().splitlines()[-1:] or ["no message"]
         super().__init__(f"git {arguments[0] if arguments else ''} failed: {last[0]}")
 
 
-def environment() -> dict[str, str]:
-    """All that git inherits; the caller's own GIT_… variables are not among it."""
+def git_environment() -> dict[str, str]:
+    """The whole environment of git. The caller's own GIT_… variables are not in it."""
     return {
         "PATH": os.defpath,
         "LC_ALL": "C",
@@ -62,23 +62,26 @@ def environment() -> dict[str, str]:
     }
 
 
-def command(arguments: Sequence[str], settings: Sequence[str] = SENT) -> list[str]:
-    chosen = [word for setting in (*SETTINGS, *settings) for word in ("-c", setting)]
+def git_command(
+    arguments: Sequence[str], settings: Sequence[str] = SENT, *, always: Sequence[str] = SETTINGS
+) -> list[str]:
+    """The command line of git with our settings and these arguments."""
+    chosen = [word for setting in (*always, *settings) for word in ("-c", setting)]
     return [shutil.which("git") or "git", *chosen, *arguments]
 
 
 class Git:
-    """git on one folder that nobody but the engine writes, as `--git-dir`.
+    """git on one folder (`--git-dir`) that only the engine writes.
 
-    Every git that runs holds `lock` shared for as long as it lives: it may outlive a killed engine for a moment, and
-    the next engine has to wait for its last write.
+    Every git process holds `lock` shared while it lives. It may outlive a killed engine for a moment, and the next
+    engine has to wait for its last write.
     """
 
     def __init__(self, folder: Path, lock: Path | None = None) -> None:
         self.folder, self.lock = folder, lock
 
-    async def alone(self, within_s: float = 60.0) -> None:
-        """Returns when no git of an earlier process is left."""
+    async def wait_for_earlier_git(self, within_s: float = 60.0) -> None:
+        """Wait until no git of an earlier process is left. Raises Busy after `within_s`."""
         if not self.lock:
             return
         self.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -102,11 +105,12 @@ class Git:
         variables: Mapping[str, str] | None = None,
         within_s: float = WITHIN_S,
     ) -> bytes:
-        code, out, said = await self.attempt(
+        """Run git and return its output. Raises GitFailed if it fails."""
+        code, out, stderr = await self.attempt(
             *arguments, stdin=stdin, settings=settings, variables=variables, within_s=within_s
         )
         if code != 0:
-            raise GitFailed(arguments, said)
+            raise GitFailed(arguments, stderr)
         return out
 
     async def attempt(
@@ -117,16 +121,16 @@ class Git:
         variables: Mapping[str, str] | None = None,
         within_s: float = WITHIN_S,
     ) -> tuple[int, bytes, str]:
-        """Exit code, output and what git complained about."""
-        words = command([f"--git-dir={self.folder}", *arguments], settings)
-        with self._held() as handles:
+        """Run git; return exit code, output and what it wrote to stderr. The code is TIMED_OUT if it hangs."""
+        words = git_command([f"--git-dir={self.folder}", *arguments], settings)
+        with self._shared_lock() as handles:
             try:
-                process = await started_process(
+                process = await start_process(
                     *words,
                     stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
-                    env={**environment(), **(variables or {})},
+                    env={**git_environment(), **(variables or {})},
                     cwd=self.folder if self.folder.is_dir() else None,
                     pass_fds=handles,
                 )
@@ -134,7 +138,7 @@ class Git:
                 raise StateFailed(f"cannot start {words[0]}: {error.strerror}") from error
         try:
             async with asyncio.timeout(within_s):
-                out, said = await process.communicate(stdin or None)
+                out, stderr = await process.communicate(stdin or None)
         except TimeoutError:
             return TIMED_OUT, b"", f"no end after {within_s:g} s"
         finally:
@@ -142,10 +146,10 @@ class Git:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
                 await process.wait()
-        return process.returncode or 0, out, said.decode(errors="replace")
+        return process.returncode or 0, out, stderr.decode(errors="replace")
 
     @contextlib.contextmanager
-    def _held(self) -> Iterator[tuple[int, ...]]:
+    def _shared_lock(self) -> Iterator[tuple[int, ...]]:
         if not self.lock or not self.lock.parent.is_dir():
             yield ()
             return
@@ -154,4 +158,5 @@ class Git:
             yield (file.fileno(),)
 
     async def line(self, *arguments: str, stdin: bytes = b"", variables: Mapping[str, str] | None = None) -> str:
+        """Run git and return its output as one stripped line."""
         return (await self(*arguments, stdin=stdin, variables=variables)).decode().strip()

@@ -1,4 +1,4 @@
-"""A commit of any repository that somebody names: found and read, with nothing of that repository ever run."""
+"""Finds a commit that somebody names in any repository, and reads it without running anything of that repository."""
 
 import asyncio
 import os
@@ -9,38 +9,38 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import Git, command, environment
+from trued.workspace.git.command import Git, git_command, git_environment
 from trued.workspace.git.store import Store
-from trued.workspace.sandbox.process_start import started_process
+from trued.workspace.sandbox.process_start import start_process
 
-LOOK_S = 120.0  # one look into a repository; longer means that it hangs
-GLANCE_S = 30.0  # for a warning that nobody misses
+LOOK_S = 120.0  # for one look into a repository; longer means that git hangs
+GLANCE_S = 30.0  # for a warning that can be left out
 MAIN = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/heads/trunk", "refs/heads/develop")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _POINTER = "gitdir: "
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One commit of one repository."""
+class NamedCommit:
+    """One commit of one repository, as somebody named it."""
 
-    git: Path  # the folder that git calls --git-dir; of a linked worktree its own
+    git: Path  # the --git-dir; a linked worktree has one of its own
     objects: Path  # the folder that all worktrees share
-    root: Path | None  # the working tree; None where there is none
+    root: Path | None  # the working tree; None if there is none
     commit: str
     revision: str  # as it was named
 
     @property
     def place(self) -> Path:
-        """How a person names the repository."""
+        """How people name the repository."""
         return self.root or self.git
 
 
-async def side(given: str, here: Path) -> Side:
+async def find_commit(given: str, here: Path) -> NamedCommit:
     """The commit that `REPO[@REV]`, `@REV` or `REV` names, seen from the folder `here`.
 
-    A path may hold an '@' itself: what is there as a whole is the repository. A folder that is no repository of its
-    own steps back behind a revision of the same name.
+    A path may contain an '@': if the whole text is an existing path, it is the repository. A revision goes before a
+    folder of the same name that is not a repository. Raises BadInput if nothing fits.
     """
     if not given:
         raise BadInput("the commit is not named", then="write REPO[@REV], or a revision of this repository")
@@ -48,20 +48,24 @@ async def side(given: str, here: Path) -> Side:
         place = _expanded(here, path)
         if place is None or not os.path.lexists(place):
             continue
-        if (path, revision) == (given, "HEAD") and _git_folder(place) is None and (own := await _revision(given, here)):
+        if (
+            (path, revision) == (given, "HEAD")
+            and _git_folder(place) is None
+            and (own := await _commit_here(given, here))
+        ):
             return own
-        return await _opened(place, revision)
+        return await _commit_in(place, revision)
     if given.startswith("@"):
-        return await _opened(here, given[1:] or "HEAD")
-    if own := await _revision(given, here):
+        return await _commit_in(here, given[1:] or "HEAD")
+    if own := await _commit_here(given, here):
         return own
-    inside = _around(here)
+    inside = _enclosing_repository(here)
     what = f"{given!a} is neither a folder nor a revision of {inside}" if inside else f"{given} does not exist"
     raise BadInput(what, then="write REPO[@REV], or a revision of this repository")
 
 
 def _readings(given: str) -> list[tuple[str, str]]:
-    """All ways to part it, the longest path first."""
+    """All ways to split it into path and revision, the longest path first."""
     spots = [at for at in range(len(given) - 1, 0, -1) if given[at] == "@"]
     return [(given, "HEAD"), *((given[:at], given[at + 1 :] or "HEAD") for at in spots)]
 
@@ -70,51 +74,51 @@ def _expanded(here: Path, path: str) -> Path | None:
     try:
         place = here / Path(path).expanduser()
         place.lstat()
-    except (OSError, RuntimeError, ValueError):  # not there; nobody's home; a NUL in it
+    except (OSError, RuntimeError, ValueError):  # missing; no such user; a NUL in it
         return None
     return place
 
 
-async def _revision(name: str, here: Path) -> Side | None:
-    """A revision of the repository that we stand in."""
-    top = _around(here)
+async def _commit_here(name: str, here: Path) -> NamedCommit | None:
+    """The commit of this name in the repository around `here`; None if there is none."""
+    top = _enclosing_repository(here)
     if top is None:
         return None
     try:
-        return await _opened(top, name)
+        return await _commit_in(top, name)
     except BadInput:
         return None
 
 
-async def _opened(place: Path, revision: str) -> Side:
-    top = _around(place)
+async def _commit_in(place: Path, revision: str) -> NamedCommit:
+    top = _enclosing_repository(place)
     found = _git_folder(top) if top else None
     if found is None or top is None:
         raise BadInput(f"{_shown(place)} is not in a git repository", then="name a folder inside one")
     git = Git(found)
-    if both := await _at_once(git, revision):
-        return Side(found, Path(both[0]), None if found == top else top, both[1], revision)
-    code, out, said = await git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir", within_s=LOOK_S)
+    if both := await _objects_and_commit(git, revision):
+        return NamedCommit(found, Path(both[0]), None if found == top else top, both[1], revision)
+    code, out, stderr = await git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir", within_s=LOOK_S)
     if code != 0:
-        raise BadInput(f"git cannot read {_shown(place)}: {_last(said)}", then="name a git repository")
+        raise BadInput(f"git cannot read {_shown(place)}: {_last_line(stderr)}", then="name a git repository")
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    code, commit, said = await git.attempt(*words, within_s=LOOK_S) if "\0" not in revision else (1, b"", "")
+    code, commit, stderr = await git.attempt(*words, within_s=LOOK_S) if "\0" not in revision else (1, b"", "")
     name = commit.decode(errors="replace").strip()
     if code != 0 or not _COMMIT.fullmatch(name):
-        if revision == "HEAD" and not said.strip():
+        if revision == "HEAD" and not stderr.strip():
             raise BadInput(f"the repository {_shown(top)} has no commit yet", then="commit something, or name a commit")
         raise BadInput(f"{_shown(top)} has no commit {revision!a}", then="`git log --all` there lists what it has")
     root = None if found == top else top
-    return Side(found, Path(os.fsdecode(out.rstrip(b"\n"))), root, name, revision)
+    return NamedCommit(found, Path(os.fsdecode(out.rstrip(b"\n"))), root, name, revision)
 
 
-async def _at_once(git: Git, revision: str) -> tuple[str, str] | None:
-    """Folder of objects and commit by one look; None where anything is odd, and each is asked for by itself."""
+async def _objects_and_commit(git: Git, revision: str) -> tuple[str, str] | None:
+    """Object folder and commit from one git call; None if anything is odd, and then each is asked for by itself."""
     if "\0" in revision:
         return None
     words = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--end-of-options", f"{revision}^{{commit}}")
     code, out, _ = await git.attempt(*words, within_s=LOOK_S)
-    lines = [line for line in out.splitlines() if line != b"--end-of-options"]  # which it says, too
+    lines = [line for line in out.splitlines() if line != b"--end-of-options"]  # git repeats it
     if (
         code != 0
         or len(lines) != len(("folder", "commit"))
@@ -124,14 +128,14 @@ async def _at_once(git: Git, revision: str) -> tuple[str, str] | None:
     return os.fsdecode(lines[0]), commit
 
 
-def _around(place: Path) -> Path | None:
+def _enclosing_repository(place: Path) -> Path | None:
     """The nearest folder upwards that is a repository."""
     real = Path(os.path.realpath(place))
     return next((folder for folder in (real, *real.parents) if _git_folder(folder)), None)
 
 
 def _git_folder(top: Path) -> Path | None:
-    """What git reads for a folder: by looking, so that nothing in it decides whether it may be read."""
+    """The --git-dir of a folder. We look ourselves, so that nothing in the folder decides whether it may be read."""
     dot = top / ".git"
     try:
         if _holds_git(dot):
@@ -149,58 +153,58 @@ def _holds_git(folder: Path) -> bool:
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
 
 
-def _last(said: str) -> str:
-    return (said.strip().splitlines() or ["no message"])[-1]
+def _last_line(stderr: str) -> str:
+    return (stderr.strip().splitlines() or ["no message"])[-1]
 
 
 def _shown(path: Path) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-# -- what lies behind a commit -----------------------------------------------------------------------------------------
+# -- the history of a commit -----------------------------------------------------------------------------------------
 
 
-async def in_history(sides: Sequence[Side], blobs: Collection[str]) -> bool:
-    """Whether one of these contents is in the history of one of these commits, under whatever name."""
+async def is_in_history(sides: Sequence[NamedCommit], blobs: Collection[str]) -> bool:
+    """Whether one of these contents is in the history of one of these commits, under any name."""
     there: dict[tuple[Path, int], set[str]] = {}
     for one in {(one.git, one.commit): one for one in sides}.values():
         repository = one.objects, len(one.commit)
         if repository not in there:
-            there[repository] = await _there(one, blobs)
-        if there[repository] and await _reached(one, there[repository]):
+            there[repository] = await _present_blobs(one, blobs)
+        if there[repository] and await _reaches_any(one, there[repository]):
             return True
     return False
 
 
-async def _there(one: Side, blobs: Collection[str]) -> set[str]:
-    """Those that the repository has at all: mostly none, and that is known at once."""
+async def _present_blobs(one: NamedCommit, blobs: Collection[str]) -> set[str]:
+    """Those that the repository has at all: usually none, and that is quickly known."""
     fitting = [blob for blob in blobs if len(blob) == len(one.commit)]
     asked = "".join(f"{blob}\n" for blob in fitting).encode()
     out = await Git(one.git)("cat-file", "--batch-check", stdin=asked, within_s=LOOK_S)
     return {line.split(" ")[0] for line in out.decode().splitlines() if line.split(" ")[1:2] == ["blob"]}
 
 
-async def _reached(one: Side, blobs: set[str]) -> bool:
-    """Walks the history until one of them comes by."""
-    words = command([f"--git-dir={one.git}", "rev-list", "--objects", "--no-object-names", one.commit])
-    process = await started_process(
+async def _reaches_any(one: NamedCommit, blobs: set[str]) -> bool:
+    """Walk the history until one of these contents comes up."""
+    words = git_command([f"--git-dir={one.git}", "rev-list", "--objects", "--no-object-names", one.commit])
+    process = await start_process(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env=environment(),
+        env=git_environment(),
     )  # fmt: skip
     try:
         assert process.stdout is not None  # noqa: S101
         async for line in process.stdout:
             if line.decode(errors="replace").strip() in blobs:
                 return True
-        return await process.wait() != 0  # a history that cannot be walked may hold anything
+        return await process.wait() != 0  # a history that cannot be walked may contain anything
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
 
 
-async def tracked(one: Side, path: Path) -> bool:
-    """Whether the commit's history knows a file of this name in the repository's working tree, whatever is in it."""
+async def is_tracked(one: NamedCommit, path: Path) -> bool:
+    """Whether the history of the commit knows a file at this path of the working tree, whatever its content."""
     real = Path(os.path.realpath(path))
     if one.root is None or not real.is_relative_to(one.root):
         return False
@@ -210,14 +214,15 @@ async def tracked(one: Side, path: Path) -> bool:
     return code != 0 or bool(out.strip())
 
 
-async def descends(head: Side, base: Side) -> bool | None:
-    """Whether the base is in the history of the head; None where the head's repository does not know the base."""
+async def is_descendant(head: NamedCommit, base: NamedCommit) -> bool | None:
+    """Whether the base is in the history of the head; None if the head's repository does not have the base."""
     code, _, _ = await Git(head.git).attempt("merge-base", "--is-ancestor", base.commit, head.commit)
     return code == 0 if code in (0, 1) else None
 
 
-async def beginning(head: Side) -> Side:
-    """Where the work on a head began: what it has in common with its upstream, or with the main branch."""
+async def find_branch_point(head: NamedCommit) -> NamedCommit:
+    """The commit where the work on a head began: its merge base with its upstream or the main branch. Raises BadInput
+    if there is none."""
     git = Git(head.git)
     upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"
     for name in (upstream, *MAIN):
@@ -225,17 +230,17 @@ async def beginning(head: Side) -> Side:
         found = out.decode(errors="replace").strip()
         if code == 0 and found != head.commit and _COMMIT.fullmatch(found):
             return replace(head, commit=found, revision=name)
-    what = f"nobody knows where the work at {head.commit[:12]} began: no upstream or main branch has an older commit"
+    what = f"cannot tell where the work at {head.commit[:12]} began: no upstream or main branch has an older commit"
     raise BadInput(what, then="name it: --base REV, for example --base HEAD~1")
 
 
-async def dirty(one: Side, store: Store, scratch: Path) -> tuple[str, ...]:
-    """Files that differ from the commit. Asked of our own store: the repository's filters and hooks are not run."""
+async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tuple[str, ...]:
+    """Files that differ from the commit. Our own store answers, so that no filter or hook of the repository runs."""
     index = one.git / "index"
     if one.root is None or one.revision != "HEAD" or not index.is_file():
         return ()
     aside = scratch / "look"
-    shutil.copy2(index, aside)  # with its time: git looks again into what changed in the second of its last look
+    shutil.copy2(index, aside)  # with its time: git rechecks files that changed in the second of its last look
     ways = (
         ("update-index", "-q", "--refresh"),
         ("diff-index", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", one.commit),
@@ -245,11 +250,12 @@ async def dirty(one: Side, store: Store, scratch: Path) -> tuple[str, ...]:
     for words in ways:
         variables = {"GIT_INDEX_FILE": str(aside)}
         ended = await store.git.attempt(f"--work-tree={one.root}", *words, variables=variables, within_s=GLANCE_S)
-        if words[0] != "update-index":  # … which fails where something needs to be updated
+        if words[0] != "update-index":  # which fails if something needs an update
             found += ended[1].decode(errors="backslashreplace").split("\0") if ended[0] == 0 else []
     aside.unlink(missing_ok=True)
     return tuple(dict.fromkeys(path for path in found if path))
 
 
-def shallow(one: Side) -> bool:
+def is_shallow(one: NamedCommit) -> bool:
+    """Whether the repository has only a part of its history."""
     return (one.objects / "shallow").is_file()

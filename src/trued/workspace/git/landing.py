@@ -1,4 +1,4 @@
-"""Moves a branch of the user's forward, with the working tree that stands on it: by their own git, never by force."""
+"""Moves one of the user's branches forward, with the working trees that have it checked out, never by force."""
 
 import asyncio
 import contextlib
@@ -12,13 +12,13 @@ from pathlib import Path
 
 from trued.errors import BadInput, Busy
 from trued.workspace.git.command import TIMED_OUT
-from trued.workspace.git.store import ENGINE, Author, Store
-from trued.workspace.sandbox.process_start import started_process
+from trued.workspace.git.store import ENGINE, CommitAuthor, Store
+from trued.workspace.sandbox.process_start import start_process
 
 WITHIN_S = 600.0
 MOST_NAMED = 5  # files in one sentence
-# Filters and line ends are the user's, so that the files look as their git would make them. Hooks are not run: with
-# core.hooksPath inside the working tree they would be the agents'.
+# The user's filters and line ends apply, so that the files look as their own git would write them. Hooks do not run:
+# with core.hooksPath inside the working tree, agents could have written them.
 QUIET = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -31,67 +31,70 @@ _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "
 _HELD = ("rebase-merge/head-name", "rebase-apply/head-name")
 
 
-class Landing:
-    """One branch of the user's repository as the place where a commit of the store comes home."""
+class TargetBranch:
+    """The branch of the user's repository that a commit of the store is landed on."""
 
     def __init__(self, store: Store, branch: str, environ: Mapping[str, str]) -> None:
         self.store, self.branch, self.ref = store, branch, f"refs/heads/{branch}"
         self._environ = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
 
     async def tip(self) -> str:
-        """Where the branch stands; "" where there is none."""
-        code, out, _ = await self._git("show-ref", "--verify", "--hash", self.ref)  # the name alone, no expression
+        """The commit of the branch; "" if there is no such branch."""
+        code, out, _ = await self._git(
+            "show-ref", "--verify", "--hash", self.ref
+        )  # takes a plain name, not an expression
         return out.strip() if code == 0 else ""
 
     async def branches(self) -> list[str]:
+        """The user's branches, the newest first."""
         _, out, _ = await self._git("for-each-ref", "--format=%(refname:short)", "--sort=-committerdate", "refs/heads/")
         return out.split()
 
     async def person(self, when: float) -> dict[str, str]:
-        """Whom the user's git calls the author of a commit, as variables; the engine where it does not know."""
-        who = Author(ENGINE, when).variables()
+        """Git's variables for the user as author; the engine if their git has no identity."""
+        who = CommitAuthor(ENGINE, when).variables()
         code, out, _ = await self._git("var", "GIT_AUTHOR_IDENT")
         name, _, rest = out.strip().partition(" <")
         mail = rest.rpartition(">")[0]
         if code == 0 and name and mail:
             who |= {
-                f"GIT_{role}_{what}": said
+                f"GIT_{role}_{what}": value
                 for role in ("AUTHOR", "COMMITTER")
-                for what, said in (("NAME", name), ("EMAIL", mail))
+                for what, value in (("NAME", name), ("EMAIL", mail))
             }
         return who
 
     # -- before anything is changed ------------------------------------------------------------------------------------
 
     async def ready(self, old: str, new: str) -> tuple[Path, ...]:
-        """The working trees that come along, or one sentence on why the branch cannot be moved now."""
+        """The working trees that move along. Raises BadInput if the branch cannot be moved now."""
         code, real, _ = await self._git("symbolic-ref", "--quiet", "--short", self.ref)
-        if code == 0:  # git would move that one, and leave its working tree behind
+        if code == 0:  # git would move that one without its working tree
             raise BadInput(f"{self.branch} is another name of {real.strip()}", then=f"--onto {real.strip()}")
         await self._free()
         trees = await self._trees()
-        changed = await self._changed(old, new)
+        changed = await self.store.changed_files(old, new)
         for tree in trees:
             await self._clean(tree, new)
             if there := await asyncio.to_thread(_in_the_way, tree, changed, set(await self.store.entries(old))):
-                what = f"{_listed(there)} in {tree} would be overwritten, and git does not keep it"
+                what = f"{_listed(there)} in {tree} would be overwritten, and git has no copy"
                 raise BadInput(what, then="move it away, or commit it, and land again")
         return trees
 
     async def _free(self) -> None:
-        """Nobody is in the middle of something on this branch."""
+        """Raise BadInput if the branch is being rebased."""
         common = Path(await self.store.source())
         for place in (common, *(common / "worktrees").glob("*")):
             for name in _HELD:
                 file = place / name
                 if file.is_file() and file.read_text(errors="replace").strip() == self.ref:
-                    raise BadInput(f"{self.branch} is being rebased", then="end that first: git rebase --continue")
+                    raise BadInput(f"{self.branch} is being rebased", then="finish it first: git rebase --continue")
 
     async def _trees(self) -> tuple[Path, ...]:
-        """Working trees in which the branch is checked out."""
-        code, out, said = await self._git("worktree", "list", "--porcelain", "-z")
+        """Working trees that have the branch checked out."""
+        code, out, stderr = await self._git("worktree", "list", "--porcelain", "-z")
         if code != 0:
-            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {_last(said)}")
+            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {_last_line(stderr)}")
         found = []
         for entry in out.split("\0\0"):
             lines = dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line)
@@ -99,17 +102,18 @@ class Landing:
                 found.append(Path(lines["worktree"]))
         for tree in found:
             if not (tree / ".git").exists():
-                what = f"{self.branch} is checked out in {tree}, which is not there"
+                what = f"{self.branch} is checked out in {tree}, which does not exist"
                 raise BadInput(what, then="`git worktree prune` forgets it")
         return tuple(found)
 
     async def _clean(self, tree: Path, new: str) -> None:
-        code, out, said = await self._git("rev-parse", "--absolute-git-dir", within=tree)
+        """Raise BadInput if the tree has uncommitted changes or an unfinished operation."""
+        code, out, stderr = await self._git("rev-parse", "--absolute-git-dir", within=tree)
         if code != 0:
-            raise BadInput(f"git cannot read {tree}: {_last(said)}", then="try `git status` there")
+            raise BadInput(f"git cannot read {tree}: {_last_line(stderr)}", then="try `git status` there")
         if busy := [name for name in _UNDER_WAY if (Path(out.rstrip("\n")) / name).exists()]:
-            what = f"{tree}, where {self.branch} is checked out, is in the middle of something ({busy[0]})"
-            raise BadInput(what, then="end that first")
+            what = f"{tree}, where {self.branch} is checked out, has an unfinished operation ({busy[0]})"
+            raise BadInput(what, then="finish that first")
         rows = await self._status(tree)
         if rows and not await self._is_at(tree, rows, new):
             what = (
@@ -119,35 +123,34 @@ class Landing:
 
     async def _status(self, tree: Path) -> list[str]:
         words = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
-        code, out, said = await self._git(*words, within=tree)
+        code, out, stderr = await self._git(*words, within=tree)
         if code != 0:
-            raise BadInput(f"git cannot read {tree}: {_last(said)}", then="try `git status` there")
+            raise BadInput(f"git cannot read {tree}: {_last_line(stderr)}", then="try `git status` there")
         return [row for row in out.split("\0") if row]
 
     async def _is_at(self, tree: Path, rows: Sequence[str], new: str) -> bool:
-        """Files and index are those of `new`: a landing was broken off before it could move the branch."""
+        """Whether files and index are already those of `new`: an earlier landing was interrupted before it moved the
+        branch."""
         if any(row[1] != " " for row in rows) or (await self._git("cat-file", "-e", f"{new}^{{commit}}"))[0] != 0:
             return False
         return (await self._git("diff-index", "--cached", "--quiet", new, within=tree))[0] == 0
 
-    async def _changed(self, old: str, new: str) -> tuple[str, ...]:
-        return await self.store.changed(old, new)
-
     # -- moving --------------------------------------------------------------------------------------------------------
 
     async def bring(self, commit: str) -> None:
-        """Copy the commit into the user's repository; no ref of it is touched."""
+        """Copy the commit into the user's repository without touching a ref. Raises BadInput if git cannot."""
         name = f"landing/{commit}"
-        await self.store.keep(name, commit)
+        await self.store.set_ref(name, commit)
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
         words = ("-c", "fetch.writeCommitGraph=false", "-c", "protocol.version=2", "fetch", *quiet, "--refmap=")
         more = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-        code, _, said = await self._git(*words, str(self.store.folder), self.store.ref(name), more=more)
+        code, _, stderr = await self._git(*words, str(self.store.folder), self.store.ref(name), more=more)
         if code != 0:
-            raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {_last(said)}")
+            raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {_last_line(stderr)}")
 
     async def move(self, old: str, new: str, trees: Collection[Path], why: str) -> None:
-        """Files first and the branch last, while git holds its lock: whoever moved it meanwhile has moved it."""
+        """Move files first and the branch last, while git holds its lock: if somebody else moved it meanwhile, their
+        move stands. Raises BadInput and restores the files if it fails."""
         done: list[Path] = []
         async with self._locked(old, new, why) as commit:
             try:
@@ -166,23 +169,23 @@ class Landing:
                 return
             raise BadInput(f"{_listed([row[3:] for row in rows])} in {tree} was changed just now", then="land again")
         await self._git("update-index", "-q", "--refresh", within=tree)
-        code, _, said = await self._git("read-tree", "-m", "-u", old, new, within=tree)
+        code, _, stderr = await self._git("read-tree", "-m", "-u", old, new, within=tree)
         if code != 0:
-            raise BadInput(f"git cannot bring {tree} along: {_last(said)}", then="nothing was moved")
+            raise BadInput(f"git cannot bring {tree} along: {_last_line(stderr)}", then="nothing was moved")
 
     @asynccontextmanager
-    async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_Commit"]:
-        """A transaction on the one ref: it ends with nothing done, unless it is committed."""
+    async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_RefTransaction"]:
+        """A transaction on the one ref; without a commit it changes nothing."""
         words = await self._words("update-ref", "-m", why, "--stdin")
-        process = await started_process(
+        process = await start_process(
             *words,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=self._variables(),
         )
-        commit = _Commit(process, self.branch)
-        begins = not await self.store.entries(old) and not await self.tip()  # a branch on which nothing was yet
+        commit = _RefTransaction(process, self.branch)
+        begins = not await self.store.entries(old) and not await self.tip()  # a branch without commits
         stands = "0" * len(old) if begins else old
         try:
             await commit.say(f"start\nupdate {self.ref} {new} {stands}\nprepare\n", "prepare: ok")
@@ -204,8 +207,8 @@ class Landing:
     async def _git(
         self, *arguments: str, within: Path | None = None, more: Mapping[str, str] | None = None
     ) -> tuple[int, str, str]:
-        """The user's own git: exit code, output, complaint."""
-        process = await started_process(
+        """Run the user's own git; return exit code, output and stderr."""
+        process = await start_process(
             *await self._words(*arguments, within=within),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -213,16 +216,16 @@ class Landing:
             env=self._variables(more),
         )
         try:
-            out, said = await asyncio.wait_for(process.communicate(), WITHIN_S)
+            out, stderr = await asyncio.wait_for(process.communicate(), WITHIN_S)
         except TimeoutError:
             return TIMED_OUT, "", f"no end after {WITHIN_S:g} s"
         finally:
-            await _gone(process)
-        return process.returncode or 0, out.decode(errors="surrogateescape"), said.decode(errors="replace")
+            await _end_process(process)
+        return process.returncode or 0, out.decode(errors="surrogateescape"), stderr.decode(errors="replace")
 
 
-class _Commit:
-    """Calling it makes the transaction last."""
+class _RefTransaction:
+    """A running `git update-ref --stdin`; calling it commits the transaction."""
 
     def __init__(self, process: Process, branch: str) -> None:
         self._process, self._branch = process, branch
@@ -231,6 +234,7 @@ class _Commit:
         await self.say("commit\n", "commit: ok")
 
     async def say(self, words: str, answer: str) -> None:
+        """Send commands and wait for the answer. Raises BadInput if git refuses."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise Busy("git was started without its pipes")
@@ -242,43 +246,43 @@ class _Commit:
             heard = line
             if line.decode().strip() == answer:
                 return
-        said = await self._process.stderr.read() if self._process.stderr else heard
-        raise BadInput(*_refusal(self._branch, said.decode(errors="replace")))
+        stderr = await self._process.stderr.read() if self._process.stderr else heard
+        raise BadInput(*_refusal(self._branch, stderr.decode(errors="replace")))
 
     async def end(self) -> None:
         if self._process.stdin:
             self._process.stdin.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), WITHIN_S)
-        await _gone(self._process)
+        await _end_process(self._process)
 
 
-async def _gone(process: Process) -> None:
+async def _end_process(process: Process) -> None:
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
 
 
-def _refusal(branch: str, said: str) -> tuple[str, str, str]:
-    if "expected" in said and "is at" in said:
+def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
+    if "expected" in stderr and "is at" in stderr:
         return f"somebody moved {branch} just now; it is not overwritten", "", "land again"
-    if "File exists" in said:
+    if "File exists" in stderr:
         return (
             f"git could not move {branch}: it is locked",
             "",
-            "wait for the git that is at work there, and land again",
+            "wait for the git that is running there, and land again",
         )
-    return f"git could not move {branch}: {_last(said)}", "", "nothing was changed"
+    return f"git could not move {branch}: {_last_line(stderr)}", "", "nothing was changed"
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
-    """What the user has in places where new files come, ignored or not; git itself would overwrite what is ignored."""
+    """Files of the user where new files would be written, ignored or not; git itself would overwrite ignored ones."""
     folders = {path.rpartition("/")[0] for path in before}
-    return [path for path in changed if path not in before and _taken(tree, path, before, folders)]
+    return [path for path in changed if path not in before and _is_occupied(tree, path, before, folders)]
 
 
-def _taken(tree: Path, path: str, before: Collection[str], folders: Collection[str]) -> bool:
+def _is_occupied(tree: Path, path: str, before: Collection[str], folders: Collection[str]) -> bool:
     parts = path.split("/")
     for depth in range(1, len(parts) + 1):
         place = "/".join(parts[:depth])
@@ -286,7 +290,7 @@ def _taken(tree: Path, path: str, before: Collection[str], folders: Collection[s
             mode = os.lstat(tree / place).st_mode
         except OSError:
             return False
-        if place in before:  # tracked, and goes away
+        if place in before:  # tracked, and about to be removed
             return False
         if not stat.S_ISDIR(mode):
             return True
@@ -299,5 +303,5 @@ def _listed(paths: Sequence[str]) -> str:
     return f"{', '.join(names[:MOST_NAMED])}{more}"
 
 
-def _last(said: str) -> str:
-    return (said.strip().splitlines() or ["no message"])[-1]
+def _last_line(stderr: str) -> str:
+    return (stderr.strip().splitlines() or ["no message"])[-1]

@@ -1,6 +1,7 @@
-"""What a commit only names: large files and submodules, brought by their hashes from where the user has them.
+"""Completes a checkout with what a commit only names: LFS files and submodules, copied by hash from the user's
+repository.
 
-Only what the base names is brought. A head that names others gets what it committed: a pointer, an empty folder.
+Only what the base names is copied. A head that names others gets what it committed: a pointer, an empty folder.
 """
 
 import asyncio
@@ -16,16 +17,16 @@ from trued.workspace.git.store import Store
 POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:[a-z0-9.-]+ [^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n"
 )
-POINTER_BYTES = 1024  # by the format's own rule a pointer is smaller
+POINTER_BYTES = 1024  # the LFS specification allows no larger pointer
 DEPTH = 3  # of submodules in submodules
 PIECE_BYTES = 1 << 20
 
 
-async def bring(store: Store, base: str, commit: str, work: Path, index: Path) -> tuple[str, ...]:
-    """Complete a checkout; returns what could not be brought, in words."""
+async def complete_checkout(store: Store, base: str, commit: str, work: Path, index: Path) -> tuple[str, ...]:
+    """Add large files and submodules to a checkout; return what is missing, as sentences."""
     source = Path(await store.source())
     large = await _large_files(store, base, commit, work, source)
-    modules = await _Modules(store, index).bring(base, commit, work, source)
+    modules = await _Submodules(store, index).bring(base, commit, work, source)
     return (*large, *modules)
 
 
@@ -52,13 +53,13 @@ def _replace_pointers(work: Path, paths: list[str], objects: Path) -> list[str]:
             found = POINTER.match(file.read_bytes()) if small else None
         except OSError:
             continue
-        if found and not _replaced(file, objects, found.group(1).decode(), int(found.group(2))):
-            lost.append(f"{path}: its content is not here, only a pointer to it: `git lfs pull` brings it")
+        if found and not _replace_pointer(file, objects, found.group(1).decode(), int(found.group(2))):
+            lost.append(f"{path}: only a pointer to its content is here: `git lfs pull` fetches it")
     return lost
 
 
-def _replaced(file: Path, objects: Path, name: str, size: int) -> bool:
-    """By its hash: what is there under another content's name is as good as nothing."""
+def _replace_pointer(file: Path, objects: Path, name: str, size: int) -> bool:
+    """Replace a pointer by its content; False if the content is missing or does not have its hash."""
     content = objects / name[:2] / name[2:4] / name
     aside = file.with_name(f".{name[:16]}")
     hashed = hashlib.sha256()
@@ -83,7 +84,7 @@ def _replaced(file: Path, objects: Path, name: str, size: int) -> bool:
 # -- submodules --------------------------------------------------------------------------------------------------------
 
 
-class _Modules:
+class _Submodules:
     """Other repositories inside this one, each at the commit that the base names."""
 
     def __init__(self, store: Store, index: Path) -> None:
@@ -95,18 +96,18 @@ class _Modules:
         if not here or not depth:
             return []
         places = await self._places(base, source)
-        said = [
-            f"{path}: another commit of the submodule than the base's is not brought"
+        missing = [
+            f"{path}: the submodule is at another commit than on the base, which is not checked out"
             for path in here
             if here[path] != wanted.get(path)
         ]
         for path in sorted(path for path in here if here[path] == wanted.get(path)):
             place = places.get(path)
-            if place is None or not await self._laid(here[path], place, work / path):
-                said.append(f"{path}: the submodule is not here: `git submodule update --init` brings it")
+            if place is None or not await self._check_out(here[path], place, work / path):
+                missing.append(f"{path}: the submodule is not here: `git submodule update --init` fetches it")
                 continue
-            said += await self.bring(here[path], here[path], work / path, place, depth - 1)
-        return said
+            missing += await self.bring(here[path], here[path], work / path, place, depth - 1)
+        return missing
 
     async def _places(self, commit: str, source: Path) -> dict[str, Path]:
         """Path of a submodule → where the user's git keeps it."""
@@ -123,7 +124,7 @@ class _Modules:
                     found.setdefault(path, place)
         return found
 
-    async def _laid(self, commit: str, place: Path, work: Path) -> bool:
+    async def _check_out(self, commit: str, place: Path, work: Path) -> bool:
         try:
             await self.store.bring(str(place), commit, f"module/{commit}", depth=1)
         except BadInput:

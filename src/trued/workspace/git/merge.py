@@ -1,32 +1,35 @@
-"""Brings together what two agents made side by side, in the private store alone; what contradicts itself is shown."""
+"""Merges what two agents made side by side, in the private store."""
 
-from trued.protocols import Merge
+from trued.protocols import MergeResult
 from trued.workspace.git.command import GitFailed
-from trued.workspace.git.rebase import CONFLICT, able, contains
-from trued.workspace.git.store import Author, Store
+from trued.workspace.git.rebase import CONFLICT, has_ancestor, require_merge_tree
+from trued.workspace.git.store import CommitAuthor, Store
 
 
-async def joined(store: Store, ours: str, theirs: str, author: Author, message: str) -> Merge:
-    """One commit with both; where they contradict each other, one with both sides between markers, and their files.
+async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuthor, message: str) -> MergeResult:
+    """Merge two commits. Files in conflict get both sides between markers, and are listed in the result.
 
-    The same two give the same commit again, however often this is done.
+    The same two commits always give the same merge.
     """
-    await able(store)
-    if await contains(store, theirs, ours):
-        return Merge(theirs)
-    if await contains(store, ours, theirs):
-        return Merge(ours)
+    await require_merge_tree(store)
+    if await has_ancestor(store, theirs, ours):
+        return MergeResult(theirs)
+    if await has_ancestor(store, ours, theirs):
+        return MergeResult(ours)
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    code, out, said = await store.git.attempt(*words)
+    code, out, stderr = await store.git.attempt(*words)
     if code not in (0, CONFLICT):
-        raise GitFailed(words, said)
+        raise GitFailed(words, stderr)
     tree, *files = out.decode(errors="backslashreplace").split("\0")
     commit = await store.commit(tree, (ours, theirs), author, message)
-    await store.keep(f"joined/{commit}", commit)
+    await store.set_ref(f"joined/{commit}", commit)
     both = dict.fromkeys(name for name in files if name)
-    return Merge(commit, {path: (await _side(store, ours, path), await _side(store, theirs, path)) for path in both})
+    return MergeResult(
+        commit, {path: (await _side(store, ours, path), await _side(store, theirs, path)) for path in both}
+    )
 
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:
-    """What cannot have one name with the other side's is laid beside it, under the name of its commit."""
+    """The file as one side has it. Where both sides cannot share a name, git puts one beside it, named by
+    its commit."""
     return await store.read(commit, path.removesuffix(f"~{commit}"))

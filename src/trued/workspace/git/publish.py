@@ -1,52 +1,55 @@
-"""Moves the run's branches in the user's repository, by fetch and forward only, and touches nothing else there."""
+"""Moves the run's branches in the user's repository, forward only, and touches nothing else there."""
 
 import hashlib
 from pathlib import Path
 
 from trued.workspace.git.command import SENT, Git
-from trued.workspace.git.store import Store, older
+from trued.workspace.git.store import Store, is_older
 
-STALE_S = 60.0  # moving one branch takes no minute: whoever still locks it is dead
+STALE_S = 60.0  # moving a branch takes no minute: an older lock belongs to a dead process
 
 
 async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...], side: bool = False) -> str:
-    """Fast-forward `branch` to `head`; returns "" or why it could not be moved. `began`: where it may have stood."""
+    """Fast-forward `branch` to `head`; return "" or why that failed.
+
+    `began`: commits at which the branch may stand without being ours. `side`: a branch beside the run's own.
+    """
     ref, under = f"refs/heads/{branch}", f"side/{hashlib.sha256(branch.encode()).hexdigest()[:12]}/" if side else ""
     mine, newest = f"{under}published", f"{under}head"
     user = Git(Path(await store.source()), store.git.lock)
-    store.mend(mine, newest)
+    store.remove_broken_refs(mine, newest)
     _, found, _ = await user.attempt("rev-parse", "--verify", "--quiet", ref)
     now = found.decode().strip()
     if now == head:
         return ""
-    # `head` is set before the branch is moved and `published` after it: one of them is what we left there
+    # `head` is set before the branch moves and `published` after it: one of them is where we left the branch
     ours = await store.refs(mine, newest)
-    if now and len(ours) < 2:  # lost with the power: then whatever was made here is ours
+    if now and len(ours) < 2:  # lost in a power cut: then every commit made here counts as ours
         ours |= await store.refs("record/", "taken/")
     if now and now not in (*ours.values(), *began):
-        return f"somebody else moved {branch} to {now[:12]}; what was done here is {head[:12]}"
+        return f"somebody else moved {branch} to {now[:12]}; the work of this run is {head[:12]}"
     await store.git("update-ref", store.ref(newest), head)
     lock = user.folder / f"{ref}.lock"
-    if older(lock, STALE_S):  # `begin` waited for every git of an earlier engine, and here is only this one
+    if is_older(lock, STALE_S):  # `begin` waited for every git of an earlier engine, and we run only this one
         lock.unlink(missing_ok=True)
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
     settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")
-    code, _, said = await user.attempt(
+    code, _, stderr = await user.attempt(
         *("fetch", *quiet, "--no-prune", "--refmap=", str(store.folder), f"{store.ref(newest)}:{ref}"),
         settings=settings,
         variables={"GIT_CONFIG_GLOBAL": str(store.folder / "trusting")},
     )
     if code != 0:
-        return _why_not(branch, said, lock)
+        return _why_not(branch, stderr, lock)
     await store.git("update-ref", store.ref(mine), head)
     return ""
 
 
-def _why_not(branch: str, said: str, lock: Path) -> str:
-    if lock.exists() or f"{lock.name}': File exists" in said:
-        return f"git could not move {branch}: it is locked; if no git is at work there, delete {lock}"
-    if "checked out" in said or "current branch" in said:
+def _why_not(branch: str, stderr: str, lock: Path) -> str:
+    if lock.exists() or f"{lock.name}': File exists" in stderr:
+        return f"git could not move {branch}: it is locked; if no git is running there, delete {lock}"
+    if "checked out" in stderr or "current branch" in stderr:
         return f"{branch} is checked out in a working tree; switch it to another branch"
-    if not said.strip() or "rejected" in said or "non-fast-forward" in said:  # quietly, it says nothing of that
+    if not stderr.strip() or "rejected" in stderr or "non-fast-forward" in stderr:  # with --quiet git does not say so
         return f"somebody else moved {branch}; it is not overwritten"
-    return f"git could not move {branch}: {(said.strip().splitlines() or ['no message'])[-1]}"
+    return f"git could not move {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}"

@@ -1,4 +1,4 @@
-"""Pushes a commit in the user's name: with their git, their credentials and their hooks, never by force."""
+"""Pushes a commit with the user's own git, credentials and hooks, never by force."""
 
 import asyncio
 import contextlib
@@ -13,25 +13,25 @@ _SECRET = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 async def push(repo: Path, objects: Path, remote: str, commit: str, ref: str) -> str:
-    """Move `ref` at the remote forward to the commit. Returns "" or why it could not be done, in one sentence.
+    """Move `ref` at the remote forward to the commit; return "" or why that failed, in one sentence.
 
-    `objects` is where the commit lies when the user's repository does not have it.
+    `objects` is the folder that has the commit if the user's repository does not.
     """
     words = ("push", "--quiet", "--no-follow-tags", "--", remote, f"{commit}:{ref}")
-    code, _, said = await _users_git(repo, words, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects)})
+    code, _, stderr = await _users_git(repo, words, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects)})
     if code is None:
         return f"git could not push to {_plain(remote)}: no answer within {WITHIN_S:g} s"
-    return "" if code == 0 else _why(remote, ref, said)
+    return "" if code == 0 else _why(remote, ref, stderr)
 
 
 async def tip_at(repo: Path, remote: str, branch: str) -> str:
-    """The commit at which a branch stands at the remote; "" where there is none, or nobody can tell."""
+    """The commit of a branch at the remote; "" if there is none or the remote does not answer."""
     code, listed, _ = await _users_git(repo, ("ls-remote", "--", remote, f"refs/heads/{branch}"), {})
     return listed.split("\t")[0].strip() if code == 0 else ""
 
 
 async def _users_git(repo: Path, words: Sequence[str], more: Mapping[str, str]) -> tuple[int | None, str, str]:
-    """As the user would type it: exit code (None where it never ended) and what it said."""
+    """Run git as the user would; return exit code (None: it timed out), output and stderr."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT},
         **more,
@@ -46,7 +46,7 @@ async def _users_git(repo: Path, words: Sequence[str], more: Mapping[str, str]) 
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        out, said = await asyncio.wait_for(process.communicate(), WITHIN_S)
+        out, stderr = await asyncio.wait_for(process.communicate(), WITHIN_S)
     except TimeoutError:
         return None, "", ""
     finally:
@@ -54,22 +54,22 @@ async def _users_git(repo: Path, words: Sequence[str], more: Mapping[str, str]) 
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-    return process.returncode, out.decode(errors="replace"), said.decode(errors="replace")
+    return process.returncode, out.decode(errors="replace"), stderr.decode(errors="replace")
 
 
 _KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL_NO_VERIFY", "GIT_CONFIG_GLOBAL")
 
 
-def _why(remote: str, ref: str, said: str) -> str:
+def _why(remote: str, ref: str, stderr: str) -> str:
     branch, place = ref.removeprefix("refs/heads/"), _plain(remote)
-    if "non-fast-forward" in said or "fetch first" in said or "[rejected]" in said:
-        return f"{branch} at {place} has other work; it is not overwritten"
-    if "Authentication failed" in said or "could not read Username" in said or "Permission denied" in said:
+    if "non-fast-forward" in stderr or "fetch first" in stderr or "[rejected]" in stderr:
+        return f"{branch} at {place} has other commits; it is not overwritten"
+    if "Authentication failed" in stderr or "could not read Username" in stderr or "Permission denied" in stderr:
         return f"git may not push to {place}: log in with your git first, or check your rights there"
-    last = [line for line in said.strip().splitlines() if line.strip()][-1:] or ["no message"]
+    last = [line for line in stderr.strip().splitlines() if line.strip()][-1:] or ["no message"]
     return f"git could not push {branch} to {place}: {_plain(last[0])}"
 
 
 def _plain(text: str) -> str:
-    """Without a password that somebody wrote into an address, and without control characters."""
+    """Without a password inside an address, and without control characters."""
     return _SECRET.sub("…", "".join(one for one in text if one.isprintable()))

@@ -1,4 +1,5 @@
-"""Brings a run's commits onto another commit, in the private store alone: nothing of any repository is run."""
+"""Rebases or merges a run's commits onto another commit, in the private store, without running anything of the
+repository."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -8,127 +9,127 @@ from pathlib import Path
 from trued.errors import BadInput
 from trued.support.path_sets import owns
 from trued.workspace.git.command import GitFailed
-from trued.workspace.git.store import Author, Store
+from trued.workspace.git.store import CommitAuthor, Store
 
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 NEEDED = (2, 38)  # the first git that merges without a working tree
 CONFLICT = 1  # git's own exit code
-KEPT = (b"author ", b"committer ", b"encoding ")  # a signature was given to another commit
+KEPT = (b"author ", b"committer ", b"encoding ")  # no signature: it was made for the original commit
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A commit that was made, or the files for which none could be."""
+class RebaseResult:
+    """The commit that was made, or the files in conflict."""
 
     commit: str = ""
     conflicts: tuple[str, ...] = ()
-    at: str = ""  # first line of the commit that could not be brought along
-    replaced: tuple[str, ...] = ()  # files of the target that had to give way
+    at: str = ""  # first line of the commit that could not be applied
+    replaced: tuple[str, ...] = ()  # files of the target that the head's own replaced
 
 
 @dataclass(frozen=True, slots=True)
-class Views:
-    """Files that tell of a head's own making: those of the target in their place tell of another's, and of two such
-    stories no text can be made. So the head's stand whole, and history keeps the others."""
+class HeadViews:
+    """Files that describe how a head was made (plans, logs). The target has such files of another run, and two of them
+    cannot be merged as text: the head's replace them, and history keeps the others."""
 
     paths: tuple[str, ...]
     scratch: Path
 
     @classmethod
-    async def of(cls, store: Store, base: str, head: str, owned: Collection[str], scratch: Path) -> "Views":
-        """What the head changed of these files and folders."""
-        return cls(tuple(path for path in await store.changed(base, head) if owns(owned, path)), scratch)
+    async def of(cls, store: Store, base: str, head: str, owned: Collection[str], scratch: Path) -> "HeadViews":
+        """Those of the `owned` files and folders that the head changed."""
+        return cls(tuple(path for path in await store.changed_files(base, head) if owns(owned, path)), scratch)
 
 
-async def rebased(store: Store, base: str, head: str, onto: str, views: Views | None = None) -> Made:
-    """The commits from `base` to `head`, one after another, on top of `onto`; what is there already falls away.
+async def rebase_commits(store: Store, base: str, head: str, onto: str, views: HeadViews | None = None) -> RebaseResult:
+    """Apply the commits from `base` to `head`, one by one, on top of `onto`; changes that are there already fall away.
 
-    The same commits on the same target are the same ones again, however often this is done: authors, dates and words
-    stay as they were.
+    The result is always the same for the same commits: authors, dates and messages stay.
     """
-    await able(store)
+    await require_merge_tree(store)
     out = await store.git("rev-list", "--first-parent", "--reverse", "--parents", f"{base}..{head}")
     new, gone = onto, dict[str, None]()
     for line in out.decode().splitlines():
         commit, *parents = line.split(" ")
-        ours, replaced = await _beside(store, new, (parents or [base])[0], views)
-        made = await _tree(store, ours, commit)
+        ours, replaced = await _on_parent(store, new, (parents or [base])[0], views)
+        made = await _merge_trees(store, ours, commit)
         if made.conflicts:
-            return Made(conflicts=made.conflicts, at=await _subject(store, commit))
+            return RebaseResult(conflicts=made.conflicts, at=await _subject(store, commit))
         if made.commit != await store.tree(new):
-            new = await _rewritten(store, commit, made.commit, new)
+            new = await _rewrite_commit(store, commit, made.commit, new)
         gone |= dict.fromkeys(replaced)
-    await store.keep(f"landing/{new}", new)
-    return Made(new, replaced=await _given_way(store, gone, onto, new))
+    await store.set_ref(f"landing/{new}", new)
+    return RebaseResult(new, replaced=await _replaced_files(store, gone, onto, new))
 
 
-async def merged(
-    store: Store, onto: str, head: str, message: str, who: Mapping[str, str], views: Views | None = None
-) -> Made:
-    """A merge of `head` into `onto`, in the name of whoever wants it."""
-    await able(store)
-    ours, replaced = await _beside(store, onto, await common(store, onto, head), views) if views else (onto, ())
-    made = await _tree(store, ours if replaced else onto, head)
+async def merge_into(
+    store: Store, onto: str, head: str, message: str, who: Mapping[str, str], views: HeadViews | None = None
+) -> RebaseResult:
+    """Merge `head` into `onto`, with the author that `who` names by git's variables."""
+    await require_merge_tree(store)
+    ours, replaced = await _on_parent(store, onto, await merge_base(store, onto, head), views) if views else (onto, ())
+    made = await _merge_trees(store, ours if replaced else onto, head)
     if made.conflicts:
         return replace(made, at=await _subject(store, head))
     words = ("commit-tree", made.commit, "-p", onto, "-p", head)
     commit = await store.git.line(*words, stdin=f"{message}\n".encode(), variables=who)
-    await store.keep(f"landing/{commit}", commit)
-    return Made(commit, replaced=await _given_way(store, replaced, onto, commit))
+    await store.set_ref(f"landing/{commit}", commit)
+    return RebaseResult(commit, replaced=await _replaced_files(store, replaced, onto, commit))
 
 
-async def common(store: Store, one: str, other: str) -> str:
-    """Where two histories parted; "" where they never met."""
+async def merge_base(store: Store, one: str, other: str) -> str:
+    """The commit where two histories parted; "" if they have none in common."""
     code, out, _ = await store.git.attempt("merge-base", one, other)
     return out.decode().strip() if code == 0 else ""
 
 
-async def contains(store: Store, commit: str, ancestor: str) -> bool:
-    code, _, said = await store.git.attempt("merge-base", "--is-ancestor", ancestor, commit)
+async def has_ancestor(store: Store, commit: str, ancestor: str) -> bool:
+    """Whether `ancestor` is in the history of `commit`."""
+    code, _, stderr = await store.git.attempt("merge-base", "--is-ancestor", ancestor, commit)
     if code not in (0, 1):
-        raise GitFailed(("merge-base",), said)
+        raise GitFailed(("merge-base",), stderr)
     return code == 0
 
 
-async def able(store: Store) -> None:
-    """Merging without a working tree is something that git learnt late."""
-    said = await store.git.line("version")
-    found = _VERSION.search(said)
+async def require_merge_tree(store: Store) -> None:
+    """Raise BadInput if this git is too old to merge without a working tree."""
+    version = await store.git.line("version")
+    found = _VERSION.search(version)
     if found and (int(found[1]), int(found[2])) < NEEDED:
-        raise BadInput(f"{said} cannot merge without a working tree", then="install git 2.38 or newer")
+        raise BadInput(f"{version} cannot merge without a working tree", then="install git 2.38 or newer")
 
 
-async def _beside(store: Store, commit: str, parent: str, views: Views | None) -> tuple[str, tuple[str, ...]]:
-    """The same files as if they had been made from `parent`: so that git compares both sides with that. What has to
-    give way is there as if nobody had touched it."""
+async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
+    """The files of `commit` as if made on top of `parent`, so that git compares both sides with that; views look
+    untouched there, so that the head's win."""
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:
-        tree, gone = await store.restored(tree, parent, views.paths, views.scratch)
-    return await store.commit(tree, (parent,), Author("trued", 0), "for a comparison"), tuple(gone)
+        tree, gone = await store.restore_paths(tree, parent, views.paths, views.scratch)
+    return await store.commit(tree, (parent,), CommitAuthor("trued", 0), "for a comparison"), tuple(gone)
 
 
-async def _given_way(store: Store, paths: Collection[str], before: str, after: str) -> tuple[str, ...]:
-    """Those of the target that are others now."""
+async def _replaced_files(store: Store, paths: Collection[str], before: str, after: str) -> tuple[str, ...]:
+    """Those files of the target that changed."""
     had, has = await store.entries(before), await store.entries(after)
     return tuple(path for path in paths if path in had and had[path] != has.get(path))
 
 
-async def _tree(store: Store, ours: str, theirs: str) -> Made:
-    """The tree of both together, in the place of a commit."""
+async def _merge_trees(store: Store, ours: str, theirs: str) -> RebaseResult:
+    """Merge two commits; the result has the tree in place of a commit."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    code, out, said = await store.git.attempt(*words)
+    code, out, stderr = await store.git.attempt(*words)
     tree, *files = out.decode(errors="backslashreplace").split("\0")
     if code == 0:
-        return Made(tree)
+        return RebaseResult(tree)
     if code == CONFLICT:
-        return Made(conflicts=tuple(dict.fromkeys(name for name in files if name)))
-    if "unrelated histories" in said:
+        return RebaseResult(conflicts=tuple(dict.fromkeys(name for name in files if name)))
+    if "unrelated histories" in stderr:
         raise BadInput("the branch has no history in common with the run", then="name another one with --onto")
-    raise GitFailed(words, said)
+    raise GitFailed(words, stderr)
 
 
-async def _rewritten(store: Store, commit: str, tree: str, parent: str) -> str:
-    """The commit as it was written, but for its files and what it stands on."""
+async def _rewrite_commit(store: Store, commit: str, tree: str, parent: str) -> str:
+    """The same commit with another tree and parent."""
     raw = await store.git("cat-file", "commit", commit)
     head, _, message = raw.partition(b"\n\n")
     kept = [line for line in head.split(b"\n") if line.startswith(KEPT)]

@@ -9,12 +9,14 @@ from pathlib import Path
 from trued.errors import StateFailed
 
 
-async def remove(folder: Path) -> None:
-    """Gone afterwards, whatever is in it. Links are removed, not followed."""
-    await asyncio.to_thread(remove_now, folder)
+async def remove_tree(folder: Path) -> None:
+    """Remove a folder whatever is in it; links are removed, not followed. Raises StateFailed if it cannot
+    be removed."""
+    await asyncio.to_thread(remove_tree_now, folder)
 
 
-def remove_now(folder: Path) -> None:
+def remove_tree_now(folder: Path) -> None:
+    """The same without an event loop."""
     if not os.path.lexists(folder):
         return
     if folder.is_symlink() or not folder.is_dir():
@@ -23,9 +25,9 @@ def remove_now(folder: Path) -> None:
     try:
         shutil.rmtree(folder)
     except (OSError, RecursionError):
-        # rm and chmod go down by file descriptors: no path is too long for them
+        # rm and chmod walk by file descriptors, so no path is too long for them
         subprocess.run(["chmod", "-R", "u+rwx", "--", str(folder)], capture_output=True, check=False)
         ran = subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, check=False)
         if os.path.lexists(folder):
-            said = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-            raise StateFailed(f"cannot remove {folder}: {said[0]}") from None
+            stderr = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+            raise StateFailed(f"cannot remove {folder}: {stderr[0]}") from None

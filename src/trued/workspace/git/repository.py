@@ -1,4 +1,4 @@
-"""The user's repository, looked at and never written: is there something that a run can start from?"""
+"""The user's repository as a run finds it: read, and checked for whether a run can start there."""
 
 import contextlib
 import subprocess
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import command, environment
-from trued.workspace.git.store import ENGINE, Author
+from trued.workspace.git.command import SETTINGS, git_command, git_environment
+from trued.workspace.git.store import ENGINE, CommitAuthor
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """What a run needs to know of the user's repository at its start."""
+    """What a run needs to know about the user's repository when it starts."""
 
     root: Path
     head: str  # "" where nothing has been committed yet
     branch: str  # "" when the head is detached
     common: Path  # the .git that all worktrees share
-    taken: bool = False  # a branch called "trued" stands where ours would go
+    taken: bool = False  # a branch called "trued" blocks our branches `trued/…`
     dirty: tuple[str, ...] = ()  # paths with uncommitted changes; the run starts from HEAD, without them
 
     @property
@@ -29,17 +29,19 @@ class Repository:
 
 
 def open_repository(path: str | Path, *, status: bool = True, empty: bool = False) -> Repository:
-    """The repository around `path`, or one sentence that says why a run cannot start there. Without `status` the
-    working tree is not compared with anything, and no filter of the user's is run. `empty`: one without any commit
-    will do."""
-    where = _named(path)
+    """The repository around `path`. Raises BadInput with one sentence if a run cannot start there.
+
+    Without `status` the working tree is not compared with HEAD, and no filter of the user runs. `empty`: accept a
+    repository without commits.
+    """
+    where = _resolve_path(path)
     if not where.exists():
         raise BadInput(f"{where} does not exist", then="name a folder inside a git repository")
     folder = where if where.is_dir() else where.parent
-    root, common = _places(folder)
-    code, head, said = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    if code != 0 and said.strip():
-        raise BadInput(f"git cannot read {root}: {said.strip().splitlines()[-1]}")
+    root, common = _root_and_common(folder)
+    code, head, stderr = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if code != 0 and stderr.strip():
+        raise BadInput(f"git cannot read {root}: {stderr.strip().splitlines()[-1]}")
     if code != 0 and not empty:
         raise BadInput(f"the repository {root} has no commit yet", then="commit something: a run starts from a commit")
     _, branch, _ = _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
@@ -47,81 +49,84 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
     return Repository(root, head.strip(), branch.strip(), common, taken == 0, _dirty(root) if status else ())
 
 
-def rooted(repository: Repository, branch: str, when: float) -> str:
-    """A first commit without any file, for a repository that has none: the run's branch begins with it."""
-    variables = Author("trued", when).variables()
+def create_root_commit(repository: Repository, branch: str, when: float) -> str:
+    """Make an empty first commit in a repository that has none, and start the run's branch with it; return
+    the commit."""
+    variables = CommitAuthor("trued", when).variables()
     _, tree, _ = _git(repository.root, "hash-object", "-t", "tree", "-w", "--stdin")
-    code, commit, said = _git(repository.root, "commit-tree", tree.strip(), "-m", "nothing yet", variables=variables)
+    code, commit, stderr = _git(repository.root, "commit-tree", tree.strip(), "-m", "nothing yet", variables=variables)
     if code == 0:
-        code, _, said = _git(repository.root, "update-ref", f"refs/heads/{branch}", commit.strip(), "")
+        code, _, stderr = _git(repository.root, "update-ref", f"refs/heads/{branch}", commit.strip(), "")
     if code != 0:
-        raise BadInput(f"git cannot begin the branch {branch}: {(said.strip().splitlines() or ['no message'])[-1]}")
+        raise BadInput(f"git cannot begin the branch {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}")
     return commit.strip()
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class EarlierRunBranch:
     """A branch that an earlier run left."""
 
     branch: str
     tip: str
-    state: str  # agent_state.json, as the engine wrote it last
+    state: str  # the workflow's state file, as the engine wrote it last
 
 
-def left_on(root: Path, branch: str, file: str) -> Left | None:
-    """What a run of ours left on this branch; None where it is no run's. Only a commit of the engine's own tells: what
-    an agent leaves is committed under its role's name, whatever files it writes."""
+def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
+    """What a run of ours left on this branch; None if no run did. Only a commit by the engine counts: agents' work is
+    committed under the name of their role, whatever files they write."""
     tip = tip_of(root, branch)
     words = ("--no-merges", "--topo-order", "--format=%an%x09%cn%x09%H", tip, "--", file)
     for line in _git(root, "log", *words)[1].splitlines() if tip else ():
         author, committer, commit = line.rsplit("\t", 2)
         code, state, _ = _git(root, "cat-file", "blob", f"{commit}:{file}")
         if author == committer == ENGINE and code == 0:
-            return Left(branch, tip, state)
+            return EarlierRunBranch(branch, tip, state)
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
-    """The user's commit that a branch of ours began from; or why nobody can tell."""
+class BranchStart:
+    """The user's commit that a branch of ours started from, or why it cannot be found."""
 
     base: str = ""
     why: str = ""
-    landed: bool = False  # all of it is on a branch of the user's already
+    landed: bool = False  # all of it is already on a branch of the user
 
 
-def began(root: Path, tip: str) -> Began:
-    """By the refs of the user's repository alone. Agents work in clones and push nowhere, so that what is on a branch
-    other than `trued/*` is there by the user's hand; no file and no message of a commit is asked."""
+def find_branch_start(root: Path, tip: str) -> BranchStart:
+    """Find where a run's branch left the user's history, by refs alone. Agents work in clones and push nowhere, so
+    everything on a branch other than `trued/*` was put there by the user; no file or commit message is consulted."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
-    code, listed, said = _git(root, "rev-list", "--boundary", tip, "--not", *users)
+    code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)
     if code != 0:
-        return Began(why=f"git cannot list its commits: {(said.strip().splitlines() or ['no message'])[-1]}")
+        return BranchStart(why=f"git cannot list its commits: {(stderr.strip().splitlines() or ['no message'])[-1]}")
     lines = listed.split()
     if not lines:
-        return Began(why="all of it is on a branch of yours already", landed=True)
+        return BranchStart(why="all of it is on a branch of yours already", landed=True)
     below = [line[1:] for line in lines if line.startswith("-")]
     if not below:
-        return _from_nothing(root, tip)
+        return _start_without_commits(root, tip)
     newest = _git(root, "merge-base", "--independent", *below)[1].split()
     if len(newest) != 1:
-        return Began(why=f"it holds {len(newest) or len(below)} commits of yours, none of which contains the others")
+        return BranchStart(
+            why=f"it holds {len(newest) or len(below)} commits of yours, none of which contains the others"
+        )
     if ENGINE in _git(root, "show", "--no-patch", "--format=%an%n%cn", newest[0])[1].splitlines():
-        return Began(why=f"{newest[0][:12]}, which a branch of yours holds, was itself made by a run")
-    return Began(newest[0])
+        return BranchStart(why=f"{newest[0][:12]}, which a branch of yours holds, was itself made by a run")
+    return BranchStart(newest[0])
 
 
-def _from_nothing(root: Path, tip: str) -> Began:
-    """A run in a repository without commits begins with one without files: nobody's work can be in it."""
+def _start_without_commits(root: Path, tip: str) -> BranchStart:
+    """A run in a repository without commits starts from an empty commit, which holds nobody's work."""
     roots = _git(root, "rev-list", "--max-parents=0", tip)[1].split()
     if len(roots) == 1 and not _git(root, "ls-tree", roots[0])[1]:
-        return Began(roots[0])
-    return Began(why="no branch of yours holds a commit below it")
+        return BranchStart(roots[0])
+    return BranchStart(why="no branch of yours holds a commit below it")
 
 
-def contains(root: Path, tip: str, name: str) -> str:
-    """The commit that the user names, if the other one was made upon it; else ""."""
+def resolve_ancestor(root: Path, tip: str, name: str) -> str:
+    """The commit that the user names, if `tip` was made on top of it; otherwise ""."""
     code, found, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     commit = found.strip()
     above = code == 0 and commit != tip and _git(root, "merge-base", "--is-ancestor", commit, tip)[0] == 0
@@ -129,13 +134,13 @@ def contains(root: Path, tip: str, name: str) -> str:
 
 
 def tip_of(root: Path, branch: str) -> str:
-    """The commit at which a branch stands; "" where there is none."""
+    """The commit of a branch; "" if there is no such branch."""
     code, tip, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"refs/heads/{branch}^{{commit}}")
     return tip.strip() if code == 0 else ""
 
 
-def in_the_way(root: Path, folder: str) -> str:
-    """A file or link of the newest commit where this folder, or one above it, would be; "" where there is none."""
+def blocking_file(root: Path, folder: str) -> str:
+    """A file or link of the newest commit in the place of this folder or of one above it; "" if there is none."""
     parts = folder.strip("/").split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
     _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)
@@ -143,34 +148,34 @@ def in_the_way(root: Path, folder: str) -> str:
     return next((path for kind, _, path in entries if " tree " not in kind), "")
 
 
-def branches(root: Path, prefix: str) -> tuple[str, ...]:
+def list_branches(root: Path, prefix: str) -> tuple[str, ...]:
     """Branches below a prefix, the newest first."""
     words = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
     return tuple(_git(root, *words)[1].split())
 
 
-def _named(path: str | Path) -> Path:
+def _resolve_path(path: str | Path) -> Path:
     try:
         return Path(path).expanduser().resolve()
     except RuntimeError:
-        raise BadInput(f"nobody knows the folder {str(path)!a}", then="name a folder inside a git repository") from None
+        raise BadInput(f"there is no folder {str(path)!a}", then="name a folder inside a git repository") from None
     except FileNotFoundError:
-        raise BadInput("the current folder does not exist any more", then="go to another one") from None
+        raise BadInput("the current folder no longer exists", then="change to another one") from None
 
 
-def _places(folder: Path) -> tuple[Path, Path]:
-    code, out, said = _git(
+def _root_and_common(folder: Path) -> tuple[Path, Path]:
+    code, out, stderr = _git(
         folder, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir", "--show-toplevel"
     )
     answers = out.split("\n")
     if answers[0] == "true":
         raise BadInput(f"{folder} is a bare repository", then="name a clone of it that has a working tree")
-    if "dubious ownership" in said:
+    if "dubious ownership" in stderr:
         raise BadInput(
             f"{folder} belongs to another user",
             then=f"if you trust it: git config --global --add safe.directory {folder}",
         )
-    if code != 0 and "work tree" in said:
+    if code != 0 and "work tree" in stderr:
         raise BadInput(f"{folder} is inside a .git folder", then="name the folder that holds the working tree")
     if code != 0:
         raise BadInput(f"{folder} is not in a git repository", then="git init, commit, and try again")
@@ -182,7 +187,7 @@ def _places(folder: Path) -> tuple[Path, Path]:
 
 
 def _dirty(root: Path) -> tuple[str, ...]:
-    # the user's own filters may run here, as in any `git status` of theirs; nothing is written, not even the index
+    # the user's filters may run here, as in any `git status`; nothing is written, not even the index
     code, out, _ = _git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
     return tuple(_readable(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
 
@@ -193,13 +198,14 @@ def _readable(name: str) -> str:
 
 
 def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> tuple[int, str, str]:
-    variables = {**environment(), **(variables or {})}
-    for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # safe.directory and the global ignore file are the user's to set
+    variables = {**git_environment(), **(variables or {})}
+    for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # the user's safe.directory and global ignore file apply
         variables.pop(name)
-    with contextlib.suppress(RuntimeError):  # no HOME, and nobody whom the system knows
+    with contextlib.suppress(RuntimeError):  # no HOME, and a user unknown to the system
         variables["HOME"] = str(Path.home())
-    words = [word for word in command(arguments) if word != "core.excludesFile=/dev/null"]
-    words = _without_empty_options(words)
+    words = git_command(
+        arguments, always=[setting for setting in SETTINGS if not setting.startswith("core.excludesFile")]
+    )
     try:
         ran = subprocess.run(
             words, cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
@@ -209,7 +215,3 @@ def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = No
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"git does not answer in {folder}: {error}", then="try `git status` there") from None
     return ran.returncode, ran.stdout.decode(errors="surrogateescape"), ran.stderr.decode(errors="replace")
-
-
-def _without_empty_options(words: list[str]) -> list[str]:
-    return [word for at, word in enumerate(words) if word != "-c" or words[at + 1] != "-c"]

@@ -1,4 +1,4 @@
-"""The user's working tree as a commit in a private repository: read and nothing else; index, refs and files stay."""
+"""The user's working tree as a commit in a private repository; index, refs and files of the user stay as they are."""
 
 import os
 import secrets
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from trued.errors import CannotJudge, StateFailed
 from trued.workspace.git.command import TIMED_OUT, Git
-from trued.workspace.git.store import ATTRIBUTES, Author
+from trued.workspace.git.store import ATTRIBUTES, CommitAuthor
 from trued.workspace.git.tree_of_folder import is_content
 
-NAMED = 5  # files that a sentence names
+NAMED = 5  # files listed in one sentence
 EXCLUDES_BYTES = 1 << 20
 
 
@@ -24,35 +24,36 @@ class Worktree:
     git: Path  # its own .git folder
     common: Path  # the one that all worktrees share
     head: str
-    excludes: Path | None = None  # the user's own ignore file, for all repositories
-    own: Mapping[str, bytes] = field(default_factory=dict)  # files of the engine's: no part of the work while unchanged
-    patience_s: float = 120.0  # git works no longer on a working tree, unless it hangs: on a pipe, a network folder
+    excludes: Path | None = None  # the user's global ignore file
+    own: Mapping[str, bytes] = field(default_factory=dict)  # files of the engine: left out while unchanged
+    hang_timeout_s: float = 120.0  # then git hangs, on a pipe or a network folder
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What would be committed now."""
+    """The commit that `git add --all && git commit` would make now."""
 
     repository: Path
     commit: str
     tree: str
-    dirty: bool  # it is more than HEAD
+    dirty: bool  # it differs from HEAD
     notes: tuple[str, ...] = ()
 
 
-async def snapshot(worktree: Worktree, private: Path) -> Snapshot:
-    """HEAD with all changes of the working tree and all new files that nothing ignores; HEAD itself where it is clean.
+async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
+    """Commit HEAD with all changes of the working tree and all new files that are not ignored; HEAD itself if it is
+    clean.
 
-    `private` is a bare repository of the engine's that borrows the user's objects. Hooks, filters, fsmonitor and the
-    repository's own configuration take no part: a file is its bytes. Submodules stay as HEAD names them; what lies
-    beyond a link is not looked at.
+    `private` is a bare repository of the engine that borrows the user's objects. Hooks, filters, fsmonitor and the
+    repository's configuration play no part: a file is its bytes. Submodules stay as HEAD names them; links are not
+    followed. Raises CannotJudge if git cannot read the working tree.
     """
     git = await _repository(worktree, private)
     index = private / f"index.{secrets.token_hex(6)}"
     variables = {"GIT_INDEX_FILE": str(index)}
     try:
         await git("read-tree", worktree.head, variables=variables)
-        there, gone, notes = await _listed(git, worktree, variables)
+        there, gone, notes = await _list_changes(git, worktree, variables)
         await _update(git, worktree, "--force-remove", paths=gone, variables=variables)
         await _update(git, worktree, "--add", "--replace", paths=there, variables=variables)
         tree = await git.line("write-tree", variables=variables)
@@ -61,9 +62,9 @@ async def snapshot(worktree: Worktree, private: Path) -> Snapshot:
         index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
     if tree == await git.line("rev-parse", f"{worktree.head}^{{tree}}"):
         return Snapshot(private, worktree.head, tree, dirty=False, notes=notes)
-    # without a clock: the same files on the same HEAD are the same commit
+    # no clock: the same files on the same HEAD give the same commit
     words = ("commit-tree", tree, "-p", worktree.head)
-    commit = await git.line(*words, stdin=b"uncommitted work\n", variables=Author("trued gate", 0).variables())
+    commit = await git.line(*words, stdin=b"uncommitted work\n", variables=CommitAuthor("trued gate", 0).variables())
     return Snapshot(private, commit, tree, dirty=True, notes=notes)
 
 
@@ -88,13 +89,13 @@ async def _repository(worktree: Worktree, private: Path) -> Git:
 
 
 def _line(path: Path) -> bytes:
-    """git reads a name that begins with a quotation mark as a quoted one."""
+    """A line for `alternates`: git reads a name that begins with a quotation mark as a quoted one."""
     name = os.fsencode(path)
     return (b"./" + name if name.startswith(b'"') else name) + b"\n"
 
 
 def _ignored(worktree: Worktree) -> bytes:
-    """What the user ignores beside `.gitignore`: in all repositories, and then in this one."""
+    """What the user ignores besides `.gitignore`: in all repositories, then in this one."""
     texts = [b""]
     for path in (worktree.excludes, worktree.common / "info" / "exclude"):
         if path and path.is_file() and path.stat().st_size <= EXCLUDES_BYTES:
@@ -102,15 +103,15 @@ def _ignored(worktree: Worktree) -> bytes:
     return b"\n".join(texts)
 
 
-async def _listed(
+async def _list_changes(
     git: Git, worktree: Worktree, variables: dict[str, str]
 ) -> tuple[list[str], list[str], tuple[str, ...]]:
-    """Paths to take, paths that are gone, and what is left out."""
+    """Paths to add, paths that are gone, and notes on what is left out."""
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
-    code, out, said = await git.attempt(
-        f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.patience_s
+    code, out, stderr = await git.attempt(
+        f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.hang_timeout_s
     )
-    _worked(code, said, worktree)
+    _check_git(code, stderr, worktree)
     there, gone, nested = list[str](), list[str](), list[str]()
     absent = await _sparse(worktree)
     for entry in out.decode(errors="surrogateescape").split("\0"):
@@ -136,10 +137,10 @@ def _is_own(worktree: Worktree, path: str) -> bool:
 
 
 async def _sparse(worktree: Worktree) -> set[str]:
-    """Paths that a sparse checkout leaves out: not there, and not removed."""
+    """Paths that a sparse checkout leaves out: absent, but not removed."""
     if not (worktree.git / "info" / "sparse-checkout").is_file():
         return set()
-    code, out, _ = await Git(worktree.git).attempt("ls-files", "-z", "-t", "--sparse", within_s=worktree.patience_s)
+    code, out, _ = await Git(worktree.git).attempt("ls-files", "-z", "-t", "--sparse", within_s=worktree.hang_timeout_s)
     entries = out.decode(errors="surrogateescape").split("\0") if code == 0 else []
     return {entry[2:] for entry in entries if entry.startswith("S ")}
 
@@ -149,15 +150,15 @@ async def _update(git: Git, worktree: Worktree, *options: str, paths: list[str],
         return
     names = b"".join(path.encode(errors="surrogateescape") + b"\0" for path in paths)
     words = (f"--work-tree={worktree.root}", "update-index", "-z", *options, "--stdin")
-    code, _, said = await git.attempt(*words, stdin=names, variables=variables, within_s=worktree.patience_s)
-    _worked(code, said, worktree)
+    code, _, stderr = await git.attempt(*words, stdin=names, variables=variables, within_s=worktree.hang_timeout_s)
+    _check_git(code, stderr, worktree)
 
 
-def _worked(code: int, said: str, worktree: Worktree) -> None:
+def _check_git(code: int, stderr: str, worktree: Worktree) -> None:
     if code == TIMED_OUT:
         raise CannotJudge(f"git hangs on the working tree {worktree.root}: is there a pipe or a dead network folder?")
-    if code != 0 or "Permission denied" in said:
-        last = (said.strip().splitlines() or ["no message"])[-1]
+    if code != 0 or "Permission denied" in stderr:
+        last = (stderr.strip().splitlines() or ["no message"])[-1]
         raise CannotJudge(f"the working tree {worktree.root} cannot be read: {last}")
 
 

@@ -1,4 +1,4 @@
-"""The private bare repository: base and results of all runs on one of the user's repositories, never collected."""
+"""The private bare repository that holds base and results of all runs on one of the user's repositories."""
 
 import asyncio
 import hashlib
@@ -14,27 +14,28 @@ from pathlib import Path
 from trued.errors import BadInput, StateFailed
 from trued.support.path_sets import owns
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed
-from trued.workspace.git.removal import remove_now
+from trued.workspace.git.removal import remove_tree_now
 
-# Attributes in a tree may ask for conversions; here they are overruled: a file is its bytes.
+# Attributes in a tree may ask for conversions. These overrule them: a file is its bytes.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
-UNDONE_READ = 50  # files that an agent wrote where nothing is its own: of more, nobody reads the content
-AT_ONCE = 32  # git processes for the files of one commit: each holds a few of ours open
-LISTED = 7  # commits whose files are remembered: base, start and head, again and again
-REMEMBERED, SMALL = 512, 1 << 16  # contents that are remembered, and how long one may be: manifests, settings, tests
+UNDONE_READ = 50  # undone files whose content is read; nobody looks at more
+AT_ONCE = 32  # git processes at a time for the files of one commit: each holds some of our file descriptors
+LISTED = 7  # commits whose file lists are cached: base, start and head are asked for again and again
+REMEMBERED, SMALL = 512, 1 << 16  # cached contents, and bytes of the longest: manifests, settings, tests
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
-    """Who stands in a commit, and when: nothing else makes two equal trees two commits."""
+class CommitAuthor:
+    """Author and time of a commit. They are all that makes two commits of equal trees differ."""
 
     name: str
     when: float
 
     def variables(self) -> dict[str, str]:
+        """The variables that make git use this author; the committer is the engine."""
         stamp = f"@{int(self.when)} +0000"
         name = " ".join(self.name.split()).translate({ord("<"): None, ord(">"): None}) or ENGINE
         mail = "".join(one if one.isalnum() or one in "-_." else "-" for one in name)
@@ -49,42 +50,44 @@ class Author:
 
 
 class Store:
-    """One bare repository under the state folder; refs of a run are below refs/trued/<run>/."""
+    """A bare repository in the state folder. Refs of a run are below refs/trued/<run>/. Nothing is
+    garbage-collected."""
 
     def __init__(self, repo: Path, home: Path, run: str) -> None:
         self.repo, self.run = repo, run
-        self.patience_s = 60.0  # before git is thought to hang on something that an agent left
+        self.hang_timeout_s = 60.0  # then git hangs on something that an agent left, a pipe for example
         real = os.path.realpath(repo)
         name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
         self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
         self.git = Git(self.folder, home / "runs" / run / "git.lock")
-        # what a name that is a hash means never changes: nothing of it is asked twice
+        # what a full hash names never changes, so it is looked up once
         self._listed: dict[str, dict[str, tuple[str, str, str]]] = {}
         self._trees: dict[str, str] = {}
         self._changed: dict[tuple[str, str], tuple[str, ...]] = {}
         self._contents: dict[str, bytes] = {}
 
     def ref(self, name: str) -> str:
+        """The full name of a ref of this run."""
         return f"refs/trued/{self.run}/{name}"
 
     # -- beginning --------------------------------------------------------------------------------------------------
 
     async def begin(self, base: str, *, depth: int = 0, beside: Mapping[str, str] | None = None) -> None:
-        """The store is there and holds `base` with its history; no git of a killed engine writes any more.
+        """Make the store hold `base` with its history, once no git of a killed engine writes any more.
 
-        `beside`: more commits of the same repository, by the names under which they are kept.
+        `beside`: more commits of the same repository, by the names of their refs.
         """
-        await self.git.alone()
+        await self.git.wait_for_earlier_git()
         self._unlock()
-        self.mend(*self._loose())
+        self.remove_broken_refs(*self._loose())
         if not self.folder.is_dir():
-            await self._make(base)
-        elif not beside and await self._begun() == base:
+            await self._create(base)
+        elif not beside and await self._stored_base() == base:
             return
         await self.bring_all(await self.source(), {"base": base, **(beside or {})}, depth=depth)
 
-    async def _begun(self) -> str:
-        """The base that the store holds already; mostly a file tells, and no process is needed."""
+    async def _stored_base(self) -> str:
+        """The base that the store already holds. Usually a file tells, without starting git."""
         file = self.folder / self.ref("base")
         if file.is_file():
             return file.read_text(errors="replace").strip()
@@ -92,12 +95,13 @@ class Store:
         return found.decode().strip() if code == 0 else ""
 
     async def bring(self, source: str, commit: str, name: str, *, depth: int = 0) -> None:
+        """Copy one commit from a folder of objects to the ref `name`."""
         await self.bring_all(source, {name: commit}, depth=depth)
 
     async def bring_all(self, source: str, commits: Mapping[str, str], *, depth: int = 0) -> None:
-        """Copy commits from a folder of objects, by hash: what does not have the hash that it is asked by is refused.
+        """Copy commits from a folder of objects by hash; git refuses an object that does not have the hash asked for.
 
-        With `depth` that many commits of their history, else all of it.
+        With `depth` that many commits of their history, else all of it. Raises BadInput if they cannot be copied.
         """
         trusting = {"GIT_CONFIG_GLOBAL": str(self.folder / "trusting")}
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
@@ -116,29 +120,29 @@ class Store:
             )
         except GitFailed as error:
             names = " and ".join(commit[:12] for commit in commits.values())
-            what = f"cannot copy {names} from {source}: {error.said.strip().splitlines()[-1]}"
+            what = f"cannot copy {names} from {source}: {error.stderr.strip().splitlines()[-1]}"
             raise BadInput(what) from error
 
     def _unlock(self) -> None:
-        """Locks on the run's refs are a killed git's: nobody else moves them."""
+        """Remove locks on the run's refs: only a killed git can have left them."""
         for lock in (self.folder / "refs" / "trued" / self.run).rglob("*.lock"):
             lock.unlink(missing_ok=True)
-        shallow = self.folder / "shallow.lock"  # of all runs: but no git of ours works that long
-        if older(shallow, WITHIN_S):
+        shallow = self.folder / "shallow.lock"  # shared by all runs, but no git of ours runs that long
+        if is_older(shallow, WITHIN_S):
             shallow.unlink(missing_ok=True)
 
     def _loose(self) -> list[str]:
         top = self.folder / "refs" / "trued" / self.run
         return [str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()]
 
-    def mend(self, *names: str) -> None:
-        """A ref that a power cut left empty says nothing, but git neither reads nor writes over it."""
+    def remove_broken_refs(self, *names: str) -> None:
+        """Remove refs that a power cut left empty: git can neither read nor overwrite them."""
         for name in names:
             file = self.folder / self.ref(name)
             if file.is_file() and not _REF.fullmatch(file.read_bytes()):
                 file.unlink(missing_ok=True)
 
-    async def _make(self, base: str) -> None:
+    async def _create(self, base: str) -> None:
         aside = self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(4)}")
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -146,35 +150,37 @@ class Store:
             await Git(aside)("init", "--quiet", "--bare", f"--object-format={hashes}", str(aside))
             (aside / "info").mkdir(exist_ok=True)
             (aside / "info" / "attributes").write_text(ATTRIBUTES)
-            # the user named this repository, and hooks and filters are off: whoever owns it, reading it is safe
+            # reading it is safe whoever owns it: the user named it, and hooks and filters are off
             (aside / "trusting").write_text("[safe]\n\tdirectory = *\n")
             aside.rename(self.folder)
         except OSError as error:
             if not self.folder.is_dir():  # else another process was quicker
                 raise StateFailed(f"cannot make {self.folder}: {error.strerror}") from error
         finally:
-            remove_now(aside)
+            remove_tree_now(aside)
 
     async def source(self) -> str:
-        """The folder with the user's objects; in a linked worktree `.git` is only a file that names it."""
+        """The folder with the user's objects; in a linked worktree `.git` is only a file that points to it."""
         dot = self.repo / ".git"
         if dot.is_dir():
             return str(dot)
         if not dot.exists() and (self.repo / "objects").is_dir() and (self.repo / "HEAD").is_file():
             return str(self.repo)  # bare
         git = Git(self.repo)
-        code, out, said = await git.attempt(
+        code, out, stderr = await git.attempt(
             f"--git-dir={dot}", "rev-parse", "--path-format=absolute", "--git-common-dir"
         )
         if code != 0:
-            raise BadInput(f"{self.repo} is no longer a git repository: {said.strip()}", then="put it back and resume")
+            raise BadInput(
+                f"{self.repo} is no longer a git repository: {stderr.strip()}", then="put it back and resume"
+            )
         return out.decode().strip()
 
     # -- trees and commits ------------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def index(self, folder: Path) -> AsyncIterator[Path]:
-        """A throw-away index, under a name that nobody else uses."""
+        """The path of a throw-away index that nobody else uses."""
         path = folder / f"index.{secrets.token_hex(6)}"
         try:
             yield path
@@ -182,10 +188,12 @@ class Store:
             path.unlink(missing_ok=True)
             path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
-    async def holds(self, commit: str) -> bool:
+    async def has_commit(self, commit: str) -> bool:
+        """Whether the store has this commit."""
         return (await self.git.attempt("cat-file", "-e", f"{commit}^{{commit}}"))[0] == 0
 
     async def tree(self, commit: str) -> str:
+        """The hash of the commit's tree."""
         if commit in self._trees:
             return self._trees[commit]
         found = await self.git.line("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
@@ -194,30 +202,34 @@ class Store:
         return found
 
     async def check_out(self, commit: str, work: Path, index: Path) -> None:
-        """Bring `work` to the commit; what lies there and is not in the index stays, unless it is in the way."""
+        """Bring `work` to the commit. Files that are not in the index stay, unless they are in the way."""
         await self.git(
             *(f"--work-tree={work}", "read-tree", "--reset", "-u", commit),
             variables={"GIT_INDEX_FILE": str(index)},
         )
 
-    async def commit(self, tree: str, parents: Sequence[str], author: Author, message: str) -> str:
+    async def commit(self, tree: str, parents: Sequence[str], author: CommitAuthor, message: str) -> str:
+        """Make a commit of a tree; no ref points to it yet."""
         above = [word for parent in parents for word in ("-p", parent)]
         text = message.replace("\0", "").strip() + "\n"
         return await self.git.line("commit-tree", tree, *above, stdin=text.encode(), variables=author.variables())
 
-    async def keep(self, ref: str, commit: str) -> None:
-        """The ref is the last write of a group, and its sync makes the whole group last."""
+    async def set_ref(self, ref: str, commit: str) -> None:
+        """Point a ref of this run to a commit. As the last write of a group, its sync makes all durable."""
         await self.git("update-ref", self.ref(ref), commit, settings=SYNCED)
 
     async def refs(self, *prefixes: str) -> dict[str, str]:
+        """Refs of this run below these prefixes: full name → commit."""
         lines = await self.git("for-each-ref", "--format=%(objectname) %(refname)", *map(self.ref, prefixes))
         pairs = [line.split(" ", 1) for line in lines.decode().splitlines()]
         return {name: commit for commit, name in pairs}
 
-    async def record(self, head: str, files: Mapping[str, bytes], author: Author, message: str, scratch: Path) -> str:
-        """A commit on `head` that changes exactly these files; `head` itself when they are like that already."""
+    async def commit_files(
+        self, head: str, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path
+    ) -> str:
+        """Commit exactly these files on top of `head`; return `head` itself if it has them already."""
         paths = list(files)
-        listed, hashes = await asyncio.gather(self.entries(head, paths), self._written(files.values()))
+        listed, hashes = await asyncio.gather(self.entries(head, paths), self._write_blobs(files.values()))
         if not paths or all(listed.get(path, ("", ""))[1] == known for path, known in zip(paths, hashes, strict=True)):
             return head
         starts = {path for path, content in files.items() if content.startswith(b"#!")}
@@ -234,23 +246,26 @@ class Store:
             )
             tree = await self.git.line("write-tree", variables=variables)
         commit = await self.commit(tree, [head], author, message)
-        await self.keep(f"record/{commit}", commit)
+        await self.set_ref(f"record/{commit}", commit)
         return commit
 
-    async def apart(self, files: Mapping[str, bytes], author: Author, message: str, scratch: Path) -> str:
-        """A commit without history that holds exactly these files."""
-        hashes = await self._written(files.values())
+    async def commit_without_history(
+        self, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path
+    ) -> str:
+        """Make a commit without parents that holds exactly these files."""
+        hashes = await self._write_blobs(files.values())
         wanted = "".join(f"100644 {known}\t{path}\0" for path, known in zip(files, hashes, strict=True))
         async with self.index(scratch) as index:
             variables = {"GIT_INDEX_FILE": str(index)}
             await self.git("update-index", "-z", "--add", "--index-info", stdin=wanted.encode(), variables=variables)
             tree = await self.git.line("write-tree", variables=variables)
         commit = await self.commit(tree, [], author, message)
-        await self.keep(f"apart/{commit}", commit)
+        await self.set_ref(f"apart/{commit}", commit)
         return commit
 
-    async def _written(self, contents: Iterable[bytes]) -> list[str]:
-        """The names under which these are in the store now; a plan may have hundreds of files."""
+    async def _write_blobs(self, contents: Iterable[bytes]) -> list[str]:
+        """Write contents into the store, several at a time because a plan may have hundreds of files; return their
+        hashes."""
         room = asyncio.Semaphore(AT_ONCE)
 
         async def write(content: bytes) -> str:
@@ -259,8 +274,8 @@ class Store:
 
         return list(await asyncio.gather(*map(write, contents)))
 
-    async def knows(self, commit: str) -> bool:
-        """Is that, or what begins so, a commit that something of this run stands on?"""
+    async def is_known_commit(self, commit: str) -> bool:
+        """Whether this hash, or the beginning of one, names a commit that a ref of this run contains."""
         if not _HASH.fullmatch(commit):
             return False
         code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
@@ -269,31 +284,33 @@ class Store:
         held = ("for-each-ref", "--count=1", "--format=%(refname)", f"--contains={found.decode().strip()}")
         return bool(await self.git(*held, self.ref("")))
 
-    async def restored(
+    async def restore_paths(
         self, tree: str, head: str, fixed: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
-        """The tree with these paths as `head` has them, and what it had there instead (None: nothing)."""
-        wrong = [path for path in await self._differing(head, tree) if _fixed(path, fixed)]
+        """Give `fixed` paths the content that `head` has; return the new tree and what the old one had there (None:
+        nothing)."""
+        wrong = [path for path in await self._changed_paths(head, tree) if _is_fixed(path, fixed)]
         if not wrong:
             return tree, {}
-        return await self._with(tree, wrong, head, scratch), await self._held(tree, wrong)
+        return await self._replace_paths(tree, wrong, head, scratch), await self._read_undone(tree, wrong)
 
-    async def narrowed(
+    async def keep_only_paths(
         self, tree: str, head: str, only: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
-        """The head's tree with what the other one has in these paths, and what that one had elsewhere instead."""
-        differing = await self._differing(head, tree)
+        """Take only the `only` paths from `tree`, the rest from `head`; return the new tree and what `tree` had
+        elsewhere."""
+        differing = await self._changed_paths(head, tree)
         wanted = [path for path in differing if owns(only, path)]
-        made = await self._with(head, wanted, tree, scratch) if wanted else await self.tree(head)
-        return made, await self._held(tree, [path for path in differing if path not in wanted])
+        made = await self._replace_paths(head, wanted, tree, scratch) if wanted else await self.tree(head)
+        return made, await self._read_undone(tree, [path for path in differing if path not in wanted])
 
-    async def _differing(self, head: str, tree: str) -> list[str]:
-        """Names as bytes that are no text stay what they are: nothing slips through by its name."""
+    async def _changed_paths(self, head: str, tree: str) -> list[str]:
+        """Paths that differ. Names that are not UTF-8 keep their bytes, so that no file escapes by its name."""
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", await self.tree(head), tree)
         return [path for path in out.decode(errors="surrogateescape").split("\0") if path]
 
-    async def _with(self, tree: str, paths: Sequence[str], source: str, scratch: Path) -> str:
-        """A tree with these paths as another one has them."""
+    async def _replace_paths(self, tree: str, paths: Sequence[str], source: str, scratch: Path) -> str:
+        """A tree with these paths as `source` has them."""
         out = await self.git("ls-tree", "-r", "-z", "--full-tree", source)
         rows = (row.partition("\t") for row in out.decode(errors="surrogateescape").split("\0") if row)
         there = {path: about.split(" ") for about, _, path in rows}
@@ -310,32 +327,32 @@ class Store:
             )
             return await self.git.line("write-tree", variables=variables)
 
-    async def _held(self, tree: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """What stands there, as far as anybody will read it."""
+    async def _read_undone(self, tree: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """The content at these paths, of the first few files."""
         names = [path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths]
         read = [await self.read(tree, path) for path in paths[:UNDONE_READ]]
         return {**dict.fromkeys(names, b""), **dict(zip(names, read, strict=False))}
 
     async def squash(
-        self, head: str, onto: str, owned: Collection[str], author: Author, message: str, scratch: Path
+        self, head: str, onto: str, owned: Collection[str], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
-        """All that `head` has beyond `onto` as one commit; files that are not part of the work stay as they were."""
-        tree, _ = await self.restored(await self.tree(head), onto, owned, scratch)
+        """Turn all that `head` has beyond `onto` into one commit on it; `owned` files stay as `onto` has them."""
+        tree, _ = await self.restore_paths(await self.tree(head), onto, owned, scratch)
         if tree == await self.tree(onto):
             return onto
         commit = await self.commit(tree, [onto], author, message)
-        await self.keep(f"taken/{commit}", commit)
+        await self.set_ref(f"taken/{commit}", commit)
         return commit
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     async def entries(self, commit: str, paths: Sequence[str] = ()) -> dict[str, tuple[str, str]]:
-        """Path → (mode, blob) of all files, or of those that are exactly named."""
+        """Path → (mode, blob) of all files of a commit, or of exactly the named ones."""
         found = await self._list(commit, paths)
         return {path: (mode, blob) for path, (mode, kind, blob) in found.items() if kind == "blob"}
 
     async def links(self, commit: str) -> dict[str, str]:
-        """Path → commit of other repositories that this one names."""
+        """Path → commit of the submodules that a commit names."""
         return {path: name for path, (_, kind, name) in (await self._list(commit)).items() if kind == "commit"}
 
     async def _list(self, commit: str, paths: Sequence[str] = ()) -> dict[str, tuple[str, str, str]]:
@@ -354,28 +371,29 @@ class Store:
         return found
 
     async def read(self, commit: str, path: str) -> bytes | None:
+        """The content of one file; None if the commit does not have it. Raises GitFailed for an unknown commit."""
         if commit in self._listed:
             _, kind, blob = self._listed[commit].get(path, ("", "", ""))
-            return await self._content(blob) if kind == "blob" else None
+            return await self._read_blob(blob) if kind == "blob" else None
         code, out, _ = await self.git.attempt("cat-file", "blob", f"{commit}:{path}")
         if code == 0:
             return out
-        await self.git("cat-file", "-e", f"{commit}^{{tree}}")  # a commit that is not there is no missing file
-        named = (await self.entries(commit)).get(path) if "\\x" in path else None  # bytes that are no UTF-8
+        await self.git("cat-file", "-e", f"{commit}^{{tree}}")  # an unknown commit is not a missing file
+        named = (await self.entries(commit)).get(path) if "\\x" in path else None  # a name that is not UTF-8
         return await self.git("cat-file", "blob", named[1]) if named else None
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """What is in those of these files that the commit has, by one look."""
+        """The contents of those of these files that the commit has, read by one git process."""
         listed = await self.entries(commit)
         blobs = {path: listed[path][1] for path in paths if path in listed}
         known = {blob: self._contents[blob] for blob in blobs.values() if blob in self._contents}
         lacking = list(dict.fromkeys(blob for blob in blobs.values() if blob not in known))
-        found = await self._batch(lacking) if lacking else {}
+        found = await self._read_blobs(lacking) if lacking else {}
         for blob, content in found.items():
             self._remember(blob, content)
         return {path: found[blob] if blob in found else known[blob] for path, blob in blobs.items()}
 
-    async def _batch(self, blobs: Sequence[str]) -> dict[str, bytes]:
+    async def _read_blobs(self, blobs: Sequence[str]) -> dict[str, bytes]:
         asked = "".join(f"{blob}\n" for blob in blobs).encode()
         out, at = await self.git("cat-file", "--batch", stdin=asked), 0
         found: dict[str, bytes] = {}
@@ -388,7 +406,7 @@ class Store:
             found[blob] = out[end + 1 : at - 1]
         return found
 
-    async def _content(self, blob: str) -> bytes:
+    async def _read_blob(self, blob: str) -> bytes:
         if blob not in self._contents:
             content = await self.git("cat-file", "blob", blob)
             self._remember(blob, content)
@@ -401,7 +419,8 @@ class Store:
                 self._contents.pop(next(iter(self._contents)))
             self._contents[blob] = content
 
-    async def changed(self, base: str, head: str) -> tuple[str, ...]:
+    async def changed_files(self, base: str, head: str) -> tuple[str, ...]:
+        """Paths that differ between two commits."""
         if (base, head) in self._changed:
             return self._changed[base, head]
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
@@ -411,13 +430,13 @@ class Store:
         return found
 
 
-def _fixed(path: str, fixed: Collection[str]) -> bool:
-    """One of these paths, or in a folder where such a file should be."""
+def _is_fixed(path: str, fixed: Collection[str]) -> bool:
+    """Whether the path is one of these, or lies in a folder that stands where such a file should be."""
     return owns(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
 
 
-def older(file: Path, seconds: float) -> bool:
-    """Whether the file is there, and for longer than that."""
+def is_older(file: Path, seconds: float) -> bool:
+    """Whether the file exists and was last changed longer ago than that."""
     try:
         return time.time() - file.lstat().st_mtime > seconds
     except OSError:

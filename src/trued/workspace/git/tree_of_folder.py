@@ -1,8 +1,8 @@
-"""What lies in a folder that an agent has touched, as a tree in the store: its files, never its git.
+"""Writes what is in a folder that an agent has touched as a tree into the store: its files, never its git.
 
-The agent's own `.git` decides nothing here. The store is the repository, the index is the engine's, the folder is only
-read. Files that the tree's `.gitignore` names stay out; what the agent hid by other means (`info/exclude`, index flags)
-does not. A repository inside the folder is taken as the files that it holds.
+The agent's own `.git` decides nothing. The store is the repository, the index is the engine's, the folder is only read.
+Files that the tree's `.gitignore` names stay out; what the agent hid by other means (`info/exclude`, index flags) is
+included. A repository inside the folder counts as the files that it holds.
 """
 
 import asyncio
@@ -16,23 +16,26 @@ from pathlib import Path
 from trued.workspace.git.command import TIMED_OUT, GitFailed
 from trued.workspace.git.store import Store
 
-# What a set-up leaves is no work, whether or not the project ignores it; nor is what Python keeps of what it ran.
+# What a set-up or Python's cache leaves is not work, whether or not the project ignores it.
 SET_UP = (".venv/", "node_modules/", "*.egg-info/", "__pycache__/")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ChangedPaths:
     """Paths that differ from the index."""
 
     there: tuple[str, ...]
     gone: tuple[str, ...]
 
 
-async def patiently(store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path) -> tuple[int, bytes, str]:
-    """git on the folder. A pipe where git expects a file would hold it for ever; pipes hold no work, so they go."""
+async def git_on_folder(
+    store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path
+) -> tuple[int, bytes, str]:
+    """Run git on the folder. A pipe in the place of a file would block git for ever; pipes hold no work, so they are
+    removed and git is run again."""
     variables = {"GIT_INDEX_FILE": str(index)}
     words = (f"--work-tree={work}", *words)
-    ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=store.patience_s)
+    ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=store.hang_timeout_s)
     if ended[0] == TIMED_OUT:
         await asyncio.to_thread(_remove_pipes, work)
         ended = await store.git.attempt(*words, stdin=stdin, variables=variables)
@@ -47,11 +50,12 @@ def _remove_pipes(work: Path) -> None:
                 path.unlink()
 
 
-async def tree_of(store: Store, work: Path, index: Path, aside: Path) -> str:
-    """The tree of `work`, compared with `index`, which stays as it is; `aside` becomes the index of what is there."""
-    # with its time: git looks again into files that changed in the second in which its index was written
+async def write_tree_of_folder(store: Store, work: Path, index: Path, aside: Path) -> str:
+    """Write the tree of `work`; `index` is what it is compared with and stays as it is, `aside` becomes
+    the new index."""
+    # with its time: git rechecks files that changed in the second in which its index was written
     shutil.copy2(index, aside)
-    listed = await _listed(store, work, aside)
+    listed = await _list_changes(store, work, aside)
     if listed.gone:
         await _update(store, work, "--force-remove", paths=listed.gone, index=aside)
     if listed.there:
@@ -61,23 +65,23 @@ async def tree_of(store: Store, work: Path, index: Path, aside: Path) -> str:
 
 async def _update(store: Store, work: Path, *options: str, paths: tuple[str, ...], index: Path) -> None:
     words = ("update-index", "-z", *options, "--stdin")
-    code, _, said = await patiently(store, work, *words, stdin=_joined(paths), index=index)
+    code, _, stderr = await git_on_folder(store, work, *words, stdin=_joined(paths), index=index)
     if code != 0:
         _make_readable(work)
-        code, _, said = await patiently(store, work, *words, stdin=_joined(paths), index=index)
+        code, _, stderr = await git_on_folder(store, work, *words, stdin=_joined(paths), index=index)
     if code != 0:
-        raise GitFailed(words, said)
+        raise GitFailed(words, stderr)
 
 
-async def _listed(store: Store, work: Path, index: Path) -> Listed:
+async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
     made = (f"--exclude={name}" for name in SET_UP)
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard", *made)
-    code, out, said = await patiently(store, work, *words, index=index)
-    if code != 0 or "Permission denied" in said:
+    code, out, stderr = await git_on_folder(store, work, *words, index=index)
+    if code != 0 or "Permission denied" in stderr:
         _make_readable(work)
-        code, out, said = await patiently(store, work, *words, index=index)
+        code, out, stderr = await git_on_folder(store, work, *words, index=index)
     if code != 0:
-        raise GitFailed(words, said)
+        raise GitFailed(words, stderr)
     there: list[str] = []
     gone: list[str] = []
     nested: list[str] = []
@@ -86,15 +90,15 @@ async def _listed(store: Store, work: Path, index: Path) -> Listed:
             (nested if entry.endswith("/") else there).append(entry[2:])
         elif entry:
             about, _, path = entry[2:].partition("\t")
-            if not about.startswith("160000"):  # the commit of a submodule is not an agent's to move
+            if not about.startswith("160000"):  # agents may not move a submodule to another commit
                 (there if is_content(work, path) else gone).append(path)
     if nested:
-        there += await _inside(store, work, nested, index)
-    return Listed(tuple(there), tuple(gone))
+        there += await _files_of_nested(store, work, nested, index)
+    return ChangedPaths(tuple(there), tuple(gone))
 
 
 def is_content(work: Path, path: str) -> bool:
-    """A file or link that really lies in the folder, and not beyond a link."""
+    """Whether the path is a file or link inside the folder, not behind a link."""
     parts = path.split("/")
     if any((work / "/".join(parts[:depth])).is_symlink() for depth in range(1, len(parts))):
         return False
@@ -105,7 +109,7 @@ def is_content(work: Path, path: str) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
-async def _inside(store: Store, work: Path, nested: list[str], index: Path) -> list[str]:
+async def _files_of_nested(store: Store, work: Path, nested: list[str], index: Path) -> list[str]:
     found: list[str] = []
     for folder in nested:
         for top, folders, files in os.walk(work / folder):
@@ -114,7 +118,7 @@ async def _inside(store: Store, work: Path, nested: list[str], index: Path) -> l
             found += [os.path.relpath(os.path.join(top, name), work) for name in (*files, *links)]  # noqa: PTH118
     found = [path for path in found if ".git" not in path.lower().split("/") and is_content(work, path)]
     words = ("check-ignore", "-z", "--stdin", "--no-index")
-    _, out, _ = await patiently(store, work, *words, stdin=_joined(tuple(found)), index=index)
+    _, out, _ = await git_on_folder(store, work, *words, stdin=_joined(tuple(found)), index=index)
     ignored = set(out.decode(errors="surrogateescape").split("\0"))
     return [path for path in found if path not in ignored]
 
@@ -124,5 +128,5 @@ def _joined(paths: tuple[str, ...]) -> bytes:
 
 
 def _make_readable(work: Path) -> None:
-    """The agent may have shut its files away from itself; they are still its work."""
+    """Agents may take away their own access to files; those files are still their work."""
     subprocess.run(["chmod", "-R", "u+rwX", "--", str(work)], capture_output=True, check=False)

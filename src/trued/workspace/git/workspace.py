@@ -1,4 +1,4 @@
-"""The workspace on git: a private store, clones for agents, clean rooms for checks; the user's repository is read."""
+"""GitWorkspace: the `Workspace` on git, with a private store, clones for agents and clean rooms for checks."""
 
 import asyncio
 import hashlib
@@ -12,68 +12,72 @@ from dataclasses import replace
 from pathlib import Path
 
 from trued.errors import CannotJudge, StateFailed
-from trued.protocols import Command, Merge, Ran, Taken
+from trued.protocols import AgentCommit, Command, CommandResult, MergeResult
 from trued.wire import Confinement, Limits
 from trued.workspace.git.clones import Clones
-from trued.workspace.git.large_files import bring
-from trued.workspace.git.merge import joined
+from trued.workspace.git.large_files import complete_checkout
+from trued.workspace.git.merge import merge_commits
 from trued.workspace.git.publish import publish
 from trued.workspace.git.push import push
-from trued.workspace.git.removal import remove
-from trued.workspace.git.repository import Repository, open_repository
-from trued.workspace.git.store import Author, Store
-from trued.workspace.sandbox import BUBBLEWRAP, confine, describe, interpreter_folders
-from trued.workspace.sandbox import cgroup as quota
-from trued.workspace.sandbox.execution import Ended, Launch, run
+from trued.workspace.git.removal import remove_tree
+from trued.workspace.git.store import CommitAuthor, Store
+from trued.workspace.sandbox import cgroup
+from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.execution import CommandExit, ConfinedCommand, run_confined
+from trued.workspace.sandbox.levels import BUBBLEWRAP, describe_isolation
 from trued.workspace.sandbox.scope import can_scope
-from trued.workspace.sandbox.server import Served, forwarded
-from trued.workspace.sandbox.surroundings import Setting, differences, free_ports, setting
-from trued.workspace.sandbox.surroundings import variables as surroundings
-from trued.workspace.sandbox.toolchains import toolchains, visible
-
-__all__ = ["GitWorkspace", "Repository", "open_repository"]
+from trued.workspace.sandbox.server import SandboxServer, behind_forwarder
+from trued.workspace.sandbox.surroundings import (
+    CheckSurroundings,
+    describe_second_surroundings,
+    free_ports,
+    surroundings_for,
+)
+from trued.workspace.sandbox.surroundings import surroundings_variables as surroundings
+from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
+from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 LOOPBACK = "loopback"
 ROOMS = "rooms"
-ALONE, CONNECTED = "x", "y"  # begins the name of a room where something is run, without or with the host's network
-SET_UP_BYTES = 1 << 20  # of what a set-up may print
+ALONE, CONNECTED = "x", "y"  # first letter of a room where a command runs: without or with the host's network
+SET_UP_BYTES = 1 << 20  # of output that a set-up may print
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
 
 class GitWorkspace:
-    """Where agents of one run work and its checks run.
+    """Where the agents of one run work and its checks run. See `Workspace` for what each method promises.
 
-    `confinement` is what agents may see beyond system and interpreter; evidence is taken at the same level, without
+    `confinement` is what agents may see besides system and interpreter; checks run at the same sandbox level, without
     network and without those extras. Call `begin` once before anything else, also after a restart.
     """
 
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
         self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
-        self.start = base  # where clones begin: another commit for a run that goes on from a branch
+        self.start = base  # another commit for a run that continues a branch
         self.kept: Path | None = None
         self.environments: Path | None = None
         self._lacking: dict[str, tuple[str, ...]] = {}
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
-        named = {} if branch.startswith("trued/") else {"branch": branch}  # a ticket's agents are told its name
+        named = {} if branch.startswith("trued/") else {"branch": branch}  # agents of a ticket see its name
         self.clones = Clones(self.store, self.folder / "clones", **named)
         self._publishing = asyncio.Lock()
         self._agents = replace(
             confinement,
             readable=(*interpreter_folders(sys.executable), *confinement.readable),
             hidden=(*confinement.hidden, str(self.home)),
-            scoped=confinement.scoped and can_scope(),  # as it will be: every order says so
+            scoped=confinement.scoped and can_scope(),  # what the kernel can really do, because every order records it
         )
 
     async def begin(self) -> None:
-        """The store holds the base, and what a killed process left half done is gone."""
-        with _writing(self.folder):
+        """Copy the base into the store, and remove what a killed process left half done."""
+        with _state_errors(self.folder):
             (self.folder / "rooms").mkdir(parents=True, exist_ok=True, mode=0o700)
             await self.store.begin(self.base)
             if self.start != self.base:
                 await self.store.bring(await self.store.source(), self.start, "start")
             await self._sweep()
-            quota.sweep()
+            cgroup.remove_stale_groups()
 
     def confinement(self) -> Confinement:
         return self._agents
@@ -81,11 +85,11 @@ class GitWorkspace:
     # -- clones -----------------------------------------------------------------------------------------------------
 
     async def clone(self, name: str, head: str, *, token: str) -> tuple[Path, Path]:
-        with _writing(self.folder):
-            clone = await self.clones.provide(folder_name(name), head, token)
+        with _state_errors(self.folder):
+            clone = await self.clones.provide(clone_folder_name(name), head, token)
         return clone.work, clone.home
 
-    async def take(
+    async def commit_clone(
         self,
         name: str,
         head: str,
@@ -95,61 +99,63 @@ class GitWorkspace:
         when: float,
         fixed: Collection[str] = (),
         only: Collection[str] = (),
-    ) -> Taken:
-        with _writing(self.folder):
-            return await self.clones.take(folder_name(name), head, Author(author, when), message, fixed, only)
+    ) -> AgentCommit:
+        with _state_errors(self.folder):
+            return await self.clones.take(
+                clone_folder_name(name), head, CommitAuthor(author, when), message, fixed, only
+            )
 
-    async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> Ran:
+    async def execute_in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
         """Run a command in a clone, confined as its agent is."""
-        clone = self.clones[folder_name(name)]
+        clone = self.clones[clone_folder_name(name)]
         path, own = os.environ.get("PATH", os.defpath), os.environ.get("HOME", "/")
-        tools = toolchains(path, own)
+        tools = toolchain_folders(path, own)
         sight = replace(
             self._agents,
             readable=(*self._agents.readable, *tools),
             writable=(*self._agents.writable, str(clone.work), str(clone.home)),
         )
-        seen = visible(path, (*sight.readable, str(clone.work))) if sight.level != "none" else path
+        seen = visible_path(path, (*sight.readable, str(clone.work))) if sight.level != "none" else path
         variables = {"HOME": str(clone.home), "PATH": seen}
         argv, environment = confine(argv, sight, folder=clone.work, variables=variables)
         gentle = sight.level != BUBBLEWRAP
-        launch = Launch(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, gentle=gentle)
-        place = self._place(sight.network)  # nothing is in it: it says that something is being run
+        launch = ConfinedCommand(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, gentle=gentle)
+        place = self._place(sight.network)  # empty: it only shows that a command is running
         try:
             place.mkdir(parents=True, mode=0o700)
-            ended = await _run(launch, channel=False)
+            ended = await _run_or_refuse(launch, channel=False)
         finally:
-            await remove(place)
-        return _ran(ended, describe(sight.level, sight.network))
+            await remove_tree(place)
+        return _result_of(ended, describe_isolation(sight.level, sight.network))
 
-    async def drop(self, name: str, why: str) -> None:
-        with _writing(self.folder):
-            await self.clones.drop(folder_name(name), why)
+    async def drop_clone(self, name: str, why: str) -> None:
+        with _state_errors(self.folder):
+            await self.clones.drop(clone_folder_name(name), why)
 
-    async def tidy(self) -> None:
+    async def clean_up(self) -> None:
         for name in self.clones.names():
             await self.clones.drop(name, "the run has ended")
         await self._sweep()
-        await remove(self.folder / "clones")
-        await remove(self.folder / "rooms")
+        await remove_tree(self.folder / "clones")
+        await remove_tree(self.folder / "rooms")
 
     async def _sweep(self) -> None:
-        await remove(self.folder / "gone")
+        await remove_tree(self.folder / "gone")
         for index in self.folder.glob("index.*"):
             index.unlink(missing_ok=True)
         for room in (self.folder / "rooms").glob("*"):
-            await remove(room)
+            await remove_tree(room)
 
     # -- commits ----------------------------------------------------------------------------------------------------
 
-    async def record(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
-        return await self.store.record(head, files, Author("trued", when), message, self.folder)
+    async def commit_files(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        return await self.store.commit_files(head, files, CommitAuthor("trued", when), message, self.folder)
 
-    async def apart(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
-        return await self.store.apart(files, Author("trued", when), message, self.folder)
+    async def commit_without_history(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        return await self.store.commit_without_history(files, CommitAuthor("trued", when), message, self.folder)
 
-    async def knows(self, commit: str) -> bool:
-        return await self.store.knows(commit)
+    async def is_known_commit(self, commit: str) -> bool:
+        return await self.store.is_known_commit(commit)
 
     async def read(self, commit: str, path: str) -> bytes | None:
         return await self.store.read(commit, path)
@@ -160,8 +166,8 @@ class GitWorkspace:
     async def tree(self, commit: str) -> str:
         return await self.store.tree(commit)
 
-    async def changed(self, base: str, head: str) -> tuple[str, ...]:
-        return await self.store.changed(base, head)
+    async def changed_files(self, base: str, head: str) -> tuple[str, ...]:
+        return await self.store.changed_files(base, head)
 
     async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
         found = await self.store.entries(commit)
@@ -170,10 +176,10 @@ class GitWorkspace:
     async def squash(
         self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
     ) -> str:
-        return await self.store.squash(head, onto, owned, Author(author, when), message, self.folder)
+        return await self.store.squash(head, onto, owned, CommitAuthor(author, when), message, self.folder)
 
-    async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> Merge:
-        return await joined(self.store, ours, theirs, Author("trued", when), message)
+    async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> MergeResult:
+        return await merge_commits(self.store, ours, theirs, CommitAuthor("trued", when), message)
 
     async def publish(self, head: str, branch: str = "") -> str:
         """Fast-forward the run's branch, or one beside it, in the user's repository, and touch nothing else there."""
@@ -188,47 +194,47 @@ class GitWorkspace:
 
     @asynccontextmanager
     async def room(self, commit: str) -> AsyncIterator[Path]:
-        """A fresh checkout without `.git`; whatever happens in it, it is gone afterwards."""
+        """A fresh checkout without `.git`, removed afterwards whatever happens in it."""
         place = self.folder / "rooms" / secrets.token_hex(6)
         work = place / "work"
-        with _writing(self.folder):
+        with _state_errors(self.folder):
             work.mkdir(parents=True, mode=0o700)
         try:
             await self.store.check_out(commit, work, place / "index")
             (place / "index").unlink()
-            self._lacking[commit] = await bring(self.store, self.base, commit, work, place / "index")
+            self._lacking[commit] = await complete_checkout(self.store, self.base, commit, work, place / "index")
             yield work
         finally:
-            await remove(place)
+            await remove_tree(place)
 
-    def lacking(self, commit: str) -> tuple[str, ...]:
+    def missing_content(self, commit: str) -> tuple[str, ...]:
         return self._lacking.get(commit, ())
 
-    async def execute(self, command: Command) -> Ran:
-        """Run it confined, without network, in a HOME and TMPDIR that nobody used before."""
+    async def execute(self, command: Command) -> CommandResult:
+        """Run a command confined, without network, in a HOME and TMPDIR that nobody used before."""
         place = self._place(command.network)
-        chosen = setting(second=command.second)
+        chosen = surroundings_for(second=command.second)
         own = {"HOME": place / chosen.home, "TMPDIR": place / chosen.scratch}
-        with _writing(self.folder):
+        with _state_errors(self.folder):
             for folder in own.values():
                 folder.mkdir(parents=True, mode=0o700)
             (place / "hosts").write_text(chosen.hosts_text())
         chosen = replace(chosen, hosts=str(place / "hosts"))
         try:
-            return await self._executed(command, {name: str(path) for name, path in own.items()}, chosen)
+            return await self._execute_in(command, {name: str(path) for name, path in own.items()}, chosen)
         finally:
-            await remove(place)
+            await remove_tree(place)
 
     def _place(self, network: str) -> Path:
         return self.folder / ROOMS / f"{CONNECTED if network == 'host' else ALONE}{secrets.token_hex(6)}"
 
-    async def _executed(self, command: Command, own: Mapping[str, str], chosen: Setting) -> Ran:
+    async def _execute_in(self, command: Command, own: Mapping[str, str], chosen: CheckSurroundings) -> CommandResult:
         ports = (*command.ports, *(free_ports() if command.network == LOOPBACK else ()))
         sight = Confinement(
             level=self._agents.level,
             readable=(*interpreter_folders(sys.executable), *command.readable),
             writable=(*own.values(), str(self._room_of(command.folder)), *command.writable),
-            network="none" if ports else command.network,  # its own has a loopback; else these ports, and no others
+            network="none" if ports else command.network,  # one of its own has a loopback; otherwise only these ports
             ports=ports,
             hidden=self._agents.hidden,
             scoped=self._agents.scoped,
@@ -239,8 +245,8 @@ class GitWorkspace:
         argv, environment = confine(
             command.argv, sight, folder=command.folder, variables=variables, limits=limits, setting=chosen
         )
-        ended = await _run(
-            Launch(
+        ended = await _run_or_refuse(
+            ConfinedCommand(
                 argv=argv,
                 environment=environment,
                 folder=str(command.folder),
@@ -254,62 +260,64 @@ class GitWorkspace:
             channel=command.channel,
             inherited=tuple(command.inherited),
         )
-        return _ran(ended, describe(sight.level, command.network))
+        return _result_of(ended, describe_isolation(sight.level, command.network))
 
     @asynccontextmanager
-    async def serving(self, command: Command, port_env: str) -> AsyncIterator[Served]:
-        """Run it confined as a server, until the caller is done with it."""
-        served = Served(describe(self._agents.level))
-        served.begin(self.execute(forwarded(command, port_env, served)))
+    async def serve(self, command: Command, port_env: str) -> AsyncIterator[SandboxServer]:
+        """Run a command confined as a server, until the caller is done with it."""
+        served = SandboxServer(describe_isolation(self._agents.level))
+        served.begin(self.execute(behind_forwarder(command, port_env, served)))
         try:
             yield served
         finally:
             await served.end()
 
-    async def keep(self, content: bytes) -> str:
+    async def save_artifact(self, content: bytes) -> str:
         name = hashlib.sha256(content).hexdigest()
         place = self.folder / "artifacts" / name
-        with _writing(self.folder):
+        with _state_errors(self.folder):
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             place.write_bytes(content)
         return name
 
-    async def recall(self, name: str) -> bytes | None:
+    async def load_artifact(self, name: str) -> bytes | None:
         place = self.folder / "artifacts" / name
         if not re.fullmatch(r"[0-9a-f]{64}", name) or not place.is_file():
             return None
         content = await asyncio.to_thread(place.read_bytes)
         return content if hashlib.sha256(content).hexdigest() == name else None
 
-    def setting(self) -> str:
-        return differences(self._agents.level)
+    def describe_second_surroundings(self) -> str:
+        return describe_second_surroundings(self._agents.level)
 
     def _room_of(self, folder: Path) -> Path:
-        """All of the room is the command's, not only the part of it that it starts in."""
+        """The command may write to its whole room, not only to the part that it starts in."""
         rooms = self.folder / "rooms"
         real = Path(os.path.realpath(folder))
         return rooms.joinpath(*real.relative_to(rooms).parts[:2]) if real.is_relative_to(rooms) else folder
 
-    async def readable_by_agents(self, path: Path) -> bool:
+    async def can_agents_read(self, path: Path) -> bool:
         place = self.folder / "rooms" / f"p{secrets.token_hex(6)}"
         place.mkdir(parents=True, mode=0o700)
         look = ["/bin/sh", "-c", _LOOK, "sh", str(path.absolute())]
         try:
             argv, environment = confine(look, self._agents, folder=place, variables={"HOME": str(place)})
-            launch = Launch(argv, environment, str(place), b"", 60.0, 1 << 16, gentle=self._agents.level != BUBBLEWRAP)
-            ended = await _run(launch, channel=False)
+            launch = ConfinedCommand(
+                argv, environment, str(place), b"", 60.0, 1 << 16, gentle=self._agents.level != BUBBLEWRAP
+            )
+            ended = await _run_or_refuse(launch, channel=False)
         finally:
-            await remove(place)
-        said = bytes(ended.output.stdout).decode(errors="replace").strip()
-        if said not in ("open", "shut"):
+            await remove_tree(place)
+        answer = bytes(ended.output.stdout).decode(errors="replace").strip()
+        if answer not in ("open", "shut"):
             complaint = bytes(ended.output.stderr).decode(errors="replace").strip()
-            raise CannotJudge(f"the sandbox of the agents did not start: {complaint or 'no message'}")
-        return said == "open"
+            raise CannotJudge(f"the agents' sandbox did not start: {complaint or 'no message'}")
+        return answer == "open"
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Private state that cannot be written is one sentence, not a traceback."""
+def _state_errors(folder: Path) -> Iterator[None]:
+    """Turn an OSError on private state into one sentence (StateFailed)."""
     try:
         yield
     except OSError as error:
@@ -317,9 +325,9 @@ def _writing(folder: Path) -> Iterator[None]:
         raise StateFailed(f"cannot write {where}: {why}; free space or make the folder writable") from error
 
 
-def _ran(ended: Ended, isolation: str) -> Ran:
+def _result_of(ended: CommandExit, isolation: str) -> CommandResult:
     out = ended.output
-    return Ran(
+    return CommandResult(
         exit_code=ended.code,
         stdout=bytes(out.stdout),
         stderr=bytes(out.stderr),
@@ -331,17 +339,20 @@ def _ran(ended: Ended, isolation: str) -> Ran:
     )
 
 
-async def _run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ()) -> Ended:
-    """A sandbox that did not come up is no result of the command."""
-    ended = await run(launch, channel=channel, inherited=inherited)
+async def _run_or_refuse(launch: ConfinedCommand, *, channel: bool, inherited: tuple[int, ...] = ()) -> CommandExit:
+    """Run it; raise CannotJudge if the sandbox did not start, because that is no result of the command."""
+    ended = await run_confined(launch, channel=channel, inherited=inherited)
     if not ended.started and ended.code is not None:
         complaint = bytes(ended.output.stderr[:2000]).decode(errors="replace").strip()
         raise CannotJudge(f"the sandbox did not start: {complaint}")
     return ended
 
 
-def folder_name(name: str) -> str:
-    """The name itself where it is safe as a folder and in a ref, else one made from it that no other name gets."""
+def clone_folder_name(name: str) -> str:
+    """The clone's name if it is safe as a folder and in a ref, otherwise a safe one that no other name gets.
+
+    It differs from `support.hashing.folder_name`, which always adds a hash: both name things that are stored.
+    """
     if (
         re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", name)
         and ".." not in name

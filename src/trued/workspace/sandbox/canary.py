@@ -1,7 +1,7 @@
-"""Tries to get out of a sandbox and says what it could do; run inside, as a file, with the standard library alone.
+"""Tries to get out of a sandbox and prints what it could do. It runs inside, as a file, with the standard library only.
 
 `python -I -S canary.py '{"inside": …, "outside": …, "secret": …, "port": …, "pidns": …}'` prints one JSON object; with
-`{"sockets": {NAME: ADDRESS, …}}` which of these unix sockets it could connect to (@NAME is an abstract one).
+`{"sockets": {NAME: ADDRESS, …}}` it prints which of these unix sockets it could connect to (@NAME is an abstract one).
 """
 
 import contextlib
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 
-def written(folder: str) -> bool:
+def can_write(folder: str) -> bool:
+    """Whether a file can be written into the folder."""
     try:
         Path(folder, "canary").write_text("was here")
     except OSError:
@@ -21,20 +22,23 @@ def written(folder: str) -> bool:
     return True
 
 
-def read(path: str) -> bool:
+def can_read(path: str) -> bool:
+    """Whether the file can be read."""
     try:
         return bool(Path(path).read_bytes())
     except OSError:
         return False
 
 
-def connected(port: int) -> bool:
+def can_connect(port: int) -> bool:
+    """Whether a TCP port of the host can be reached."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2):
         return True
     return False
 
 
-def reached(address: str) -> bool:
+def can_reach_socket(address: str) -> bool:
+    """Whether a unix socket can be reached; @NAME is an abstract one."""
     name = "\0" + address[1:] if address.startswith("@") else address
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as out:
         out.settimeout(2)
@@ -44,6 +48,7 @@ def reached(address: str) -> bool:
 
 
 def sees_host_processes(pidns: str) -> bool:
+    """Whether we are in the PID namespace of the host."""
     try:
         return str(Path("/proc/self/ns/pid").readlink()) == pidns
     except OSError:
@@ -51,13 +56,14 @@ def sees_host_processes(pidns: str) -> bool:
 
 
 def main(asked: dict[str, Any]) -> dict[str, bool]:
+    """Try everything that was asked for; return what succeeded."""
     if "sockets" in asked:
-        return {name: reached(address) for name, address in asked["sockets"].items()}
+        return {name: can_reach_socket(address) for name, address in asked["sockets"].items()}
     return {
-        "inside": written(asked["inside"]),
-        "outside": written(asked["outside"]),
-        "secret": read(asked["secret"]),
-        "listener": connected(int(asked["port"])),
+        "inside": can_write(asked["inside"]),
+        "outside": can_write(asked["outside"]),
+        "secret": can_read(asked["secret"]),
+        "listener": can_connect(int(asked["port"])),
         "processes": sees_host_processes(asked["pidns"]),
         "variables": "TRUED_CANARY" in os.environ,
     }

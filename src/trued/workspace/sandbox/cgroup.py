@@ -1,4 +1,4 @@
-"""A control group around one execution: how many processes it may have, counted by the kernel, also for root."""
+"""A control group around one execution: the kernel bounds its processes, also for root."""
 
 import contextlib
 import functools
@@ -13,22 +13,22 @@ from pathlib import Path
 MOUNTS = Path("/proc/self/mountinfo")
 OWN = Path("/proc/self/cgroup")
 PREFIX = "trued-"
-EMPTY_S = 2.0  # until the kernel has forgotten the last process of a group
+EMPTY_S = 2.0  # for the kernel to forget the last process of a group
 ENTER = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A folder of the kernel's in which groups can be made."""
+class CgroupParent:
+    """A folder of the cgroup file system in which groups can be made."""
 
     folder: Path
-    memory: bool  # it can bound the memory of all processes together, too
+    memory: bool  # it can also bound the memory of all processes together
 
 
 @contextlib.contextmanager
-def quota(processes: int, memory_bytes: int) -> Iterator[str]:
-    """The folder of a fresh group with these bounds; "" where the machine lets us make none."""
-    found = place()
+def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
+    """The folder of a new group with these bounds, removed afterwards; "" if this machine lets us make none."""
+    found = cgroup_parent()
     if found is None or not processes:
         yield ""
         return
@@ -48,14 +48,14 @@ def quota(processes: int, memory_bytes: int) -> Iterator[str]:
         _remove(group)
 
 
-def entering(group: str, argv: list[str]) -> list[str]:
-    """The same command line, begun inside the group: nothing of it is ever outside."""
+def command_in_group(group: str, argv: list[str]) -> list[str]:
+    """The command line, started inside the group from its first process on."""
     return ["/bin/sh", "-c", ENTER, "sh", group, *argv] if group else argv
 
 
 @functools.cache
-def place() -> Place | None:
-    """Where groups can be made: found out by making one. Never outside of the bounds that we are in ourselves."""
+def cgroup_parent() -> CgroupParent | None:
+    """Where groups can be made, found by making one; None if nowhere. Never outside the bounds that we are in."""
     for folder, memory in _candidates():
         group = folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         try:
@@ -64,7 +64,7 @@ def place() -> Place | None:
         except OSError:
             continue
         else:
-            return Place(folder, memory and (group / "memory.max").exists())
+            return CgroupParent(folder, memory and (group / "memory.max").exists())
         finally:
             _remove(group)
     return None
@@ -88,7 +88,8 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
-    """A group with processes of its own can have none below it; beside it, if nothing bounds us that is not theirs."""
+    """With cgroup v2 a group that has processes can have no groups below it: use its parent, if nothing bounds our
+    group."""
     own = top / path.lstrip("/")
     if any(_read(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []
@@ -105,7 +106,7 @@ def _read(file: Path) -> str:
 
 
 def _remove(group: Path) -> None:
-    """Gone, and with it whatever is still in it."""
+    """Remove a group, and kill whatever is still in it."""
     until = time.monotonic() + EMPTY_S
     while group.is_dir():
         try:
@@ -119,9 +120,9 @@ def _remove(group: Path) -> None:
             time.sleep(0.002)
 
 
-def sweep() -> None:
-    """Groups that a killed engine left: empty, or they would not go."""
-    found = place()
+def remove_stale_groups() -> None:
+    """Remove empty groups that a killed engine left."""
+    found = cgroup_parent()
     for group in found.folder.glob(f"{PREFIX}*") if found else ():
         owner = group.name.removeprefix(PREFIX).split("-")[0]
         if owner.isdigit() and not Path("/proc", owner).exists():

@@ -9,25 +9,25 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.wire import Confinement, Limits
-from trued.workspace.sandbox.surroundings import Setting
+from trued.workspace.sandbox.surroundings import CheckSurroundings
 from trued.workspace.sandbox.visible_folders import (
     LINKED,
     SECRETS,
-    contains,
+    folder_contains,
+    parts_without,
     spellings,
     system_folders,
     system_links,
-    without,
 )
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-FILE_BYTES = 8 * 1024**3  # one file of a confined process; above it is a mistake that would fill the disk
-SCRATCH_BYTES = 2 * 1024**3  # of /tmp and of /dev/shm, which live in memory
-# The kernel lets uid 0 write here by its number alone, without any capability, so root's sandbox has them read-only.
+FILE_BYTES = 8 * 1024**3  # largest file of a confined process; a larger one is a mistake that would fill the disk
+SCRATCH_BYTES = 2 * 1024**3  # of /tmp and of /dev/shm, which are in memory
+# The kernel lets uid 0 write here without any capability, so they are read-only in root's sandbox.
 KERNEL = ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/sysrq-trigger")
-# The sandbox has these of its own: nobody's wish replaces them by the host's, with the sockets that lie there.
+# The sandbox has its own; no setting may replace them by the host's, which contain sockets.
 OWN = ("/proc", "/dev", "/dev/shm", "/tmp", "/run")  # noqa: S108
-SOCKETS = ("/run",)  # services and the user's session listen there; where a folder above it is shown, it is empty
+SOCKETS = ("/run",)  # services and the user's session listen there; it is empty inside, even if / is shown
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -38,47 +38,48 @@ def confine(
     folder: str | os.PathLike[str],
     variables: Mapping[str, str],
     limits: Limits | None = None,
-    setting: Setting | None = None,
+    setting: CheckSurroundings | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """The command line and the whole environment that start `argv` in `folder`, confined.
 
-    `folder` is writable; HOME has to be named in `confinement.writable`. Variables go by the environment and not by the
-    command line, which every user of the machine can read. Inherited file descriptors stay open. Whoever starts it
-    from a thread must keep that thread alive: the sandbox ends with it.
+    `folder` is writable; HOME has to be listed in `confinement.writable`. Variables go into the environment and not on
+    the command line, which every user of the machine can read. Inherited file descriptors stay open. A caller that
+    starts the command from a thread must keep that thread alive: the sandbox ends with it. Raises BadInput for an
+    unknown level.
     """
     where = os.path.abspath(folder)  # noqa: PTH100
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
     bounds = limits or Limits()
     if confinement.level == "bubblewrap":
-        options = _bubblewrap(confinement, where, setting or Setting())
-        return [*_started(confinement, bounds), *options, *_counted(argv, bounds)], environment
+        options = _bubblewrap(confinement, where, setting or CheckSurroundings())
+        return [*_launcher_words(confinement, bounds), *options, *_started_by_shell(argv, bounds)], environment
     if confinement.level in ("landlock", "none"):
-        return _kept(argv, confinement, where, bounds), environment
+        return _landlock_words(argv, confinement, where, bounds), environment
     raise BadInput(f"there is no sandbox level {confinement.level!r}", then="bubblewrap, landlock or none")
 
 
 # -- bubblewrap ----------------------------------------------------------------------------------------------------
 
 
-def _started(confinement: Confinement, limits: Limits) -> list[str]:
-    """What starts bubblewrap: it scopes what runs inside, and keeps the options out of its sight."""
+def _launcher_words(confinement: Confinement, limits: Limits) -> list[str]:
+    """The program that starts bubblewrap: it scopes what runs inside and hides the options from it."""
     scopes = "scoped" if confinement.scoped else "open"
     launcher = str(Path(__file__).with_name("scope.py"))
     return [sys.executable, "-I", "-S", launcher, scopes, ",".join(f"{name}={at}" for name, at in _bounds(limits))]
 
 
 def _bounds(limits: Limits) -> list[tuple[str, int]]:
-    # private memory that is really used; address space would stop runtimes that reserve more than they touch
+    # memory that is really used; a limit on address space would stop runtimes that reserve more than they touch
     memory = [("DATA", limits.memory_bytes)] if limits.memory_bytes else []
     return [("CORE", 0), ("FSIZE", FILE_BYTES), *memory]
 
 
-def _bubblewrap(confinement: Confinement, folder: str, setting: Setting) -> list[str]:
+def _bubblewrap(confinement: Confinement, folder: str, setting: CheckSurroundings) -> list[str]:
     program = shutil.which("bwrap", path=PATH) or shutil.which("bwrap") or "bwrap"
     words = [program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
-    words += ["--cap-drop", "ALL"]  # root, too, is nobody special inside
+    words += ["--cap-drop", "ALL"]  # root has no privileges inside either
     words += ["--hostname", setting.host] if setting.host else []
-    if setting.user is not None:  # what is ours is theirs inside: the kernel translates
+    if setting.user is not None:  # the kernel maps our user to this one, so our files stay accessible
         words += ["--uid", str(setting.user), "--gid", str(setting.user)]
     if confinement.network == "host":
         words.append("--share-net")
@@ -92,7 +93,7 @@ def _bubblewrap(confinement: Confinement, folder: str, setting: Setting) -> list
 
 
 def _mounts(confinement: Confinement, folder: str) -> dict[str, list[str]]:
-    """What is mounted where; the deeper path wins, because it is mounted later."""
+    """Mount options by path; deeper paths win because they are mounted later."""
     mounts = {path: ["--ro-bind", path, path] for path in [*system_folders(), *_linked(confinement)]}
     if os.getuid() == 0:
         mounts |= {path: ["--ro-bind", path, path] for path in KERNEL if os.path.exists(path)}  # noqa: PTH110
@@ -105,7 +106,7 @@ def _mounts(confinement: Confinement, folder: str) -> dict[str, list[str]]:
                 mounts[path] = [kind, path, path]
     shown = [path for path, mount in mounts.items() if mount[0] in ("--ro-bind", "--bind")]
     for path in spellings(_hidden(confinement)):
-        if any(contains(one, path) for one in shown):
+        if any(folder_contains(one, path) for one in shown):
             mounts[path] = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]  # noqa: PTH112
     return mounts
 
@@ -122,14 +123,14 @@ def _linked(confinement: Confinement) -> list[str]:
     if confinement.network != "host":
         return []
     real = [os.path.realpath(path) for path in LINKED]
-    return [path for path in real if os.path.exists(path) and not contains("/etc", path)]  # noqa: PTH110
+    return [path for path in real if os.path.exists(path) and not folder_contains("/etc", path)]  # noqa: PTH110
 
 
-def _counted(argv: Sequence[str], limits: Limits) -> list[str]:
-    """Begun by the shell inside: a program that is missing is an exit code then, and a limit on processes counts the
-    sandbox's own and nobody else's."""
+def _started_by_shell(argv: Sequence[str], limits: Limits) -> list[str]:
+    """Started by a shell inside: a missing program is then an exit code, and a limit on processes counts only those of
+    the sandbox."""
     wish = ""
-    if limits.processes and os.getuid() != 0:  # the kernel does not count root's processes
+    if limits.processes and os.getuid() != 0:  # the kernel does not limit the processes of root
         wish = f"{{ ulimit -u {limits.processes} || ulimit -p {limits.processes}; }} 2>/dev/null; "
     return ["/bin/sh", "-c", f'{wish}exec "$@"', "sh", *argv]
 
@@ -137,15 +138,15 @@ def _counted(argv: Sequence[str], limits: Limits) -> list[str]:
 # -- landlock, none ------------------------------------------------------------------------------------------------
 
 
-def _kept(argv: Sequence[str], confinement: Confinement, folder: str, limits: Limits) -> list[str]:
+def _landlock_words(argv: Sequence[str], confinement: Confinement, folder: str, limits: Limits) -> list[str]:
     writable = spellings((*confinement.writable, folder))
     seen = spellings([*system_folders(), *_linked(confinement), *confinement.readable])
     hidden = [path for path in spellings(_hidden(confinement)) if path not in writable]
     restrict = confinement.level == "landlock"
     policy = {
         "restrict": restrict,
-        "readable": ["/proc", *(part for path in seen for part in without(path, hidden))] if restrict else [],
-        "writable": [part for path in writable for part in without(path, hidden)] if restrict else [],
+        "readable": ["/proc", *(part for path in seen for part in parts_without(path, hidden))] if restrict else [],
+        "writable": [part for path in writable for part in parts_without(path, hidden)] if restrict else [],
         "devices": list(DEVICES),
         "network": confinement.network,
         "ports": list(confinement.ports),

@@ -1,4 +1,4 @@
-"""Runs one command confined and bounded: its time, its output, its descendants."""
+"""Runs one confined command within bounds on its time, its output and its descendants."""
 
 import asyncio
 import contextlib
@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trued.errors import CannotJudge
-from trued.workspace.sandbox.cgroup import entering, quota
-from trued.workspace.sandbox.process_start import started_process
+from trued.workspace.sandbox.cgroup import command_in_group, limited_group
+from trued.workspace.sandbox.process_start import start_process
 
 PIECE_BYTES = 1 << 16
-COMING_UP_S = 5.0  # for a sandbox, on a very busy machine
+COMING_UP_S = 5.0  # for a sandbox to start on a very busy machine
 _CHILD = re.compile(rb'"child-pid":\s*(\d+)')
-GRACE_S = 12.0  # longer than the keeper of a sandbox without namespaces needs to end what it keeps
+GRACE_S = 12.0  # longer than the keeper of `landlock.py` needs to end its descendants
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
-    """A command line that is confined already."""
+class ConfinedCommand:
+    """A command line that is already confined, with its bounds."""
 
     argv: list[str]
     environment: dict[str, str]
@@ -30,14 +30,14 @@ class Launch:
     stdin: bytes
     within_s: float
     output_bytes: int
-    gentle: bool  # its first process ends its descendants when told; else they end with it
-    processes: int = 0  # most that it may have at a time, where the kernel counts them for us
+    gentle: bool  # on SIGTERM its first process ends its descendants; otherwise they die with it
+    processes: int = 0  # most at a time, if the kernel counts them for us
     memory_bytes: int = 0
 
 
 @dataclass(slots=True)
-class Output:
-    """What came back, with the engine's hand on the tap."""
+class CommandOutput:
+    """What the command wrote, up to a limit; `stop` is called when it writes more."""
 
     limit: int
     stop: Callable[[], None]
@@ -47,6 +47,7 @@ class Output:
     flooded: bool = False
 
     async def drain(self, stream: asyncio.StreamReader, into: bytearray) -> None:
+        """Read a stream to its end."""
         while piece := await stream.read(PIECE_BYTES):
             if len(into) + len(piece) > self.limit:
                 if not self.flooded:
@@ -56,31 +57,35 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandExit:
+    """How a confined command ended."""
+
     code: int | None
-    output: Output
+    output: CommandOutput
     seconds: float
     timed_out: bool
-    started: bool  # the sandbox came up, and the command was begun: told by the sandbox, out of the command's reach
+    started: bool  # the sandbox started the command; the sandbox says so over a pipe that the command cannot reach
 
 
-async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ()) -> Ended:
-    """Start, feed, read and end it; nothing of it is left afterwards, whatever happens to the caller.
+async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tuple[int, ...] = ()) -> CommandExit:
+    """Start the command, feed it, read its output and end it; none of its processes remain, whatever happens to the
+    caller.
 
-    Of `inherited` file descriptors the command gets a copy under the same numbers; they are closed here.
+    The command gets a copy of the `inherited` file descriptors under the same numbers; they are closed here. Raises
+    CannotJudge if it cannot be started.
     """
     began = time.monotonic()
     async with contextlib.AsyncExitStack() as stack:
         answers, handles, variables = await _channel(stack) if channel else (None, (), {})
-        reading, telling = os.pipe()
+        reading, writing = os.pipe()
         stack.callback(os.close, reading)
-        status = Status(reading)
-        # Bubblewrap and our own keeper each tell what became of the command, over a pipe that it does not inherit.
-        variables = {**variables, "TRUED_STATUS": str(telling)}
-        argv = entering(stack.enter_context(quota(launch.processes, launch.memory_bytes)), launch.argv)
-        handles = (*handles, telling, *inherited)
+        status = SandboxStatus(reading)
+        # Bubblewrap and our own keeper report on the command over a pipe that the command does not inherit.
+        variables = {**variables, "TRUED_STATUS": str(writing)}
+        argv = command_in_group(stack.enter_context(limited_group(launch.processes, launch.memory_bytes)), launch.argv)
+        handles = (*handles, writing, *inherited)
         try:
-            process = await started_process(
+            process = await start_process(
                 *argv,
                 end=lambda process: _end(process, status, launch.gentle),
                 stdin=asyncio.subprocess.PIPE,
@@ -95,44 +100,48 @@ async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ())
             raise CannotJudge(f"cannot start {launch.argv[0]}: {error.strerror}") from error
         finally:
             for handle in handles:
-                os.close(handle)  # ours must go, or the answers would never end
-        output = Output(launch.output_bytes, lambda: _signal(process, launch.gentle))
+                os.close(handle)  # while we hold one open, the stream of answers never ends
+        output = CommandOutput(launch.output_bytes, lambda: _signal(process, launch.gentle))
         try:
-            timed_out = await _until_its_end(process, launch, output, answers)
+            timed_out = await _wait_for_end(process, launch, output, answers)
         finally:
             await _end(process, status, launch.gentle)
-        came_up = _started(launch, status)
+        came_up = _has_started(launch, status)
     code = None if timed_out or output.flooded else process.returncode
-    return Ended(code, output, time.monotonic() - began, timed_out, came_up)
+    return CommandExit(code, output, time.monotonic() - began, timed_out, came_up)
 
 
-class Status:
-    """What a sandbox tells of itself, over a pipe that the command does not have."""
+class SandboxStatus:
+    """What a sandbox reports about itself, over a pipe that the command does not have."""
 
     def __init__(self, handle: int) -> None:
         os.set_blocking(handle, False)
-        self.handle, self._told = handle, b""
+        self.handle, self._read_so_far = handle, b""
 
-    def told(self) -> bytes:
+    def read(self) -> bytes:
+        """Everything reported so far."""
         with contextlib.suppress(BlockingIOError):
-            self._told += os.read(self.handle, PIECE_BYTES)
-        return self._told
+            self._read_so_far += os.read(self.handle, PIECE_BYTES)
+        return self._read_so_far
 
     def first_inside(self) -> int:
-        """The process whose end is the end of all others in the sandbox; 0 while there is none."""
-        match = _CHILD.search(self.told())
+        """The process whose end ends all others in the sandbox; 0 while there is none."""
+        match = _CHILD.search(self.read())
         return int(match[1]) if match else 0
 
 
-def _started(launch: Launch, status: Status) -> bool:
-    told = status.told()
-    return b"failed" not in told if launch.gentle else b'"exit-code"' in told
+def _has_started(launch: ConfinedCommand, status: SandboxStatus) -> bool:
+    report = status.read()
+    return b"failed" not in report if launch.gentle else b'"exit-code"' in report
 
 
-async def _until_its_end(
-    process: asyncio.subprocess.Process, launch: Launch, output: Output, answers: asyncio.StreamReader | None
+async def _wait_for_end(
+    process: asyncio.subprocess.Process,
+    launch: ConfinedCommand,
+    output: CommandOutput,
+    answers: asyncio.StreamReader | None,
 ) -> bool:
-    """Whether its time ran out first."""
+    """Wait until the command ends; return whether its time ran out."""
     assert process.stdout  # noqa: S101  (it is a pipe)
     assert process.stderr  # noqa: S101
     readers = [output.drain(process.stdout, output.stdout), output.drain(process.stderr, output.stderr)]
@@ -143,7 +152,7 @@ async def _until_its_end(
         done, _ = await asyncio.wait([work], timeout=launch.within_s)
         if not done:
             _signal(process, launch.gentle)
-            await asyncio.wait([work], timeout=GRACE_S)  # what it had said until then is still in the pipes
+            await asyncio.wait([work], timeout=GRACE_S)  # its last output is still in the pipes
     finally:
         work.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -160,7 +169,7 @@ async def _feed(process: asyncio.subprocess.Process, stdin: bytes) -> None:
 
 
 async def _channel(stack: contextlib.AsyncExitStack) -> tuple[asyncio.StreamReader, tuple[int, ...], dict[str, str]]:
-    """A pipe of its own for answers, so that nothing that is printed can pass for one."""
+    """A pipe of its own for answers, so that nothing printed can pass for an answer."""
     read, write = os.pipe()
     reader = asyncio.StreamReader(limit=PIECE_BYTES)
     loop = asyncio.get_running_loop()
@@ -174,7 +183,7 @@ def _signal(process: asyncio.subprocess.Process, gentle: bool) -> None:
         process.send_signal(signal.SIGTERM if gentle else signal.SIGKILL)
 
 
-async def _end(process: asyncio.subprocess.Process, status: Status, gentle: bool) -> None:
+async def _end(process: asyncio.subprocess.Process, status: SandboxStatus, gentle: bool) -> None:
     if process.returncode is not None:
         return
     if not gentle:
@@ -188,10 +197,10 @@ async def _end(process: asyncio.subprocess.Process, status: Status, gentle: bool
         await process.wait()
 
 
-async def _end_inside(process: asyncio.subprocess.Process, status: Status) -> None:
-    """A sandbox that is killed while it comes up leaves its first process behind: nothing ties them together yet.
+async def _end_inside(process: asyncio.subprocess.Process, status: SandboxStatus) -> None:
+    """A sandbox that is killed while it starts leaves its first process behind, because nothing ties them together yet.
 
-    So it is let come up, and ended from inside.
+    So wait until it has started, and kill that first process.
     """
     until = time.monotonic() + COMING_UP_S
     while not (first := status.first_inside()) and process.returncode is None and time.monotonic() < until:  # noqa: ASYNC110

@@ -1,7 +1,8 @@
-"""Stands before a server inside its sandbox: starts it, and leads connections that the engine hands in to its port.
+"""Runs before a server inside its sandbox: starts it, and connects sockets that the engine sends in to its port.
 
-Run as a file, with nothing but the standard library: `python -I -S forward.py CONTROL PORT -- PROGRAM ARGUMENT…`.
-CONTROL is a socket over which stream sockets are sent; each is connected to the port. When it is closed, all ends.
+It runs as a file, with the standard library only: `python -I -S forwarder.py CONTROL PORT -- PROGRAM ARGUMENT…`.
+CONTROL is a socket over which stream sockets are sent; each is connected to the port. When it is closed, everything
+ends.
 """
 
 import contextlib
@@ -17,10 +18,11 @@ import time
 HOSTS = ("127.0.0.1", "::1")  # "localhost" may mean either
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
-FIRST_S = 5.0  # for a connection on a busy machine; refused is refused at once
+FIRST_S = 5.0  # to connect on a busy machine; a refusal comes at once
 
 
 def main(control: int, port: int, argv: list[str]) -> int:
+    """Start the server and connect callers until CONTROL is closed."""
     orders = socket.socket(fileno=control)
     orders.set_inheritable(False)
     try:
@@ -29,7 +31,7 @@ def main(control: int, port: int, argv: list[str]) -> int:
         os.write(2, f"trued: cannot start {argv[0]}: {error.strerror}\n".encode())
         orders.send(b"127")
         return 127
-    threading.Thread(target=_told, args=(server, orders), daemon=True).start()
+    threading.Thread(target=_report_end, args=(server, orders), daemon=True).start()
     places = threading.BoundedSemaphore(MOST_AT_ONCE)
     while True:
         try:
@@ -39,26 +41,28 @@ def main(control: int, port: int, argv: list[str]) -> int:
         if not message:
             break
         for handle in handles:
-            threading.Thread(target=_lead, args=(socket.socket(fileno=handle), port, places), daemon=True).start()
+            threading.Thread(
+                target=_serve_caller, args=(socket.socket(fileno=handle), port, places), daemon=True
+            ).start()
     with contextlib.suppress(OSError):
         os.killpg(server.pid, signal.SIGKILL)
-    os._exit(0)  # threads may still be waiting; the sandbox ends them and all others
+    os._exit(0)  # threads may still wait; the sandbox ends everything
 
 
-def _told(server: "subprocess.Popen[bytes]", orders: socket.socket) -> None:
-    """The engine need not wait for a server that has failed already."""
+def _report_end(server: "subprocess.Popen[bytes]", orders: socket.socket) -> None:
+    """Send the exit code, so that the engine does not wait for a server that has already failed."""
     code = server.wait()
-    time.sleep(0.05)  # its last words go first
+    time.sleep(0.05)  # so that its last output goes first
     with contextlib.suppress(OSError):
         orders.send(str(code).encode())
 
 
-def _lead(caller: socket.socket, port: int, places: threading.BoundedSemaphore) -> None:
-    with places, caller, contextlib.suppress(OSError), _reached(port) as server:
+def _serve_caller(caller: socket.socket, port: int, places: threading.BoundedSemaphore) -> None:
+    with places, caller, contextlib.suppress(OSError), _connect(port) as server:
         _relay(caller, server)
 
 
-def _reached(port: int) -> socket.socket:
+def _connect(port: int) -> socket.socket:
     for host in HOSTS[:-1]:
         with contextlib.suppress(OSError):
             return socket.create_connection((host, port), timeout=FIRST_S)
@@ -66,7 +70,7 @@ def _reached(port: int) -> socket.socket:
 
 
 def _relay(caller: socket.socket, server: socket.socket) -> None:
-    """Both ways, until the server has said all; a caller that has said all may still be answered."""
+    """Copy both ways until the server has sent everything; a caller that has finished sending still gets its answer."""
     server.settimeout(None)
     with selectors.DefaultSelector() as ready:
         ready.register(caller, selectors.EVENT_READ, server)

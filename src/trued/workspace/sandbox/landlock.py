@@ -1,8 +1,7 @@
-"""Starts one program confined by Landlock, and ends every descendant of it when it ends: a sandbox without namespaces.
+"""Starts one program confined by Landlock and ends its descendants with it: a sandbox without namespaces.
 
-Run as a file, with nothing but the standard library: `python -I -S landlock.py POLICY -- PROGRAM ARGUMENT…`.
-The policy is JSON with readable, writable, devices (paths), network, ports, scoped, folder, limits (name → value)
-and restrict.
+It runs as a file, with the standard library only: `python -I -S landlock.py POLICY -- PROGRAM ARGUMENT…`. The policy is
+JSON with readable, writable, devices (paths), network, ports, scoped, folder, limits (name → value) and restrict.
 """
 
 import contextlib
@@ -27,18 +26,19 @@ NO_ROOT = 0b1111  # uid 0 gets no capability by exec, and that is locked
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 FIRST_RIGHTS = (1 << 13) - 1  # all that the first version knows
-MAKE_DEVICES = 1 << 6 | 1 << 11  # a device node in a clone would be a way to the whole disk
+MAKE_DEVICES = 1 << 6 | 1 << 11  # a device node in a clone could reach the whole disk
 FAILED = 126  # exit code when the program was not started because it could not be confined
 READ = EXECUTE | READ_FILE | READ_DIR
-FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # others make no sense for a file: EINVAL
+FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # the kernel refuses others for a file
 TCP = 3  # bind and connect
 NET_PORT = 2  # a rule about a port; about paths it is 1
 SCOPES = 3  # abstract unix sockets and signals
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-MEND_S = 10.0  # for ending descendants that fork faster than they are ended
+ENDING_S = 10.0  # for descendants that fork faster than they are killed
 
 
 def libc() -> ctypes.CDLL:
+    """The C library, with errno."""
     return ctypes.CDLL(None, use_errno=True)
 
 
@@ -57,7 +57,7 @@ def rights(version: int) -> int:
 
 
 def restrict(policy: dict[str, Any]) -> None:
-    """From here on this process and its children see what the policy names."""
+    """From here on this process and its children see only what the policy names. Raises OSError if that fails."""
     version = abi()
     if version < 1:
         raise OSError("the kernel has no Landlock, or it is not enabled")
@@ -83,12 +83,12 @@ def restrict(policy: dict[str, Any]) -> None:
 
 
 def give_up_capabilities() -> None:
-    """Landlock confines paths; without this, root could still set the clock, load modules or make devices."""
+    """Landlock confines paths only; without this, root could still set the clock, load modules or make devices."""
     if os.geteuid() != 0:
         return
     library = libc()
     for one in range(CAPABILITIES):
-        library.prctl(CAPBSET_DROP, one, 0, 0, 0)  # refused for those that this kernel does not know
+        library.prctl(CAPBSET_DROP, one, 0, 0, 0)  # fails for those that this kernel does not know
     _checked(library.prctl(SET_SECUREBITS, NO_ROOT, 0, 0, 0), "give up root's rights")
     header, none = struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24)
     _checked(library.capset(header, none), "give up its capabilities")
@@ -98,7 +98,7 @@ def _allow(ruleset: int, path: str, access: int) -> None:
     try:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
-        return  # a path that is gone needs no rule
+        return  # a missing path needs no rule
     try:
         if not stat.S_ISDIR(os.fstat(handle).st_mode):
             access &= FILE_RIGHTS
@@ -114,7 +114,8 @@ def _checked(result: int, what: str) -> int:
     return result
 
 
-def limit(limits: dict[str, int]) -> None:
+def set_limits(limits: dict[str, int]) -> None:
+    """Set resource limits, at most as high as the hard limit."""
     for name, value in limits.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
@@ -122,45 +123,45 @@ def limit(limits: dict[str, int]) -> None:
         resource.setrlimit(kind, (value, value))
 
 
-# -- the keeper: without a pid namespace somebody has to own the descendants ---------------------------------------
+# -- the keeper: without a PID namespace a parent process has to own the descendants ----------------------------------
 
 
-class Told(Exception):
-    """Somebody asked the keeper to end its program."""
+class EndRequested(Exception):
+    """A signal asked the keeper to end its program."""
 
 
-def keep(policy: dict[str, Any], argv: list[str]) -> int:
-    """Run the program as a child, take in its orphans, and end them all with it."""
+def run_with_keeper(policy: dict[str, Any], argv: list[str]) -> int:
+    """Run the program as a child, adopt its orphans, and end them all with it; return its exit code."""
     libc().prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     libc().prctl(SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     for one in ENDINGS:
-        signal.signal(one, _told)
+        signal.signal(one, _on_end_signal)
     code = 128 + signal.SIGTERM
-    with contextlib.suppress(Told):
+    with contextlib.suppress(EndRequested):
         child = os.fork()
         if child == 0:
-            _become(policy, argv)
+            _exec_confined(policy, argv)
         code = _wait_for(child)
-        _hear_nothing()
+        _ignore_end_signals()
     end_descendants()
     return code
 
 
-def _told(_number: int, _frame: object) -> None:
-    _hear_nothing()  # being told once is enough; a second time must not break into the ending
-    raise Told
+def _on_end_signal(_number: int, _frame: object) -> None:
+    _ignore_end_signals()  # a second signal must not interrupt the ending
+    raise EndRequested
 
 
-def _hear_nothing() -> None:
+def _ignore_end_signals() -> None:
     for one in ENDINGS:
         signal.signal(one, signal.SIG_IGN)
 
 
-def _become(policy: dict[str, Any], argv: list[str]) -> None:
+def _exec_confined(policy: dict[str, Any], argv: list[str]) -> None:
     status = int(os.environ.pop("TRUED_STATUS", "-1"))
     try:
         if status >= 0:
-            os.set_inheritable(status, False)  # the program must not be able to speak for its sandbox
+            os.set_inheritable(status, False)  # the program must not report in the name of its sandbox
         for one in ENDINGS:
             signal.signal(one, signal.SIG_DFL)
         for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the program would inherit that
@@ -168,7 +169,7 @@ def _become(policy: dict[str, Any], argv: list[str]) -> None:
         os.setsid()
         libc().prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         os.chdir(policy["folder"])
-        limit(policy["limits"])
+        set_limits(policy["limits"])
         if policy["restrict"]:
             restrict(policy)
     except OSError as error:
@@ -193,11 +194,11 @@ def _wait_for(child: int) -> int:
 
 
 def end_descendants() -> int:
-    """Kill whatever is left below this process; those that outlive their parents become our children."""
-    ended, until = 0, time.monotonic() + MEND_S
+    """Kill all processes below this one; orphans become our children. Return how many ended."""
+    ended, until = 0, time.monotonic() + ENDING_S
     while time.monotonic() < until:
         below = descendants(os.getpid())
-        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first: what cannot run cannot fork
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that they cannot fork
             for one in below:
                 with contextlib.suppress(OSError):
                     os.kill(one, number)
@@ -211,7 +212,7 @@ def end_descendants() -> int:
 
 
 def descendants(root: int) -> list[int]:
-    """Every process below `root`, by the parents that the kernel names."""
+    """Every process below `root`, by the parents that /proc names."""
     parents = dict(_parents())
     below: list[int] = []
     for one in parents:
@@ -232,4 +233,4 @@ def _parents() -> Iterable[tuple[int, int]]:
 
 
 if __name__ == "__main__":
-    sys.exit(keep(json.loads(sys.argv[1]), sys.argv[3:]))
+    sys.exit(run_with_keeper(json.loads(sys.argv[1]), sys.argv[3:]))

@@ -1,4 +1,4 @@
-"""Which sandbox levels this machine really has: found out by letting a canary try to get out of each."""
+"""Which sandbox levels work on this machine, found by letting a canary try to escape from each."""
 
 import functools
 import json
@@ -15,8 +15,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.wire import Confinement
-from trued.workspace.sandbox import cgroup as quota
-from trued.workspace.sandbox import landlock, scope
+from trued.workspace.sandbox import cgroup, landlock, scope
 from trued.workspace.sandbox.command_line import confine
 from trued.workspace.sandbox.visible_folders import interpreter_folders
 
@@ -27,23 +26,23 @@ WITHIN_S = 20.0  # for one canary on a busy machine
 
 @dataclass(frozen=True, slots=True)
 class LevelState:
-    """One level of the sandbox on this machine."""
+    """Whether one level of the sandbox works on this machine."""
 
     level: str
     works: bool
-    unconfined: tuple[str, ...]  # what stays open at this level
-    why: str = ""  # it does not work
-    fix: str = ""  # what makes it work
+    unconfined: tuple[str, ...]  # what this level leaves open
+    why: str = ""  # why it does not work
+    fix: str = ""  # what would make it work
 
 
-def describe(level: str, network: str = "none") -> str:
-    """The level and what it leaves open, for the record of every evidence."""
+def describe_isolation(level: str, network: str = "none") -> str:
+    """The level and what it leaves open, for the record of every piece of evidence."""
     left = _unconfined(level)
     if network == "loopback" and level == LANDLOCK and "TCP" not in left:
         left += ("a few TCP ports",)
     if network == "host" and level != NONE:
         left += ("network",)
-    if network == "host" and level == BUBBLEWRAP and not scope.can_scope():  # else it has a network of its own
+    if network == "host" and level == BUBBLEWRAP and not scope.can_scope():  # without host network it has its own
         left += ("abstract unix sockets",)
     return f"{level} (not confined: {', '.join(left)})" if left else level
 
@@ -52,31 +51,32 @@ def _unconfined(level: str) -> tuple[str, ...]:
     if level == NONE:
         return ("files", "network", "processes")
     if level == BUBBLEWRAP:
-        return ("number of processes",) if os.getuid() == 0 and quota.place() is None else ()
+        return ("number of processes",) if os.getuid() == 0 and cgroup.cgroup_parent() is None else ()
     version = landlock.abi()
     left = ["UDP", "unix sockets by path", "System V shared memory", "names of the host's processes"]
-    left += ["number of processes"] if quota.place() is None else []
+    left += ["number of processes"] if cgroup.cgroup_parent() is None else []
     left += ["TCP"] if version < 4 else []
     left += ["abstract unix sockets", "signals"] if version < 6 else []
     return tuple(left)
 
 
-def probe() -> list[LevelState]:
-    """All levels, best first, each tried out once a process."""
-    return [state(level) for level in LEVELS]
+def probe_levels() -> list[LevelState]:
+    """All levels, best first; each is tried once a process."""
+    return [level_state(level) for level in LEVELS]
 
 
-def best(level_wanted: str, allow_unsandboxed: bool) -> str:
-    """The level to use. Nothing falls back silently: what was asked for works, or a sentence says why not."""
+def choose_level(level_wanted: str, allow_unsandboxed: bool) -> str:
+    """The level to use for "auto" or a named one. Never falls back silently: raises BadInput with the
+    reason and a fix."""
     if level_wanted not in ("auto", *LEVELS):
         raise BadInput(f"there is no sandbox level {level_wanted!r}", then=f"auto, {', '.join(LEVELS)}")
-    if level_wanted == NONE or (level_wanted == "auto" and not any(state(one).works for one in LEVELS[:2])):
+    if level_wanted == NONE or (level_wanted == "auto" and not any(level_state(one).works for one in LEVELS[:2])):
         if not allow_unsandboxed:
-            raise BadInput(_refusal(level_wanted), then="or say --allow-unsandboxed, and know that nothing is confined")
+            raise BadInput(_refusal(level_wanted), then="or use --allow-unsandboxed: then nothing is confined")
         return NONE
     if level_wanted == "auto":
-        return next(one for one in LEVELS if state(one).works)
-    wanted = state(level_wanted)
+        return next(one for one in LEVELS if level_state(one).works)
+    wanted = level_state(level_wanted)
     if not wanted.works:
         raise BadInput(f"the sandbox {level_wanted} does not work here: {wanted.why}", then=wanted.fix)
     return level_wanted
@@ -85,7 +85,7 @@ def best(level_wanted: str, allow_unsandboxed: bool) -> str:
 def _refusal(level_wanted: str) -> str:
     if level_wanted == NONE:
         return "without a sandbox agents and checks could read and write everything that you can"
-    reasons = "; ".join(f"{one.level}: {one.why}: {one.fix}" for one in map(state, LEVELS[:2]))
+    reasons = "; ".join(f"{one.level}: {one.why}: {one.fix}" for one in map(level_state, LEVELS[:2]))
     return f"no sandbox works on this machine: {reasons}"
 
 
@@ -93,8 +93,8 @@ def _refusal(level_wanted: str) -> str:
 
 
 @functools.cache
-def state(level: str) -> LevelState:
-    """One level, tried out by running the canary in it."""
+def level_state(level: str) -> LevelState:
+    """Try one level by running the canary in it."""
     left = _unconfined(level)
     missing = _missing(level)
     if missing:
@@ -104,10 +104,10 @@ def state(level: str) -> LevelState:
     except (OSError, subprocess.SubprocessError) as error:
         found, complaint = None, str(error)
     if found is None:
-        return LevelState(level, False, left, complaint or "the canary said nothing", _fix(level, complaint))
+        return LevelState(level, False, left, complaint or "the canary printed nothing", _fix(level, complaint))
     escaped = [name for name in _forbidden(level) if found[name]]
     if not found["inside"]:
-        return LevelState(level, False, left, "nothing can be written where it should", _fix(level, ""))
+        return LevelState(level, False, left, "the canary cannot write where it should", _fix(level, ""))
     if escaped:
         return LevelState(level, False, left, f"the canary got out: {', '.join(escaped)}", _fix(level, ""))
     return LevelState(level, True, left)
@@ -121,24 +121,24 @@ def _forbidden(level: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def reach(sight: Confinement) -> tuple[str, ...]:
-    """What a process so confined can connect to of the person's own session (windows, buses, terminals, key agents),
-    and so speak for them; nothing: (). Found out by listening, and by letting the canary try."""
+def reachable_sockets(sight: Confinement) -> tuple[str, ...]:
+    """Which sockets of the user's own session (windows, buses, terminals, key agents) a process so confined can connect
+    to, found by listening and letting the canary try; () if none. Through them a process could act as the user."""
     if sight.level == NONE:
         return ("everything",)
     try:
         with ExitStack() as stack:
-            found = _tried(sight, stack)
+            found = _try_sockets(sight, stack)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return (f"nobody knows what: the canary did not run ({str(error).splitlines()[0][:200]})",)
+        return (f"unknown: the canary did not run ({str(error).splitlines()[0][:200]})",)
     return tuple(dict.fromkeys(_KINDS[name] for name, reached in found.items() if reached))
 
 
 _KINDS = {"abstract": "abstract unix sockets", "scratch": "unix sockets by path", "session": "unix sockets by path"}
 
 
-def _tried(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
-    """Listeners where those of a session are: without a path, in the shared scratch folder, in the user's /run."""
+def _try_sockets(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
+    """Listen where a session's services do: without a path, in the shared scratch folder, in the user's /run."""
     top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-"))).resolve()
     (top / "inside").mkdir()
     (top / "outside").mkdir()
@@ -208,23 +208,23 @@ def _fix(level: str, complaint: str) -> str:
         return "report this with the output of trued doctor"
     if "nknown option" in complaint:
         return "install bubblewrap 0.8 or newer"
-    if _setting("kernel/apparmor_restrict_unprivileged_userns") == "1" and os.getuid() != 0:
+    if _kernel_setting("kernel/apparmor_restrict_unprivileged_userns") == "1" and os.getuid() != 0:
         return (
             "AppArmor forbids user namespaces: sudo apt install apparmor-profiles && sudo ln -s"
             " /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo apparmor_parser -r"
             " /etc/apparmor.d/bwrap-userns-restrict"
             " (or, for all programs: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0)"
         )
-    if _setting("kernel/unprivileged_userns_clone") == "0":
+    if _kernel_setting("kernel/unprivileged_userns_clone") == "0":
         return "sudo sysctl -w kernel.unprivileged_userns_clone=1"
-    if _setting("user/max_user_namespaces") == "0":
+    if _kernel_setting("user/max_user_namespaces") == "0":
         return "sudo sysctl -w user.max_user_namespaces=15000"
     if "proc" in complaint:
         return "this container masks /proc: start it with --security-opt systempaths=unconfined"
     return "allow user namespaces; in a container: --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
 
 
-def _setting(name: str) -> str:
+def _kernel_setting(name: str) -> str:
     try:
         return Path("/proc/sys", name).read_text().strip()
     except OSError:

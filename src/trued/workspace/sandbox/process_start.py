@@ -1,4 +1,4 @@
-"""Starts a process so that a cancelled start neither hangs nor leaves one behind: it is started, and then ended."""
+"""Starts a process so that cancelling the start neither hangs nor leaves a process behind."""
 
 import asyncio
 import contextlib
@@ -7,14 +7,18 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 
-async def killed(process: Process) -> None:
+async def kill_process(process: Process) -> None:
+    """Kill the process and wait for it."""
     with contextlib.suppress(ProcessLookupError):
         process.kill()
     await process.wait()
 
 
-async def started_process(*argv: str, end: Callable[[Process], Awaitable[None]] = killed, **options: Any) -> Process:
-    """As `asyncio.create_subprocess_exec`, which may wait for ever when it is cancelled before its pipes stand."""
+async def start_process(
+    *argv: str, end: Callable[[Process], Awaitable[None]] = kill_process, **options: Any
+) -> Process:
+    """Like `asyncio.create_subprocess_exec`, which may block for ever if it is cancelled before its pipes exist. If
+    this is cancelled, the start is finished and the process then ended with `end`."""
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*argv, **options))
     try:
         return await asyncio.shield(starting)

@@ -1,8 +1,9 @@
-"""Starts bubblewrap so that what runs inside reaches no abstract socket and no process outside, and reads no option.
+"""Starts bubblewrap so that what runs inside reaches no abstract socket and no process outside, and cannot read the
+options.
 
-Run as a file, on the host, with nothing but the standard library, before every sandbox, so it imports little:
-`python -I -S scope.py SCOPES LIMITS BWRAP OPTION… -- PROGRAM ARGUMENT…`. SCOPES is "scoped" or "open"; LIMITS is like
-"CORE=0,FSIZE=1024". The options go by a file without a name: a command line could be read inside, in /proc/1/cmdline.
+It runs as a file, on the host, before every sandbox, so it imports little: `python -I -S scope.py SCOPES LIMITS BWRAP
+OPTION… -- PROGRAM ARGUMENT…`. SCOPES is "scoped" or "open"; LIMITS is like "CORE=0,FSIZE=1024". The options are passed
+in an anonymous file: inside, /proc/1/cmdline would show a command line.
 """
 
 import ctypes
@@ -25,12 +26,12 @@ def abi() -> int:
 
 
 def can_scope() -> bool:
-    """Whether this kernel can keep a process from abstract sockets and processes outside of its sandbox."""
+    """Whether this kernel can keep a process from abstract sockets and processes outside its sandbox."""
     return abi() >= SCOPED_SINCE
 
 
 def restrict() -> None:
-    """From here on this process and its children connect to abstract sockets of their own, and signal their own.
+    """From here on this process and its children reach only abstract sockets and processes of their own.
 
     Paths are left alone: with a rule about paths, bubblewrap could not mount.
     """
@@ -42,7 +43,8 @@ def restrict() -> None:
     os.close(ruleset)
 
 
-def limit(limits: str) -> None:
+def set_limits(limits: str) -> None:
+    """Set resource limits, at most as high as the hard limit."""
     for one in filter(None, limits.split(",")):
         name, _, value = one.partition("=")
         kind = getattr(resource, f"RLIMIT_{name}")
@@ -51,8 +53,8 @@ def limit(limits: str) -> None:
         resource.setrlimit(kind, (bound, bound))
 
 
-def start(scopes: str, limits: str, argv: list[str]) -> None:
-    """Become bubblewrap. Where the kernel has no scopes none are set: `levels` finds out, and says so."""
+def start_bubblewrap(scopes: str, limits: str, argv: list[str]) -> None:
+    """Become bubblewrap. A kernel without scopes sets none; `levels` finds that out and reports it."""
     status = os.environ.pop("TRUED_STATUS", "")
     end = argv.index("--")
     options = [*(["--json-status-fd", status] if status else []), *argv[1:end]]
@@ -64,7 +66,7 @@ def start(scopes: str, limits: str, argv: list[str]) -> None:
         os.lseek(handle, 0, os.SEEK_SET)
         for number in (SIGPIPE, SIGXFSZ):
             ctypes.CDLL(None).signal(number, None)
-        limit(limits)
+        set_limits(limits)
         os.execve(argv[0], ["bwrap", "--args", str(handle), *argv[end:]], os.environ)  # noqa: S606
     except OSError as error:
         os.write(2, f"trued: cannot confine {argv[end + 1]}: {error}\n".encode())
@@ -72,4 +74,4 @@ def start(scopes: str, limits: str, argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    start(sys.argv[1], sys.argv[2], sys.argv[3:])
+    start_bubblewrap(sys.argv[1], sys.argv[2], sys.argv[3:])

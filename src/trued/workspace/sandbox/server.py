@@ -1,4 +1,5 @@
-"""A server in a sandbox: begun as any command, reached by sockets that are handed in, ended with all it started."""
+"""A server in a sandbox: started like any command, reached through sockets that are sent in, ended with its
+descendants."""
 
 import asyncio
 import contextlib
@@ -11,76 +12,78 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trued.protocols import Command, Ran
+from trued.protocols import Command, CommandResult
 
 FORWARD = Path(__file__).with_name("forwarder.py")
-DAEMON_S = 2.0  # for what a command left in the background to begin listening
-PARTING_S = 3.0  # for the forwarder to end by itself, so that the server's last words are kept
+DAEMON_S = 2.0  # for a process that the command left in the background to start listening
+PARTING_S = 3.0  # for the forwarder to end by itself, so that the server's last output is kept
 
 
-class Served:
-    """No address of it exists: a connection is one end of a pair of sockets, the other is sent to the forwarder."""
+class SandboxServer:
+    """The `Server` in a sandbox. It has no address: a connection is one end of a socket pair whose other end is sent to
+    the forwarder."""
 
     def __init__(self, isolation: str) -> None:
         self.port, self._isolation = _free_port(), isolation
         self._orders, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._orders.setblocking(False)
-        self.control = inside.detach()  # whoever begins the command closes it
-        self._task: asyncio.Task[Ran] | None = None
+        self.control = inside.detach()  # closed by whoever starts the command
+        self._task: asyncio.Task[CommandResult] | None = None
         self._code: int | None = None
         self._ended_at = 0.0
-        self._ran: Ran | None = None
+        self._ran: CommandResult | None = None
 
-    def begin(self, work: Coroutine[Any, Any, Ran]) -> None:
+    def begin(self, work: Coroutine[Any, Any, CommandResult]) -> None:
+        """Run the command in a task of its own."""
         self._task = asyncio.create_task(work)
 
     def connect(self) -> socket.socket:
         ours, theirs = socket.socketpair()
-        with theirs, contextlib.suppress(OSError):  # where the forwarder is gone, the caller hears nothing
+        with theirs, contextlib.suppress(OSError):  # without a forwarder the caller reads an empty stream
             socket.send_fds(self._orders, [b"+"], [theirs.fileno()], socket.MSG_DONTWAIT)
         return ours
 
     def dialer(self) -> int:
         return os.dup(self._orders.fileno())
 
-    def gone(self) -> bool:
+    def has_ended(self) -> bool:
         with contextlib.suppress(OSError, ValueError):
-            said = self._orders.recv(16, socket.MSG_DONTWAIT)  # whoever has a copy of it could make it wait
+            said = self._orders.recv(16, socket.MSG_DONTWAIT)  # a holder of a copy could block us
             self._code = int(said) if said else self._code
         if self._code is not None:
             self._ended_at = self._ended_at or time.monotonic()
         over = self._task is not None and self._task.done()
-        # One that ended well may have gone to the background, and is about to answer from there.
+        # A command that ended with 0 may have gone to the background and is about to answer from there.
         return over or self._code not in (None, 0) or 0 < self._ended_at < time.monotonic() - DAEMON_S
 
-    async def end(self) -> Ran:
+    async def end(self) -> CommandResult:
         if self._ran is None:
-            self.gone()
+            self.has_ended()
             self._orders.close()
-            self._ran = await self._ended()
+            self._ran = await self._wait_for_end()
         return self._ran
 
-    async def _ended(self) -> Ran:
-        assert self._task is not None  # noqa: S101  (nobody has it before it has begun)
+    async def _wait_for_end(self) -> CommandResult:
+        assert self._task is not None  # noqa: S101  (`begin` comes first)
         done, _ = await asyncio.wait([self._task], timeout=PARTING_S)
-        if not done:  # it holds the forwarder, too: then it is ended from outside, and its last words are lost
+        if not done:  # the server blocks the forwarder: end both from outside, and lose the last output
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
-            return Ran(None, b"", b"", b"", 0.0, timed_out=True, flooded=False, isolation=self._isolation)
+            return CommandResult(None, b"", b"", b"", 0.0, timed_out=True, flooded=False, isolation=self._isolation)
         return replace(self._task.result(), exit_code=self._code)
 
 
 def _free_port() -> int:
-    """A port on which nobody listens now; where the sandbox has a network of its own, nobody will."""
+    """A port on which nobody listens now; in a network of its own, nobody will."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def forwarded(command: Command, port_env: str, served: Served) -> Command:
-    """The same command behind the forwarder, with its port told."""
+def behind_forwarder(command: Command, port_env: str, served: SandboxServer) -> Command:
+    """The same command started by the forwarder, with its port."""
     port = str(served.port)
     words = [one.replace("{port}", port) for one in command.argv]
     return replace(

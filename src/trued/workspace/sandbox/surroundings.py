@@ -1,4 +1,4 @@
-"""The surroundings in which a check is run: the same neutral ones each first time, others the second time."""
+"""Host name, user, folders, time zone and ports of a check: neutral the first time, different the second time."""
 
 import os
 import pwd
@@ -9,34 +9,36 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FIRST_HOST, SECOND_HOST = "localhost", "builder"
-OTHER_USERS = (1, 65534, 2)  # of every Unix: programs look up the name of whoever they run as
+OTHER_USERS = (1, 65534, 2)  # known on every Unix: programs look up the name of their user
 EAST, WEST = ("Pacific/Kiritimati", "<+14>-14", 14), ("Etc/GMT+12", "<-12>12", -12)
-PORTS = 8  # for a server and what it talks to
+PORTS = 8  # enough for a server and what it talks to
 ZONES = Path("/usr/share/zoneinfo")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """Host name and user of a confined process, where the level can give it others than ours; and its folders."""
+class CheckSurroundings:
+    """Host name and user of a confined process, if the sandbox level can change them; and the names of its folders."""
 
-    host: str = ""  # "": the machine's own
+    host: str = ""  # "": that of the machine
     user: int | None = None  # None: our own
-    hosts: str = ""  # a file to be seen as /etc/hosts, in which the host name stands
+    hosts: str = ""  # a file to mount as /etc/hosts, with the host name in it
     home: str = "home"
     scratch: str = "tmp"
 
     def hosts_text(self) -> str:
+        """The content of /etc/hosts."""
         return f"127.0.0.1 localhost {self.host}\n::1 localhost {self.host}\n"
 
 
-def setting(*, second: bool) -> Setting:
+def surroundings_for(*, second: bool) -> CheckSurroundings:
+    """The surroundings of the first or the second run of a check."""
     if second:
-        return Setting(SECOND_HOST, other_user().pw_uid, home="house", scratch="scratch")
-    return Setting(FIRST_HOST)
+        return CheckSurroundings(SECOND_HOST, other_user().pw_uid, home="house", scratch="scratch")
+    return CheckSurroundings(FIRST_HOST)
 
 
 def other_user() -> pwd.struct_passwd:
-    """Somebody whom the system knows, and who is not us."""
+    """A user that the system knows and that is not ours."""
     for number in OTHER_USERS:
         try:
             found = pwd.getpwuid(number)
@@ -47,13 +49,13 @@ def other_user() -> pwd.struct_passwd:
     return pwd.struct_passwd(("other", "x", os.getuid() + 1, os.getgid() + 1, "", "/", "/bin/sh"))
 
 
-def variables(*, second: bool) -> dict[str, str]:
-    """What tells a program who it is and where."""
+def surroundings_variables(*, second: bool) -> dict[str, str]:
+    """Environment variables that tell a program its user and time zone."""
     return {"USER": other_user().pw_name, "LOGNAME": other_user().pw_name, "TZ": other_zone()} if second else {}
 
 
 def other_zone(now: float | None = None) -> str:
-    """A time zone in which it is another day than here: the hours from here to there are more than to midnight."""
+    """A time zone in which it is another day than here."""
     here = time.localtime(now)
     hours_ahead = here.tm_gmtoff / 3600
     hour = here.tm_hour + here.tm_min / 60
@@ -61,14 +63,14 @@ def other_zone(now: float | None = None) -> str:
     return name if (ZONES / name).is_file() else rule
 
 
-def differences(level: str) -> str:
-    """What is said of the second setting in the record."""
+def describe_second_surroundings(level: str) -> str:
+    """What the second run changes at this sandbox level, for the record of the evidence."""
     common = "HOME, TMPDIR, user's name in the environment, time zone and date"
     return f"host name, user, {common}" if level == "bubblewrap" else common
 
 
 def free_ports() -> tuple[int, ...]:
-    """Ports on which nobody listens here: without a network of its own a check may use these and no others."""
+    """Ports on which nobody listens: a check without a network of its own may use only these."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(PORTS)]
         for one in sockets:

@@ -1,11 +1,11 @@
-"""What the user's own tools need to be seen: an agent that cannot run the project's tests is half an agent."""
+"""Which folders the user's own tools live in: an agent must see them to run the project's tests."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/opt", "/nix/store")
-# Folders below HOME that hold programs and no secrets; each is shown only when PATH leads into it.
+# Folders below HOME that hold programs and no secrets; each is shown only if PATH leads into it.
 KNOWN = (
     (".pyenv", (".pyenv",)),
     (".nvm", (".nvm/versions",)),
@@ -28,13 +28,13 @@ KNOWN = (
 )
 
 
-def toolchains(path: str, home: str) -> tuple[str, ...]:
-    """Folders that the programs on PATH live in, beyond the system's own; never HOME as a whole."""
+def toolchain_folders(path: str, home: str) -> tuple[str, ...]:
+    """Folders of the programs on PATH, besides the system's own; never HOME as a whole."""
     return tuple(dict.fromkeys(shown for entry in path.split(":") for shown in _shown(entry, Path(home))))
 
 
-def visible(path: str, folders: tuple[str, ...]) -> str:
-    """PATH without what cannot be seen: a shell would stumble over the first program there."""
+def visible_path(path: str, folders: tuple[str, ...]) -> str:
+    """PATH without invisible folders: a shell would fail at the first program there."""
     seen = [Path(folder) for folder in (*SYSTEM, *folders)]
     return ":".join(entry for entry in path.split(":") if any(Path(entry).is_relative_to(folder) for folder in seen))
 
@@ -56,7 +56,7 @@ def _shown(entry: str, home: Path) -> Iterator[str]:
 
 
 def _environment(place: Path) -> Iterator[str]:
-    """A virtual environment, and the interpreter that it was made of."""
+    """A virtual environment, and the interpreter that it was made from."""
     yield str(place)
     real = Path(os.path.realpath(place / "bin" / "python"))
     if not any(real.is_relative_to(one) for one in SYSTEM) and len(real.parts) > 4:

@@ -1,4 +1,4 @@
-"""Which folders of the machine a confined process needs to see, and how to leave out those it must not."""
+"""Which folders of the machine a confined process needs to see, and how to leave out those that it must not see."""
 
 import functools
 import json
@@ -9,19 +9,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
-# /etc is needed by nearly everything; these few files in it are secrets, and an engine run by root could read them
+# nearly every program needs /etc; these files in it are secret, and an engine run by root could read them
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/ssl/private")
 LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # what /etc often links to, and the network needs
 _PREFIXES = "import json, sys; print(json.dumps([sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]))"
 
 
-def contains(folder: str, path: str) -> bool:
-    """Whether `path` is `folder` or lies in it; both are absolute and normal."""
+def folder_contains(folder: str, path: str) -> bool:
+    """Whether `path` is `folder` or inside it; both must be absolute and normalised."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def spellings(paths: Iterable[str]) -> list[str]:
-    """Each existing path as it was written and as it really is, so that both names work inside."""
+    """Each existing path as written and as resolved, so that both names work inside."""
     names: dict[str, None] = {}
     for path in paths:
         written = os.path.abspath(path)  # noqa: PTH100  (a link in it must stay as it is written)
@@ -33,9 +33,9 @@ def spellings(paths: Iterable[str]) -> list[str]:
     return list(names)
 
 
-def without(path: str, hidden: Iterable[str]) -> list[str]:
-    """What is left of `path` when the hidden ones are cut out, as a list of its parts."""
-    inside = [one for one in hidden if contains(path, one)]
+def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
+    """The parts of `path` that remain when the hidden ones are left out."""
+    inside = [one for one in hidden if folder_contains(path, one)]
     if path in inside:
         return []
     if not inside or not os.path.isdir(path):  # noqa: PTH112
@@ -43,12 +43,12 @@ def without(path: str, hidden: Iterable[str]) -> list[str]:
     parts: list[str] = []
     with os.scandir(path) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
-            parts += without(entry.path, inside)
+            parts += parts_without(entry.path, inside)
     return parts
 
 
 def system_folders() -> list[str]:
-    """The system's own folders that are there, links among them left out."""
+    """The system's own folders that exist, without links."""
     return [path for path in SYSTEM if os.path.isdir(path) and not os.path.islink(path)]  # noqa: PTH112, PTH114
 
 
@@ -61,13 +61,13 @@ def system_links() -> list[tuple[str, str]]:
 def interpreter_folders(python: str) -> tuple[str, ...]:
     """What must be readable so that this interpreter starts and finds its packages.
 
-    Paths that its environment merely points to (an editable install) are left out on purpose:
-    evidence must not come from the user's working tree.
+    Paths that its environment only points to (an editable install) are left out on purpose: evidence must not come from
+    the user's working tree.
     """
     if python == sys.executable:
         prefixes = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
     else:
-        # -I: the interpreter is asked about itself, not about the folder that we happen to stand in
+        # -I: so that nothing in the current folder can answer in its place
         asked = subprocess.run([python, "-I", "-c", _PREFIXES], capture_output=True, check=True, timeout=30)
         prefixes = json.loads(asked.stdout)
     found = [*prefixes, *_links(python)]
@@ -87,4 +87,4 @@ def _links(python: str) -> list[str]:
 
 def _may_be_shown(path: str) -> bool:
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
-    return not contains(os.path.realpath(path), home) and not any(contains(one, path) for one in SYSTEM)
+    return not folder_contains(os.path.realpath(path), home) and not any(folder_contains(one, path) for one in SYSTEM)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from trued.agents.driver.provider_errors import LONGEST, Refusal, refusal
-from trued.agents.driver.reset_time import FARTHEST_S, PASSED_S, seconds
+from trued.agents.driver.provider_errors import LONGEST, Refusal, parse_refusal
+from trued.agents.driver.reset_time import FARTHEST_S, PASSED_S, duration_seconds
 
 HERE = Path(__file__).parent
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
@@ -31,7 +31,7 @@ def none() -> tuple[dict[str, Any], ...]:
 
 def at(text: str, **more: Any) -> float:
     """Seconds from now to the time that a text tells."""
-    found = refusal(text, now=NOW, **more)
+    found = parse_refusal(text, now=NOW, **more)
     assert found is not None
     return round(found.until - NOW, 3) if found.until else 0.0
 
@@ -46,7 +46,7 @@ def test_a_real_message_is_understood_with_its_time(number: int) -> None:
     now = one["now"].timestamp()
     zone = ZoneInfo(one["zone"]) if "zone" in one else None
     wanted = one["until"].timestamp() if "until" in one else now + one["in"] if "in" in one else 0.0
-    found = refusal(one["text"], now=now, status=one.get("status", 0), zone=zone)
+    found = parse_refusal(one["text"], now=now, status=one.get("status", 0), zone=zone)
     assert found is not None
     assert found.kind == one["kind"]
     assert found.until == pytest.approx(wanted, abs=0.001)
@@ -66,9 +66,9 @@ def test_the_corpus_is_large_enough_and_of_many_vendors() -> None:
 @pytest.mark.spec("RUN-7")
 @pytest.mark.parametrize("one", none(), ids=lambda one: one["what"])
 def test_what_an_agent_writes_about_limits_is_no_refusal(one: dict[str, Any]) -> None:
-    assert refusal(one["text"], now=NOW, prose=True) is None
+    assert parse_refusal(one["text"], now=NOW, prose=True) is None
     if one.get("error"):
-        assert refusal(one["text"], now=NOW) is None
+        assert parse_refusal(one["text"], now=NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_what_an_agent_writes_about_limits_is_no_refusal(one: dict[str, Any]) ->
     ],
 )
 def test_a_notice_that_stands_alone_is_one_even_as_an_agents_last_words(text: str, kind: str) -> None:
-    found = refusal(text, now=NOW, prose=True)
+    found = parse_refusal(text, now=NOW, prose=True)
     assert found is not None
     assert found.kind == kind
-    assert refusal(f"I changed the banner. It now reads: {text}", now=NOW, prose=True) is None
+    assert parse_refusal(f"I changed the banner. It now reads: {text}", now=NOW, prose=True) is None
 
 
 # -- status and headers -----------------------------------------------------------------------------------------------
@@ -117,13 +117,13 @@ def test_a_notice_that_stands_alone_is_one_even_as_an_agents_last_words(text: st
     ],
 )
 def test_a_status_speaks_for_itself_unless_the_words_know_better(status: int, text: str, kind: str) -> None:
-    found = refusal(text, now=NOW, status=status)
+    found = parse_refusal(text, now=NOW, status=status)
     assert found is not None
     assert found.kind == kind
 
 
 def test_a_status_that_is_no_error_refuses_nothing() -> None:
-    assert refusal("all is well", now=NOW, status=200) is None
+    assert parse_refusal("all is well", now=NOW, status=200) is None
 
 
 @pytest.mark.spec("RUN-7")
@@ -169,7 +169,7 @@ def test_headers_tell_the_time(headers: dict[str, str], wanted: float) -> None:
 
 
 def test_a_login_is_not_waited_for_whatever_its_headers_say() -> None:
-    found = refusal("expired", now=NOW, status=401, headers={"retry-after": "5"})
+    found = parse_refusal("expired", now=NOW, status=401, headers={"retry-after": "5"})
     assert found == Refusal("auth", 0.0, "expired")
 
 
@@ -244,8 +244,8 @@ def test_a_duration_is_read_in_all_spellings(
     units = sorted(given_units, reverse=True)
     words = between.join(f"{n}{SPELLINGS[u][c]}" for n, u, c in zip(parts, units, chosen, strict=False))
     total = sum(number * unit for number, unit in zip(parts, units, strict=False))
-    assert seconds(words) == total
-    told = refusal(f"Rate limit reached, please try again in {words}.", now=NOW)
+    assert duration_seconds(words) == total
+    told = parse_refusal(f"Rate limit reached, please try again in {words}.", now=NOW)
     assert told is not None
     assert told.until == (NOW + total if total <= FARTHEST_S else 0.0)
 
@@ -269,7 +269,7 @@ def test_a_time_of_day_is_the_next_one_in_its_place(
     if half:
         clock = f"{(hour - 1) % 12 + 1}:{minute:02d}{'am' if hour < 12 else 'pm'}"
     suffix = f" ({place})" if named else ""
-    told = refusal(f"Usage limit reached, resets {clock}{suffix}", now=now, zone=None if named else zone)
+    told = parse_refusal(f"Usage limit reached, resets {clock}{suffix}", now=now, zone=None if named else zone)
     assert told is not None
     if told.until == 0.0:  # it has just been
         ago = datetime.fromtimestamp(now, zone)
@@ -303,7 +303,7 @@ def _is_a_gap(now: int, hour: int, minute: int, zone: ZoneInfo) -> bool:
     ],
 )
 def test_summer_time_is_kept(now: str, words: str, wanted: str) -> None:
-    found = refusal(f"Usage limit reached, {words}", now=datetime.fromisoformat(now).timestamp())
+    found = parse_refusal(f"Usage limit reached, {words}", now=datetime.fromisoformat(now).timestamp())
     assert found is not None
     assert found.until == datetime.fromisoformat(wanted).timestamp()
 
@@ -322,13 +322,13 @@ def test_summer_time_is_kept(now: str, words: str, wanted: str) -> None:
 @pytest.mark.timeout(60)  # it takes milliseconds; an expression that backtracks would take for ever
 def test_a_megabyte_of_anything_is_read_in_a_blink(piece: str) -> None:
     text = f"429 rate limit {piece * (1_000_000 // len(piece))}"
-    assert refusal(text, now=NOW) is not None
-    refusal(text[-1_000_000:], now=NOW, prose=True)
+    assert parse_refusal(text, now=NOW) is not None
+    parse_refusal(text[-1_000_000:], now=NOW, prose=True)
 
 
 @given(text=st.text(max_size=400), status=st.sampled_from([0, 200, 400, 401, 429, 500]), prose=st.booleans())
 def test_no_text_breaks_it(text: str, status: int, prose: bool) -> None:
-    found = refusal(text, now=NOW, status=status, prose=prose, headers={"retry-after": text[:70]})
+    found = parse_refusal(text, now=NOW, status=status, prose=prose, headers={"retry-after": text[:70]})
     if found:
         assert found.until == 0.0 or NOW < found.until <= NOW + FARTHEST_S
         assert len(found.why) <= LONGEST

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trued.agents.roles import load_roles, shelf
-from trued.agents.roles.export import LONGEST, is_unchanged, planned, write
+from trued.agents.roles import find_roles, load_roles
+from trued.agents.roles.export import LONGEST, is_unchanged, plan_exports, write_exports
 from trued.agents.roles.other_tools import FORMS
 from trued.model import Settings, Status
 from trued.run import clusters as patterns
@@ -33,7 +33,9 @@ def parts(tables: tuple[Table, ...] = TABLES) -> list[str]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_everything_that_is_exported_passes_the_lint_and_is_one_pipeline(tmp_path: Path, form: str) -> None:
-    write([*planned(load_roles(None, None).values(), FORMS[form], tmp_path), *handbook(FORMS[form], tmp_path)])
+    write_exports(
+        [*plan_exports(load_roles(None, None).values(), FORMS[form], tmp_path), *handbook(FORMS[form], tmp_path)]
+    )
     look = looked(named([tmp_path]))
     assert (look.found, look.pipelines, look.unjudged) == ([], 1, 0)
     assert look.files == len(load_roles(None, None)) + 3
@@ -152,7 +154,7 @@ def _read(node: ast.expr, known: Mapping[str, ast.expr]) -> Iterator[str]:
 @pytest.mark.parametrize("form", FORMS)
 def test_an_orchestrator_that_nobody_changed_is_no_role_here(tmp_path: Path, form: str) -> None:
     exports = handbook(FORMS[form], tmp_path)
-    write(exports)
+    write_exports(exports)
     assert all(is_unchanged(one.path.read_text()) for one in exports)
-    assert shelf(tmp_path, None).roles == load_roles(None, None)
+    assert find_roles(tmp_path, None).roles == load_roles(None, None)
     assert [one.role for one in exports] == [ORCHESTRATOR] * 3

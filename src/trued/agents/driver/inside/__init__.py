@@ -1,1 +1,1 @@
-"""Programs of ours that run inside an agent's sandbox, beside it or in its place."""
+"""Programs that run inside an agent's sandbox. They are started by path and import nothing of this package."""

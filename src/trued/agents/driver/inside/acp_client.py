@@ -1,6 +1,6 @@
-"""The client beside an agent that speaks ACP: one turn of one session, told as one JSON object a line.
+"""The client beside an agent that speaks ACP: runs one turn of one session and prints one JSON object for each event.
 
-It is started by its path inside the agent's sandbox, so it may import nothing of this package.
+It is started by path inside the agent's sandbox, so it imports nothing of this package.
 """
 
 import asyncio
@@ -16,54 +16,55 @@ from pathlib import Path
 from typing import Any
 
 ANSWER_S = 120.0  # for every request but the prompt: an agent may read its whole history on the way
-GRACE_S = 2.0  # for the agent to close its books
+GRACE_S = 2.0  # for the agent to save its session
 LINE = 64 * 1024 * 1024
-BEAT_S = 1.0  # thinking is told so often at most: it is no text, but a sign of life
-CUT = 4000  # characters of anything but the agent's words
+BEAT_S = 1.0  # thoughts are not shown, only a sign of life at this interval
+CUT = 4000  # characters of anything but the agent's messages
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # nobody reads these
 LOST = "this session cannot be gone on with"
-LOOK_S = 0.5  # how often is read what a plugin of ours in the agent tells
-PATIENCE_S = 5.0  # that an agent may wait for its provider: longer waits are the engine's, which frees the slot
+LOOK_S = 0.5  # between two looks at the file of our plugin in the agent
+PATIENCE_S = 5.0  # an agent may wait for its provider; longer waits are up to the engine, which frees the slot
 
 
-class Refused(Exception):
-    """What the agent or its provider said instead of an answer."""
+class AgentRefused(Exception):
+    """The agent or its provider refused; `told` has the details."""
 
     def __init__(self, why: str, **told: Any) -> None:
         super().__init__(why)
         self.told = told
 
 
-class Gone(Exception):
-    """The agent has ended in mid-turn: what it said on stderr is all that there is."""
+class AgentGone(Exception):
+    """The agent ended in mid-turn; only its stderr may say why."""
 
 
-def tell(event: str, **data: Any) -> None:
+def emit(event: str, **data: Any) -> None:
+    """Print one event."""
     print(json.dumps({"event": event, **data}, ensure_ascii=False), flush=True)
 
 
 class Client:
-    """What the agent may ask of us: permissions, and nothing else. No file, no terminal is offered."""
+    """Answers the agent's requests: permissions only. It offers no files and no terminal."""
 
-    def __init__(self, kinds: list[str], told: "Told") -> None:
+    def __init__(self, kinds: list[str], told: "PluginEvents") -> None:
         self._kinds, self._told = set(kinds), told
-        self._tools: dict[str, dict[str, Any]] = {}  # what was told of each, piece by piece
+        self._tools: dict[str, dict[str, Any]] = {}  # what is known about each, collected from its updates
         self._beat = 0.0
-        self.replaying = False  # a session that is loaded is told again, from its beginning
+        self.replaying = False  # a loaded session repeats all its events
 
     async def __call__(self, method: str, params: Any, notification: bool) -> Any:
         given = params if isinstance(params, dict) else {}
         if method == "session/update":
-            self._updated(given.get("update") or {})
+            self._on_update(given.get("update") or {})
         elif method == "session/request_permission":
-            return {"outcome": self._permitted(given)}
+            return {"outcome": self._answer_permission(given)}
         elif not notification:
             from acp.exceptions import RequestError
 
             raise RequestError.method_not_found(method)
         return None
 
-    def _updated(self, update: dict[str, Any]) -> None:
+    def _on_update(self, update: dict[str, Any]) -> None:
         kind = update.get("sessionUpdate")
         if self.replaying or kind == "user_message_chunk" or (kind == "usage_update" and self._told.usage):
             return
@@ -75,23 +76,23 @@ class Client:
         kept = {name: _cut(value) for name, value in update.items() if name not in BULKY}
         if kind == "agent_message_chunk":
             kept["content"] = update.get("content")
-        tell("update", update=kept)
+        emit("update", update=kept)
 
     def _beats(self) -> None:
         if (now := time.monotonic()) - self._beat > BEAT_S:
             self._beat = now
-            tell("thinks")
+            emit("thinks")
 
     def _known(self, tool: dict[str, Any]) -> dict[str, Any]:
-        """All that was told of this tool so far."""
+        """Everything reported about this tool so far."""
         known = self._tools.setdefault(str(tool.get("toolCallId")), {})
         known.update({name: _cut(tool[name]) for name in ("kind", "title", "rawInput") if tool.get(name)})
         return known
 
-    def _permitted(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _answer_permission(self, given: dict[str, Any]) -> dict[str, Any]:
         tool = self._known(given.get("toolCall") or {})
         allowed = tool.get("kind") in self._kinds
-        tell("permission", allowed=allowed, tool=tool)
+        emit("permission", allowed=allowed, tool=tool)
         order = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         options = {option.get("kind"): option.get("optionId") for option in reversed(given.get("options") or [])}
         for kind in order:
@@ -100,8 +101,8 @@ class Client:
         return {"outcome": "cancelled"}
 
 
-class Told:
-    """What a plugin of ours in the agent tells, line by line, where the protocol has no word for it."""
+class PluginEvents:
+    """Events that our plugin in the agent writes to a file, because the protocol does not have them."""
 
     def __init__(self, file: str) -> None:
         self._file = Path(file) if file else None
@@ -112,16 +113,17 @@ class Told:
 
     @property
     def usage(self) -> bool:
-        """Each request is told of here, so that nothing else that is told of usage is needed."""
+        """Whether the plugin reports each request, so that the protocol's own figures are not needed."""
         return self._file is not None
 
     async def follow(self) -> None:
-        """For ever, unless the agent is about to wait for long: that is raised."""
+        """Read new events for ever; raises AgentRefused if the agent is about to wait for long."""
         while True:
             await asyncio.sleep(LOOK_S)
             self.read()
 
     def read(self) -> None:
+        """Read and handle the new lines."""
         if self._file is None or not self._file.exists():
             return
         with self._file.open("rb") as file:
@@ -129,54 +131,55 @@ class Told:
             whole = file.read(LINE).rpartition(b"\n")[0]
         self._read += len(whole) + 1 if whole else 0
         for line in whole.splitlines():
-            with contextlib.suppress(
-                ValueError, KeyError, TypeError
-            ):  # its HOME is the agent's: anything may stand there
+            # the file is in the agent's HOME: it may contain anything
+            with contextlib.suppress(ValueError, KeyError, TypeError):
                 self._hear(json.loads(line))
 
     def _hear(self, event: dict[str, Any]) -> None:
         if event["event"] == "trouble":
             self._trouble = {"status": event["status"], "headers": event["headers"]}
         elif event["event"] == "waits" and (wait := event["until"] - time.time()) > PATIENCE_S:
-            raise Refused(event["why"], headers={"retry-after": f"{wait:.0f}"}, waits=True)
+            raise AgentRefused(event["why"], headers={"retry-after": f"{wait:.0f}"}, waits=True)
         elif event["event"] in ("request", "compacted"):
-            tell(**event)
+            emit(**event)
 
-    async def caught_up(self) -> None:
-        """The plugin may be a moment behind."""
+    async def catch_up(self) -> None:
+        """Wait for the plugin, which may be a moment behind, and read the rest."""
         if self._file is not None:
             await asyncio.sleep(LOOK_S)
             self.read()
 
-    async def explained(self, said: Refused) -> Refused:
-        """With the provider's own status, if it was told."""
+    async def with_status(self, said: AgentRefused) -> AgentRefused:
+        """Add the provider's own status and headers, if the plugin reported them."""
         if not said.told.get("waits"):
-            await self.caught_up()
+            await self.catch_up()
         said.told |= self._trouble
         return said
 
 
 async def main() -> int:
+    """Start the agent, run one turn, end the agent; return the exit code."""
     order: dict[str, Any] = json.load(sys.stdin)
-    if not _library():
-        tell("refused", kind="missing", why="agents that speak ACP need one more package: pip install 'trued[acp]'")
+    if not _load_library():
+        emit("refused", kind="missing", why="agents that speak ACP need one more package: pip install 'trued[acp]'")
         return 1
     if order["resume"] and not order["session"]:
-        tell("refused", why=f"{LOST}: it never had a name")
+        emit("refused", why=f"{LOST}: it never had an id")
         return 1
     try:
-        agent = await _started(order["argv"], order["folder"])
+        agent = await _start_agent(order["argv"], order["folder"])
     except OSError as error:
-        tell("refused", kind="missing", why=f"{order['argv'][0]} cannot be started: {error.strerror}")
+        emit("refused", kind="missing", why=f"{order['argv'][0]} cannot be started: {error.strerror}")
         return 1
     try:
-        return await _worked(order, agent)
+        return await _work(order, agent)
     finally:
-        await _ended(agent)
+        await _end_agent(agent)
 
 
-def _library() -> bool:
-    """The protocol's own library without its schemas: these take a second to load, and nothing here needs them."""
+def _load_library() -> bool:
+    """Import the protocol's library without its schemas, which take a second to load and are not needed. False if it is
+    not installed."""
     found = importlib.util.find_spec("acp")
     if found is None or found.submodule_search_locations is None:
         return False
@@ -186,122 +189,124 @@ def _library() -> bool:
     return True
 
 
-async def _started(argv: list[str], folder: str) -> asyncio.subprocess.Process:
+async def _start_agent(argv: list[str], folder: str) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(*argv, cwd=folder, stdin=pipe, stdout=pipe, limit=LINE, process_group=0)
 
 
-async def _worked(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int:
+async def _work(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int:
     from acp.connection import Connection
 
-    told = Told(order["told"])
+    told = PluginEvents(order["told"])
     client = Client(order["kinds"], told)
     assert agent.stdin is not None  # noqa: S101 (both are pipes)
     link = Connection(client, agent.stdin, agent.stdout)
     try:
-        session = await _session(order, client, link)
-        answer = await _prompted(order["prompt"], session, link, told)
-        tell("answered", response=answer)
+        session = await _open_session(order, client, link)
+        answer = await _prompt(order["prompt"], session, link, told)
+        emit("answered", response=answer)
         code = 0
-    except Refused as said:
-        tell("refused", why=str(said), **said.told)
+    except AgentRefused as said:
+        emit("refused", why=str(said), **said.told)
         code = 1
-    except Gone as gone:
+    except AgentGone as gone:
         print(gone, file=sys.stderr)
-        code = await _code(agent)
+        code = await _exit_code(agent)
     finally:
         with contextlib.suppress(ConnectionError):
             await link.close()
     return code
 
 
-async def _prompted(text: str, session: str, link: Any, told: Told) -> dict[str, Any]:
+async def _prompt(text: str, session: str, link: Any, told: PluginEvents) -> dict[str, Any]:
     given = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
-    asked = asyncio.create_task(_asked(link, "session/prompt", given, None))
+    asked = asyncio.create_task(_request(link, "session/prompt", given, None))
     following = asyncio.create_task(told.follow())
     try:
         await asyncio.wait({asked, following}, return_when=asyncio.FIRST_COMPLETED)
         if following.done():
-            following.result()  # it says that the agent waits for too long
+            following.result()  # raises: the agent would wait for too long
         answer = await asked
-        await told.caught_up()
+        await told.catch_up()
         return answer
-    except Refused as said:
-        raise await told.explained(said) from said
+    except AgentRefused as said:
+        raise await told.with_status(said) from said
     finally:
         asked.cancel()
         following.cancel()
 
 
-async def _session(order: dict[str, Any], client: Client, link: Any) -> str:
-    """The session's name, told before anything in it is paid for."""
+async def _open_session(order: dict[str, Any], client: Client, link: Any) -> str:
+    """Open or resume the session, and emit its id before anything is paid for."""
     offered = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     hello = {"protocolVersion": 1, "clientCapabilities": offered, "clientInfo": {"name": "trued", "version": "1"}}
-    can = (await _asked(link, "initialize", hello)).get("agentCapabilities") or {}
+    can = (await _request(link, "initialize", hello)).get("agentCapabilities") or {}
     place = {"cwd": order["folder"], "mcpServers": []}
     if order["resume"]:
         name = str(order["session"])
-        about = await _gone_on(name, can, client, link, place)
+        about = await _resume_session(name, can, client, link, place)
     else:
-        about = await _asked(link, "session/new", place)
+        about = await _request(link, "session/new", place)
         name = str(about.get("sessionId") or "")
-    tell("session", id=name)
+    emit("session", id=name)
     for option in ("mode", "model"):
         if order[option]:
-            await _chosen(link, name, about, option, order[option])
+            await _choose_option(link, name, about, option, order[option])
     return name
 
 
-async def _gone_on(name: str, can: dict[str, Any], client: Client, link: Any, place: dict[str, Any]) -> dict[str, Any]:
-    """Resumed where the agent can, else loaded; what it tells of the past is heard by nobody."""
+async def _resume_session(
+    name: str, can: dict[str, Any], client: Client, link: Any, place: dict[str, Any]
+) -> dict[str, Any]:
+    """Resume the session, or load it if the agent cannot resume; events of its past are ignored."""
     resumes = "resume" in (can.get("sessionCapabilities") or {})
     if not resumes and not can.get("loadSession"):
-        raise Refused(f"{LOST}: the agent can neither resume nor load one")
+        raise AgentRefused(f"{LOST}: the agent can neither resume nor load one")
     client.replaying = True
     try:
-        return await _asked(link, "session/resume" if resumes else "session/load", {**place, "sessionId": name})
-    except Refused as said:
-        raise Refused(f"{LOST}: {said}", **said.told) from said
+        return await _request(link, "session/resume" if resumes else "session/load", {**place, "sessionId": name})
+    except AgentRefused as said:
+        raise AgentRefused(f"{LOST}: {said}", **said.told) from said
     finally:
         client.replaying = False
 
 
-async def _chosen(link: Any, session: str, about: dict[str, Any], what: str, value: str) -> None:
-    """A mode or a model, by the newer way of telling or the older."""
+async def _choose_option(link: Any, session: str, about: dict[str, Any], what: str, value: str) -> None:
+    """Choose a mode or a model, with the newer or the older request."""
     options = [one for one in about.get("configOptions") or [] if what in (one.get("category"), one.get("id"))]
     if options:
         given = {"sessionId": session, "configId": options[0]["id"], "value": value}
-        await _asked(link, "session/set_config_option", given)
+        await _request(link, "session/set_config_option", given)
     elif f"{what}s" in about:
-        await _asked(link, f"session/set_{what}", {"sessionId": session, f"{what}Id": value})
+        await _request(link, f"session/set_{what}", {"sessionId": session, f"{what}Id": value})
     else:
-        raise Refused(f"the agent lets nobody choose its {what}: {value} was asked for")
+        raise AgentRefused(f"the agent does not allow choosing its {what}: {value} was asked for")
 
 
-async def _asked(link: Any, method: str, params: dict[str, Any], within: float | None = ANSWER_S) -> dict[str, Any]:
+async def _request(link: Any, method: str, params: dict[str, Any], within: float | None = ANSWER_S) -> dict[str, Any]:
     from acp.exceptions import RequestError
 
     try:
         answer = await asyncio.wait_for(link.send_request(method, params), within)
     except RequestError as error:
-        raise Refused(str(error), code=error.code, data=error.data) from error
+        raise AgentRefused(str(error), code=error.code, data=error.data) from error
     except ConnectionError as error:
-        raise Gone(f"the agent ended without an answer to {method}") from error
+        raise AgentGone(f"the agent ended without an answer to {method}") from error
     except TimeoutError as error:
-        raise Refused(f"the agent did not answer {method} within {ANSWER_S:g} s") from error
+        raise AgentRefused(f"the agent did not answer {method} within {ANSWER_S:g} s") from error
     return answer if isinstance(answer, dict) else {}
 
 
-async def _code(agent: asyncio.subprocess.Process) -> int:
-    """As the agent ended, so do we: whoever killed it is not the same as a fault of its own."""
+async def _exit_code(agent: asyncio.subprocess.Process) -> int:
+    """The agent's own exit code, so that the engine can tell a kill from a failure."""
     with contextlib.suppress(TimeoutError):
         code = await asyncio.wait_for(agent.wait(), GRACE_S)
         return 128 - code if code < 0 else code or 1
     return 1
 
 
-async def _ended(agent: asyncio.subprocess.Process) -> None:
-    """Its input is closed, then it is asked, then it is made to end: with all of its group."""
+async def _end_agent(agent: asyncio.subprocess.Process) -> None:
+    """Close its input, then ask it to end, then kill its whole process group."""
     if agent.stdin is not None:
         agent.stdin.close()
     for sent in (None, signal.SIGTERM, signal.SIGKILL):

@@ -1,6 +1,6 @@
-"""A raw model as a coding agent: one turn of one session, told as one JSON object a line.
+"""A raw model as a coding agent: runs one turn of one session and prints one JSON object for each event.
 
-It is started by its path inside the agent's sandbox, so it may import nothing of this package.
+It is started by path inside the agent's sandbox, so it imports nothing of this package.
 """
 
 import asyncio
@@ -42,29 +42,30 @@ TOOLS = {
     "execute": ("run_command",),
 }
 COMMAND_S = 120.0
-RETRIES = {"tools": 8, "output": 2}  # a model that stumbles over one tool so often in a row does not find its feet
-PAUSES = (1.0, 4.0)  # before a request is sent again that broke off; a longer wait is the engine's
-BEAT_S = 2.0  # an answer that comes word by word is a sign of life, so often
-SILENCE_S = 24 * 3600.0  # whoever started us watches over hangs
-FULL = 0.7  # of the model's context: old results of tools are forgotten then
+RETRIES = {"tools": 8, "output": 2}  # a model that fails at one tool so often in a row will not recover
+PAUSES = (1.0, 4.0)  # before a broken request is sent again; longer waits are up to the engine
+BEAT_S = 2.0  # between signs of life while an answer streams in
+SILENCE_S = 24 * 3600.0  # the supervisor watches for hangs
+FULL = 0.7  # of the model's context: then old tool results are dropped
 SHOWN = 4000
 LOST, TAKEN = "there is no session", "there is already a session"
-VARIABLE = "environment variable"  # what a provider says that it misses
+VARIABLE = "environment variable"  # in the message of a provider without its key
 DUMPABLE, DEATH_SIGNAL = 4, 1  # of prctl(2)
 
 
 def main() -> int:
+    """Run the turn that stdin orders; return the exit code."""
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever a library prints is log
-    return asyncio.run(Turn(order_in_secret(), events).taken())
+    os.dup2(2, 1)  # what a library prints becomes log
+    return asyncio.run(CoderTurn(read_order_secretly(), events).run())
 
 
-def order_in_secret() -> dict[str, Any]:
-    """The order, with the key in it. Nothing that is started from here can find that: not in an environment, not in
-    this process' memory, not in the file that came as stdin and that others have open, too."""
+def read_order_secretly() -> dict[str, Any]:
+    """Read the order, which contains the key, so that no process started from here can find it: not in an environment,
+    not in our memory, not in the file that was our stdin and that others have open, too."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
-    # Our environment, by which we would be found, is hidden now, too: so the kernel ends us with our parent.
+    # This also hides our environment, by which the supervisor finds us: so the kernel has to end us with our parent.
     kernel.prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     order: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     with contextlib.suppress(OSError):
@@ -73,8 +74,9 @@ def order_in_secret() -> dict[str, Any]:
     return order
 
 
-class Turn:
-    """One brief in one session. What was said is kept after every step, so that a crash costs one request at most."""
+class CoderTurn:
+    """One brief in one session. The conversation is saved after every step, so that a crash costs one
+    request at most."""
 
     def __init__(self, order: dict[str, Any], events: Any) -> None:
         self._order, self._events = order, events
@@ -82,32 +84,34 @@ class Turn:
         self._beat, self._tokens = 0.0, 0
         self._agent: Agent[Any, Any]
 
-    def tell(self, what: str, /, **data: Any) -> None:
+    def emit(self, what: str, /, **data: Any) -> None:
+        """Print one event."""
         self._events.write(json.dumps({"type": what, **data}, ensure_ascii=False) + "\n")
         self._events.flush()
 
-    async def taken(self) -> int:
+    async def run(self) -> int:
+        """Run the turn; return the exit code."""
         if self._order["resume"] != self._is_known():
             words = LOST if self._order["resume"] else TAKEN
             print(f"{words} {self._order['session']}", file=sys.stderr)
             return 3
-        self.tell("session", native=self._order["session"])
+        self.emit("session", native=self._order["session"])
         try:
             self._agent = agent_for(self._order, self)
-            await self._asked()
+            await self._run_with_retries()
         except UserError as error:  # a model or provider that nobody knows, a key that is not there
-            self.tell("refused", text=str(error)[:SHOWN], kind="auth" if VARIABLE in str(error) else "other")
+            self.emit("refused", text=str(error)[:SHOWN], kind="auth" if VARIABLE in str(error) else "other")
         except UsageLimitExceeded as error:
-            self.tell("refused", text=str(error)[:SHOWN], kind="budget")
+            self.emit("refused", text=str(error)[:SHOWN], kind="budget")
         except ModelAPIError as error:
-            self.tell("refused", **refused(error))
+            self.emit("refused", **refusal_data(error))
         except AgentRunError as error:
-            self.tell("refused", text=f"{type(error).__name__}: {error}"[:SHOWN], kind="other")
+            self.emit("refused", text=f"{type(error).__name__}: {error}"[:SHOWN], kind="other")
         return 0
 
-    async def _asked(self) -> None:
-        """Until the turn is over; a request that breaks off on the way is sent again, from where it was."""
-        self._keep([*self._history(), *new_user(self._order["brief"])])
+    async def _run_with_retries(self) -> None:
+        """Run until the turn is over; a request that breaks is sent again from where it was."""
+        self._save([*self._history(), *user_message(self._order["brief"])])
         pauses = iter(PAUSES)
         while True:
             try:
@@ -115,7 +119,7 @@ class Turn:
             except (ModelConnectionError, ModelServerError) as error:
                 if (pause := next(pauses, None)) is None or error.retry_after:
                     raise
-                self.tell("refused", final=False, **refused(error))
+                self.emit("refused", final=False, **refusal_data(error))
                 await asyncio.sleep(pause)
 
     async def _run(self) -> None:
@@ -123,49 +127,50 @@ class Turn:
         async with self._agent.iter(message_history=self._history(), usage_limits=unlimited) as run:
             async for node in run:
                 if Agent.is_model_request_node(node):
-                    self._keep([*run.all_messages(), node.request])
+                    self._save([*run.all_messages(), node.request])
                     async with node.stream(run.ctx) as answer:
-                        await self._alive(answer)
-                        self._used(answer.response.usage)
+                        await self._stream_answer(answer)
+                        self._count_usage(answer.response.usage)
                 elif Agent.is_call_tools_node(node):
-                    self._keep(run.all_messages())
-                    self._said(node.model_response)
+                    self._save(run.all_messages())
+                    self._emit_text(node.model_response)
                     async with node.stream(run.ctx) as events:
-                        await self._worked(events)
-            self._keep(run.all_messages())
+                        await self._emit_tools(events)
+            self._save(run.all_messages())
         said = run.result.output if run.result else ""
-        self.tell("finished", **({"text": said} if isinstance(said, str) else {"reply": dict(said)}))
+        self.emit("finished", **({"text": said} if isinstance(said, str) else {"reply": dict(said)}))
 
-    async def _alive(self, answer: AsyncIterable[Any]) -> None:
+    async def _stream_answer(self, answer: AsyncIterable[Any]) -> None:
         async for _ in answer:
             if time.monotonic() - self._beat > BEAT_S:
                 self._beat = time.monotonic()
-                self.tell("alive")
+                self.emit("alive")
 
-    def _said(self, response: ModelResponse) -> None:
+    def _emit_text(self, response: ModelResponse) -> None:
         for part in response.parts:
             if isinstance(part, TextPart):
-                self.tell("says", text=part.content[:SHOWN])
+                self.emit("says", text=part.content[:SHOWN])
 
-    def _used(self, usage: RequestUsage) -> None:
-        """Told before anything else is made of an answer: it is paid for, whatever it is worth."""
-        self.tell("usage", sent=usage.input_tokens, said=usage.output_tokens, cached=usage.cache_read_tokens)
+    def _count_usage(self, usage: RequestUsage) -> None:
+        """Report usage before anything else is done with an answer: it is paid for, whatever it is worth."""
+        self.emit("usage", sent=usage.input_tokens, said=usage.output_tokens, cached=usage.cache_read_tokens)
         self._tokens += usage.input_tokens + usage.output_tokens
         if 0 < self._order["tokens"] < self._tokens:
-            raise UsageLimitExceeded(f"it has used {self._tokens} tokens, and {self._order['tokens']} were reserved")
+            raise UsageLimitExceeded(f"it has used {self._tokens} tokens; {self._order['tokens']} were reserved")
 
-    async def _worked(self, events: AsyncIterable[Any]) -> None:
+    async def _emit_tools(self, events: AsyncIterable[Any]) -> None:
         async for event in events:
             if event.event_kind == "function_tool_call":
                 name, what = event.part.tool_name, event.part.args_as_json_str()[:SHOWN]
-                self.tell("tool", name=name, id=event.part.tool_call_id, what=what)
+                self.emit("tool", name=name, id=event.part.tool_call_id, what=what)
                 if name in {*chain(*TOOLS.values())} - {*tools_of(self._order)}:
-                    self.tell("denied", tool=name, what=what)
+                    self.emit("denied", tool=name, what=what)
             elif event.event_kind == "function_tool_result":
-                self.tell("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
+                self.emit("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
 
     def _is_known(self) -> bool:
-        """What cannot be read any more is as good as lost: the model itself can write here, by its commands."""
+        """Whether the session exists. A file that cannot be read counts as lost: the model's own
+        commands can write it."""
         try:
             return bool(self._history())
         except (OSError, ValueError):
@@ -173,12 +178,12 @@ class Turn:
             return False
 
     def _history(self) -> list[ModelMessage]:
-        """What was said before; a tool that was interrupted has an answer that says so."""
+        """The conversation so far; an interrupted tool gets an answer that says so."""
         if not self._file.exists():
             return []
         return repair_messages(ModelMessagesTypeAdapter.validate_json(self._file.read_bytes()))
 
-    def _keep(self, messages: list[ModelMessage]) -> None:
+    def _save(self, messages: list[ModelMessage]) -> None:
         self._file.parent.mkdir(mode=0o700, exist_ok=True)
         aside = self._file.with_suffix(".new")
         with aside.open("wb") as file:
@@ -188,52 +193,55 @@ class Turn:
         aside.replace(self._file)
 
 
-def new_user(brief: str) -> list[ModelMessage]:
+def user_message(brief: str) -> list[ModelMessage]:
+    """The brief as a message of the user."""
     return ModelMessagesTypeAdapter.validate_python(
         [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": brief}]}]
     )
 
 
 def tools_of(order: dict[str, Any]) -> list[str]:
+    """Names of the tools that the role may use."""
     return [name for tool in order["tools"] for name in TOOLS.get(tool, ())]
 
 
-def agent_for(order: dict[str, Any], turn: Turn) -> Agent[Any, Any]:
-    """The model with the tools of its role, and none besides. The harness' parts, and not its whole coder: that one
-    starts other agents, and leaves its shells' books in the folder."""
+def agent_for(order: dict[str, Any], turn: CoderTurn) -> Agent[Any, Any]:
+    """The model with exactly the tools of its role. The harness' parts are used and not its complete coder, which
+    starts other agents and leaves files of its shells in the folder."""
     tools = tools_of(order)
     around = dict(os.environ)
     for name in order["keys"]:
         around.pop(name, None)
-    os.environ.update(order["keys"])  # for the provider's library; what it starts gets `around`
+    os.environ.update(order["keys"])  # for the provider's library; processes that it starts get `around`
     files, commands = [name for name in tools if name not in TOOLS["execute"]], TOOLS["execute"][0] in tools
-    parts: list[Any] = [LocalWorkspace(Path.cwd(), env=around), Forgetting(turn), RepairToolArguments()]
+    parts: list[Any] = [LocalWorkspace(Path.cwd(), env=around), ContextTrimmer(turn), RepairToolArguments()]
     if files:
         parts.append(FileSystem(tools=files, content_hashes=False, read_only_patterns=[], max_retries=RETRIES["tools"]))
     if commands:
-        quiet = {"denied_commands": [], "allow_interactive": True}  # the sandbox says no, and not a list of words
+        quiet = {"denied_commands": [], "allow_interactive": True}  # the sandbox is the limit, not a list of words
         parts.append(Shell(tools=TOOLS["execute"], default_timeout=COMMAND_S, **quiet))  # type: ignore[arg-type]
     agent: Agent[Any, Any] = Agent(
         order["model"],
-        output_type=typed(order["schema"]),
+        output_type=output_types(order["schema"]),
         instructions=order["instructions"],
         capabilities=parts,
         retries={"tools": RETRIES["tools"], "output": RETRIES["output"]},
         model_settings={"max_retries": 0, "timeout": SILENCE_S, "cache": True},
     )
     if order["schema"]:
-        agent.output_validator(contract(order["schema"]))
+        agent.output_validator(reply_validator(order["schema"]))
     return agent
 
 
-def typed(schema: dict[str, Any]) -> Any:
-    """By a tool of its own, or, from models that would rather talk, as JSON and nothing else."""
+def output_types(schema: dict[str, Any]) -> Any:
+    """The reply by a tool of its own or, from models that prefer to talk, as plain JSON."""
     if not schema:
         return str
-    return [ToolOutput(StructuredDict(schema), name="final_result"), TextOutput(spoken)]
+    return [ToolOutput(StructuredDict(schema), name="final_result"), TextOutput(parse_spoken_reply)]
 
 
-def spoken(text: str) -> Any:
+def parse_spoken_reply(text: str) -> Any:
+    """The JSON object that the text is; otherwise the text."""
     bare = text.strip().removeprefix("```json").removesuffix("```")
     try:
         value = json.loads(bare)
@@ -242,10 +250,10 @@ def spoken(text: str) -> Any:
     return value if isinstance(value, dict) else text
 
 
-def contract(schema: dict[str, Any]) -> Any:
-    """What breaks it is said at once, while the conversation is warm. The last answer is judged by others."""
+def reply_validator(schema: dict[str, Any]) -> Any:
+    """Tell the model at once what breaks the contract. The last answer passes, and the engine judges it."""
 
-    async def kept(ctx: RunContext[Any], said: Any) -> Any:
+    async def validate(ctx: RunContext[Any], said: Any) -> Any:
         if ctx.partial_output or ctx.last_attempt:
             return said
         if isinstance(said, str):
@@ -257,25 +265,26 @@ def contract(schema: dict[str, Any]) -> Any:
             raise ModelRetry("The answer does not fit its schema:\n" + "\n".join(wrong[:10]))
         return said
 
-    return kept
+    return validate
 
 
-class Forgetting(ClearToolResults[Any]):
-    """Old results of tools go when the context is nearly full; that is told."""
+class ContextTrimmer(ClearToolResults[Any]):
+    """Drops old tool results when the context is nearly full, and reports that."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: CoderTurn) -> None:
         super().__init__(max_fraction=FULL)
         self._turn = turn
 
     async def compact(self, messages: list[ModelMessage], ctx: RunContext[Any]) -> list[ModelMessage]:
+        """Drop old tool results, and report it if any were dropped."""
         kept = await super().compact(messages, ctx)
         if kept is not messages:
-            self._turn.tell("compacted")
+            self._turn.emit("compacted")
         return kept
 
 
-def refused(error: ModelAPIError) -> dict[str, Any]:
-    """What the provider said, with its status and what it says on waiting."""
+def refusal_data(error: ModelAPIError) -> dict[str, Any]:
+    """What the provider said, with its status and its headers on waiting."""
     body = json.dumps(error.body, ensure_ascii=False, default=str) if error.body else ""
     known: dict[str, Any] = {"text": f"{type(error).__name__}: {error} {body}"[:SHOWN], "status": 0, "headers": {}}
     if isinstance(error, ModelHTTPError):

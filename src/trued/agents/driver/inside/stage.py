@@ -1,4 +1,4 @@
-"""The process in which a scripted agent plays: started by its path, so it may import nothing of this package."""
+"""Plays a scripted agent in a process of its own. It is started by path, so it imports nothing of this package."""
 
 import json
 import os
@@ -9,13 +9,14 @@ from typing import Any
 
 
 def main(script: str, name: str) -> int:
+    """Call the function `name` of the script with the order on stdin, and print its reply as JSON."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever the script prints is log
+    os.dup2(2, 1)  # what the script prints becomes log
     order: dict[str, Any] = json.load(sys.stdin)
-    turn = _turn(order["session"])
+    turn = _count_turn(order["session"])
     usage: dict[str, Any] = {}
     order |= {"turn": turn, "resumed": bool(order["resume"]) and turn > 1, "usage": usage.update}
-    play = getattr(_loaded(script), name, None)
+    play = getattr(_load_script(script), name, None)
     if not callable(play):
         print(f"{script} has no function {name}(order, folder); write one", file=sys.stderr)
         return 2
@@ -25,8 +26,8 @@ def main(script: str, name: str) -> int:
     return 0
 
 
-def _turn(session: str) -> int:
-    """Count this turn of the session before anything is done in it: that is what makes the session known."""
+def _count_turn(session: str) -> int:
+    """Count this turn of the session before anything else: that makes the session known."""
     file = Path.home() / ".scripted" / f"{session}.json"
     turn = json.loads(file.read_text())["turns"] + 1 if file.exists() else 1
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +37,7 @@ def _turn(session: str) -> int:
     return int(turn)
 
 
-def _loaded(script: str) -> types.ModuleType:
+def _load_script(script: str) -> types.ModuleType:
     module = types.ModuleType(Path(script).stem)
     module.__file__ = script
     sys.modules[module.__name__] = module

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from trued.agents.roles.export import Export, fields_of, marked, placed
-from trued.agents.roles.other_tools import Form
+from trued.agents.roles.export import Export, fields_of, plan_export, with_mark
+from trued.agents.roles.other_tools import RoleFormat
 from trued.agents.roles.tools import TOOLS
 from trued.model import Role
 from trued.workflows.pipeline.decision_tables import TABLES, Table
@@ -29,12 +29,12 @@ LEADS = {
 WIDE = 128
 
 
-def handbook(form: Form, top: Path, tables: Sequence[Table] = TABLES) -> list[Export]:
+def handbook(form: RoleFormat, top: Path, tables: Sequence[Table] = TABLES) -> list[Export]:
     """The three files, as that tool takes them."""
-    return [placed(ORCHESTRATOR, top / path, text, top) for path, text in texts(form, tables).items()]
+    return [plan_export(ORCHESTRATOR, top / path, text, top) for path, text in texts(form, tables).items()]
 
 
-def texts(form: Form, tables: Sequence[Table] = TABLES) -> dict[str, str]:
+def texts(form: RoleFormat, tables: Sequence[Table] = TABLES) -> dict[str, str]:
     """Path → text. Names and numbers are those of the engine."""
     orchestrator = f"{form.folder}/{ORCHESTRATOR}.agent.md"
     patterns = f"{TOP[form.name]}/dispatch-patterns.md"
@@ -50,7 +50,7 @@ def texts(form: Form, tables: Sequence[Table] = TABLES) -> dict[str, str]:
     }
 
 
-def _head(form: Form) -> Iterator[str]:
+def _head(form: RoleFormat) -> Iterator[str]:
     """The orchestrator's fields: what every role may, and to start agents."""
     tools = tuple(tool for tool in TOOLS if tool not in ("web", "browser"))
     role = Role(name=ORCHESTRATOR, description=ABOUT, tools=tools, model="large", prompt="-", writes=True)
@@ -58,7 +58,7 @@ def _head(form: Form) -> Iterator[str]:
 
 
 def _written(name: str, head: Iterator[str] | Sequence[str], known: dict[str, object]) -> str:
-    return marked(head, _templates().get_template(f"{name}.j2").render(known))
+    return with_mark(head, _templates().get_template(f"{name}.j2").render(known))
 
 
 def _wrapped(rule: str) -> str:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from trued.agents.roles.lint import linted, role_files
-from trued.agents.roles.other_tools import Form
-from trued.agents.roles.places import form_of, packaged_files
+from trued.agents.roles.lint import lint_role_file, role_files
+from trued.agents.roles.other_tools import RoleFormat
+from trued.agents.roles.places import format_of, packaged_files
 from trued.errors import BadInput
 from trued.workflows.pipeline.lint.findings import Found
 from trued.workflows.pipeline.lint.pages import Page
@@ -34,7 +34,7 @@ class Kind(StrEnum):
 class File:
     path: Path
     shown: str
-    form: Form | None = None
+    form: RoleFormat | None = None
     is_role: bool = True  # it is read as a role somewhere: its fields must mean something
     is_ours: bool = False  # it keeps our convention, whatever it looks like
 
@@ -56,7 +56,7 @@ def named(paths: Iterable[Path]) -> Iterator[list[File]]:
         if path.is_dir():
             yield [_in_folder(one, str(path / one.relative_to(path))) for one in files_in(path)]
         else:
-            alone.append(File(path, str(path), form_of(path), is_ours=form_of(path) is None))
+            alone.append(File(path, str(path), format_of(path), is_ours=format_of(path) is None))
     if alone:
         yield alone
 
@@ -95,7 +95,7 @@ def looked(sets: Iterable[Sequence[File]], kind: Kind = Kind.AUTO) -> Look:
 
 
 def _in_folder(path: Path, shown: str) -> File:
-    form = form_of(path)
+    form = format_of(path)
     ours = path.parent.name == "roles" and path.parent.parent.name == ".trued"
     return File(path, shown, form, is_role=form is not None or ours, is_ours=ours)
 
@@ -108,7 +108,7 @@ def _page(file: File, look: Look) -> Page | None:
         look.found.append(Found(*_place(error.where or file.shown), "ROLE-1", f"{error.what}{then}"))
         return None
     if file.is_role and page.kind in ("agent", "orchestrator", "other"):
-        for one in linted(file.path, file.form, shown=file.shown):
+        for one in lint_role_file(file.path, file.form, shown=file.shown):
             look.found.append(Found(*_place(one.where), "ROLE-1" if one.wrong else "ROLE-2", one.says, one.wrong))
     return page
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from trued.agents.roles.front_matter import lenient
+from trued.agents.roles.front_matter import read_lenient
 from trued.agents.roles.other_tools import KNOWN, role_name
 from trued.agents.roles.places import stem_of
 from trued.errors import BadInput
@@ -110,7 +110,7 @@ def page(path: Path, shown: str, text: str) -> Page:
             raise BadInput(f"{len(text)} characters are no agent file", f"{shown}:1", f"keep it below {LONGEST}")
         return Page(shown, stem_of(path), "other", None, ())
     try:
-        matter = lenient(text, shown, KNOWN)
+        matter = read_lenient(text, shown, KNOWN)
     except BadInput:  # fields that cannot be read: ROLE-1 says so
         matter = None
     body, first = (matter.body, matter.line) if matter else (text.removeprefix("\ufeff"), 1)

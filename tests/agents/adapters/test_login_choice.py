@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trued.agents.driver.agent import Login
-from trued.agents.driver.login import means
+from trued.agents.driver.login import choose_login
 
 FILE = ".agent/credentials.json"
 LOGIN = Login(keys=("A_KEY", "B_KEY"), weak=("B_KEY",), tokens=("A_TOKEN",), files=(FILE, ".agent/account.json"))
@@ -42,7 +42,7 @@ def home(tmp_path: Path) -> Path:
 def test_what_is_used_by_policy_and_by_what_there_is(home: Path, policy: str, given: str, file: bool, how: str) -> None:
     if file:
         (home / FILE).write_text(json.dumps(GOOD))
-    found = means(LOGIN, policy, dict.fromkeys(given.split(), "a-secret-value"), home, NOW)
+    found = choose_login(LOGIN, policy, dict.fromkeys(given.split(), "a-secret-value"), home, NOW)
     assert found.ready is bool(how)
     assert found.files == ((FILE,) if how == "file" else ())
     assert found.variables == ((how,) if how.isupper() else ())
@@ -63,7 +63,7 @@ def test_what_is_used_by_policy_and_by_what_there_is(home: Path, policy: str, gi
 )
 def test_a_file_that_is_no_login_is_told_from_one(home: Path, content: str, says: str) -> None:
     (home / FILE).write_text(content)
-    found = means(LOGIN, "auto", {}, home, NOW)
+    found = choose_login(LOGIN, "auto", {}, home, NOW)
     assert (found.ready, found.files) == (False, ())
     assert says in found.says
 
@@ -71,8 +71,8 @@ def test_a_file_that_is_no_login_is_told_from_one(home: Path, content: str, says
 def test_what_belongs_to_a_login_goes_along(home: Path) -> None:
     (home / FILE).write_text(json.dumps(GOOD))
     (home / ".agent/account.json").write_text('{"active": "ann"}')
-    assert means(LOGIN, "auto", {}, home, NOW).files == (FILE, ".agent/account.json")
+    assert choose_login(LOGIN, "auto", {}, home, NOW).files == (FILE, ".agent/account.json")
     both = Login(keys=("A_KEY",), files=(FILE,), along=("A_URL",), together=True)
-    found = means(both, "auto", {"A_KEY": "k", "A_URL": "u", "OTHER": "o"}, home, NOW)
+    found = choose_login(both, "auto", {"A_KEY": "k", "A_URL": "u", "OTHER": "o"}, home, NOW)
     assert (found.variables, found.files) == (("A_KEY", "A_URL"), (FILE,))
-    assert means(Login(), "key", {}, home, NOW).ready
+    assert choose_login(Login(), "key", {}, home, NOW).ready

@@ -11,12 +11,12 @@ from tests.workspace.conftest import Begin
 from tests.workspace.test_execution import gone
 from trued.protocols import Command
 from trued.workspace.sandbox.execution import GRACE_S
-from trued.workspace.sandbox.process_start import started_process
+from trued.workspace.sandbox.process_start import start_process
 
 
 async def test_a_start_cancelled_at_any_moment_neither_hangs_nor_leaves_a_process() -> None:
     for steps in range(8):
-        task = asyncio.ensure_future(started_process(sys.executable, "-c", "input()", stdin=-1, stdout=-1, stderr=-1))
+        task = asyncio.ensure_future(start_process(sys.executable, "-c", "input()", stdin=-1, stdout=-1, stderr=-1))
         for _ in range(steps):
             await asyncio.sleep(0)
         task.cancel()
@@ -31,7 +31,7 @@ async def test_a_start_cancelled_at_any_moment_neither_hangs_nor_leaves_a_proces
 
 async def test_a_program_that_is_not_there_is_said_as_ever() -> None:
     with pytest.raises(FileNotFoundError):
-        await started_process("/no/such/program")
+        await start_process("/no/such/program")
 
 
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])

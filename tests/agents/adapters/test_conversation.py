@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.agents.supervisor.world import World, wait_for
-from trued.agents.adapters import agent_of, kinds
-from trued.wire import Amount, Limits, Order, Price, Report, Usage, load, rest
+from trued.agents.adapters import agent_names, agent_of
+from trued.wire import Amount, Limits, Order, Price, Report, Usage, from_json, remaining
 
 SUMMARY = {"summary": "done"}
 
@@ -110,11 +110,11 @@ async def test_more_than_was_reserved_ends_it(world: World) -> None:
 
 @pytest.mark.spec("RUN-6")
 def test_what_is_left_of_an_allowance_is_never_no_limit() -> None:
-    assert rest(Amount(usd=2.0, tokens=500), Usage(100, 50, cost_usd=0.5)) == Amount(usd=1.5, tokens=350)
-    used_up = rest(Amount(usd=2.0, tokens=500), Usage(900, 50, cost_usd=3.0))
+    assert remaining(Amount(usd=2.0, tokens=500), Usage(100, 50, cost_usd=0.5)) == Amount(usd=1.5, tokens=350)
+    used_up = remaining(Amount(usd=2.0, tokens=500), Usage(900, 50, cost_usd=3.0))
     assert 0 < used_up.usd < 0.001
     assert used_up.tokens == 1
-    assert rest(Amount(), Usage(900, 50, cost_usd=3.0)) == Amount()
+    assert remaining(Amount(), Usage(900, 50, cost_usd=3.0)) == Amount()
 
 
 @pytest.mark.spec("RUN-6", "AGT-3")
@@ -243,16 +243,18 @@ async def test_a_killed_supervisor_is_followed_by_one_that_goes_on_with_the_sess
     assert [("--resume" in turn["argv"]) for turn in turns] == [False, True]
     assert "interrupted" in turns[1]["brief"]
     (left,) = world.top.rglob("report.json")
-    assert load(Report, left.read_bytes()).usage.tokens_in == 200  # what the first one was heard to use was spent
+    assert (
+        from_json(Report, left.read_bytes()).usage.tokens_in == 200
+    )  # what the first one was transcript to use was spent
     assert not world.left()
 
 
 def test_every_agent_is_described_by_its_file() -> None:
-    for kind in kinds():
+    for kind in agent_names():
         behind = {"acp": ":program", "coder": ":openai:gpt-5", "command": ":program", "scripted": ":file.py"}
         agent = agent_of(f"{kind}{behind.get(kind, '')}")
         assert agent.title
-        assert agent.runtime or (agent.begin and agent.fold)
+        assert agent.runtime or (agent.build_program and agent.fold)
 
 
 @pytest.mark.spec("AGT-3", "RUN-6")

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from trued.agents.driver.acp import fold
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
 STREAMS = Path(__file__).with_name("streams")
 SAID = 'Done.\n```json\n{"success": true, "files_changed": ["hello.py"], "summary": "added add()"}\n```'
 
 
-def heard_by(told: list[tuple[str, dict[str, Any]]], *, prompts: str = "policy") -> Heard:
+def transcript_for(told: list[tuple[str, dict[str, Any]]], *, prompts: str = "policy") -> Transcript:
     order = Order("r", "one#1", "one", 1, "builder", "acp:x", "", {}, "s", False, "/clone", "/home", prompts=prompts)
-    return Heard(order, lambda kind, **data: told.append((kind, data)))
+    return Transcript(order, lambda kind, **data: told.append((kind, data)))
 
 
 def events(name: str) -> list[dict[str, Any]]:
@@ -50,13 +50,13 @@ def test_of_each_agent_its_answer_its_tools_and_its_usage_are_heard(
     name: str, text: str, tools: int, usage: Usage
 ) -> None:
     told: list[tuple[str, dict[str, Any]]] = []
-    heard = heard_by(told)
+    transcript = transcript_for(told)
     for event in events(name):
-        fold(event, heard)
-    assert (heard.finished, heard.text, heard.refusal) == (True, text, None)
-    assert heard.native
-    assert heard.usage == usage
-    assert heard.running == set()
+        fold(event, transcript)
+    assert (transcript.finished, transcript.text, transcript.refusal) == (True, text, None)
+    assert transcript.native
+    assert transcript.usage == usage
+    assert transcript.running == set()
     kinds = [kind for kind, _ in told]
     assert (kinds.count("tool"), kinds.count("tool ended")) == (tools, tools)
     assert kinds[0] == "session"
@@ -76,37 +76,37 @@ def test_of_each_agent_its_answer_its_tools_and_its_usage_are_heard(
 )
 @pytest.mark.spec("RUN-7")
 def test_what_an_agent_refuses_is_understood(event: dict[str, Any], kind: str) -> None:
-    heard = heard_by([])
-    fold({"event": "refused", **event}, heard)
-    assert heard.refusal is not None
-    assert heard.refusal.kind == kind
-    assert (heard.refusal.until > 0) == (event.get("waits", False))
+    transcript = transcript_for([])
+    fold({"event": "refused", **event}, transcript)
+    assert transcript.refusal is not None
+    assert transcript.refusal.kind == kind
+    assert (transcript.refusal.until > 0) == (event.get("waits", False))
 
 
 def test_a_tool_is_at_work_when_its_input_is_whole() -> None:
-    heard = heard_by([])
+    transcript = transcript_for([])
     update = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "bash", "kind": "execute"}
-    fold({"event": "update", "update": {**update, "status": "pending", "rawInput": {"cwd": "/clone"}}}, heard)
-    assert not heard.running, "the model is still talking: silence would be a hang"
+    fold({"event": "update", "update": {**update, "status": "pending", "rawInput": {"cwd": "/clone"}}}, transcript)
+    assert not transcript.running, "the model is still talking: silence would be a hang"
     later = {**update, "sessionUpdate": "tool_call_update", "status": "in_progress", "rawInput": {"command": "make"}}
-    fold({"event": "update", "update": later}, heard)
-    assert heard.running == {"1"}
+    fold({"event": "update", "update": later}, transcript)
+    assert transcript.running == {"1"}
 
 
 @pytest.mark.spec("PUR-4")
 def test_an_agent_that_tries_to_start_another_is_told_of() -> None:
     told: list[tuple[str, dict[str, Any]]] = []
     call = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "task", "kind": "other", "status": "in_progress"}
-    fold({"event": "update", "update": call}, heard_by(told))
+    fold({"event": "update", "update": call}, transcript_for(told))
     assert "tried to start an agent" in [kind for kind, _ in told]
 
 
 @pytest.mark.spec("AGT-5")
 def test_a_refused_permission_becomes_a_question_where_a_person_wants_to_be_asked() -> None:
     event = {"event": "permission", "allowed": False, "tool": {"kind": "execute", "title": "make", "rawInput": None}}
-    heard = heard_by([], prompts="ask")
-    fold(event, heard)
-    assert heard.question == "builder wants to use execute: make. Shall it?"
-    heard = heard_by([])
-    fold(event, heard)
-    assert (heard.question, heard.stop) == ("", None)
+    transcript = transcript_for([], prompts="ask")
+    fold(event, transcript)
+    assert transcript.question == "builder wants to use execute: make. Shall it?"
+    transcript = transcript_for([])
+    fold(event, transcript)
+    assert (transcript.question, transcript.stop) == ("", None)

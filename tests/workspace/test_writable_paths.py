@@ -28,10 +28,10 @@ async def test_an_agent_with_one_document_leaves_that_document_and_nothing_else(
     put(work, "docs/feature/slug/memory.md", "forged\n")
     put(work, b"docs/feature/slug/memory/\xff.mem.md")
     put(work, "code.py")
-    taken = await workspace.take(
+    taken = await workspace.commit_clone(
         "a", workspace.base, author="researcher", message="m", when=WHEN, only=(DOCUMENT,), fixed=()
     )
-    assert await workspace.changed(workspace.base, taken.commit) == (DOCUMENT,)
+    assert await workspace.changed_files(workspace.base, taken.commit) == (DOCUMENT,)
     assert taken.undone["docs/feature/slug/memory.md"] == b"forged\n"
     assert taken.undone.keys() == {
         "docs/feature/slug/memory.md",
@@ -46,10 +46,10 @@ async def test_below_an_owned_folder_nothing_of_an_agent_stays_whatever_it_is_ca
     put(work, "docs/feature/slug/memory/other.mem.md")
     put(work, b"docs/feature/slug/\xfe")
     put(work, "docs/feature/slugs.md")
-    taken = await workspace.take(
+    taken = await workspace.commit_clone(
         "a", workspace.base, author="implementer", message="m", when=WHEN, fixed=("docs/feature/slug/",)
     )
-    assert await workspace.changed(workspace.base, taken.commit) == ("docs/feature/slugs.md",)
+    assert await workspace.changed_files(workspace.base, taken.commit) == ("docs/feature/slugs.md",)
     assert len(taken.undone) == 2
 
 
@@ -57,6 +57,6 @@ async def test_below_an_owned_folder_nothing_of_an_agent_stays_whatever_it_is_ca
 async def test_where_the_document_was_not_written_nothing_is_taken(workspace: GitWorkspace) -> None:
     work = await cloned(workspace)
     put(work, "code.py")
-    taken = await workspace.take("a", workspace.base, author="r", message="m", when=WHEN, only=(DOCUMENT,))
+    taken = await workspace.commit_clone("a", workspace.base, author="r", message="m", when=WHEN, only=(DOCUMENT,))
     assert taken.commit == workspace.base
     assert taken.undone == {"code.py": b"x\n"}

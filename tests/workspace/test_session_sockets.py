@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from trued.wire import Confinement
-from trued.workspace import sandbox
 from trued.workspace.sandbox import scope
+from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.levels import describe_isolation, level_state, reachable_sockets
+from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 CONFINED = ("bubblewrap", "landlock")
 CONNECT = """
@@ -54,9 +56,9 @@ def abstract() -> Iterator[str]:
 
 
 def _ran(script: list[str], sight: Confinement, folder: Path, **variables: str) -> str:
-    if not sandbox.state(sight.level).works:
-        pytest.skip(sandbox.state(sight.level).why)
-    argv, environment = sandbox.confine(script, sight, folder=folder, variables=variables)
+    if not level_state(sight.level).works:
+        pytest.skip(level_state(sight.level).why)
+    argv, environment = confine(script, sight, folder=folder, variables=variables)
     ran = subprocess.run(argv, env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
@@ -67,7 +69,7 @@ def _python(code: str, *words: str) -> list[str]:
 
 
 def _sight(level: str, **more: object) -> Confinement:
-    python = sandbox.interpreter_folders(sys.executable)
+    python = interpreter_folders(sys.executable)
     return Confinement(**{"level": level, "network": "host", "readable": python, **more})  # type: ignore[arg-type]
 
 
@@ -119,18 +121,18 @@ def test_signals_that_python_ignores_are_not_ignored_inside(level: str, tmp_path
 @pytest.mark.spec("LAW-7")
 def test_the_probe_finds_what_is_open_and_nothing_where_it_is_closed() -> None:
     for level in CONFINED:
-        if not sandbox.state(level).works:
-            pytest.skip(sandbox.state(level).why)
+        if not level_state(level).works:
+            pytest.skip(level_state(level).why)
     closed = _sight("bubblewrap")
-    assert sandbox.reach(closed) == (() if scope.can_scope() else ("abstract unix sockets",))
-    assert sandbox.reach(_sight("bubblewrap", scoped=False)) == ("abstract unix sockets",)
-    assert sandbox.reach(_sight("bubblewrap", scoped=False, network="none")) == ()
-    assert "unix sockets by path" in sandbox.reach(_sight("landlock"))  # Landlock knows no connections by path
-    assert sandbox.reach(Confinement(level="none")) == ("everything",)
+    assert reachable_sockets(closed) == (() if scope.can_scope() else ("abstract unix sockets",))
+    assert reachable_sockets(_sight("bubblewrap", scoped=False)) == ("abstract unix sockets",)
+    assert reachable_sockets(_sight("bubblewrap", scoped=False, network="none")) == ()
+    assert "unix sockets by path" in reachable_sockets(_sight("landlock"))  # Landlock knows no connections by path
+    assert reachable_sockets(Confinement(level="none")) == ("everything",)
 
 
 def test_a_canary_that_cannot_run_is_no_proof_that_all_is_closed(tmp_path: Path) -> None:
-    found = sandbox.reach(_sight("bubblewrap", hidden=tuple(sandbox.interpreter_folders(sys.executable))))
+    found = reachable_sockets(_sight("bubblewrap", hidden=tuple(interpreter_folders(sys.executable))))
     assert found
     assert "the canary did not run" in found[0]
 
@@ -160,6 +162,6 @@ def test_run_of_the_host_is_not_there_even_where_it_is_named(tmp_path: Path) -> 
 
 def test_what_the_record_says_of_a_sandbox_names_what_is_open() -> None:
     open_ones = () if scope.can_scope() else ("abstract unix sockets",)
-    assert all(one in sandbox.describe("bubblewrap", "host") for one in open_ones)
-    assert ("abstract unix sockets" in sandbox.describe("bubblewrap", "host")) is not scope.can_scope()
-    assert "abstract unix sockets" not in sandbox.describe("bubblewrap", "none")
+    assert all(one in describe_isolation("bubblewrap", "host") for one in open_ones)
+    assert ("abstract unix sockets" in describe_isolation("bubblewrap", "host")) is not scope.can_scope()
+    assert "abstract unix sockets" not in describe_isolation("bubblewrap", "none")

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.workspace.conftest import Begin
-from trued.protocols import Command, Ran
+from trued.protocols import Command, CommandResult
 from trued.workspace.git.workspace import GitWorkspace
-from trued.workspace.sandbox import cgroup as quota
-from trued.workspace.sandbox import surroundings as setting
+from trued.workspace.sandbox import cgroup, surroundings
 
 LOOK = """
 import getpass, json, os, pwd, socket, time
@@ -53,7 +52,7 @@ except OSError:
 LEVELS = ["bubblewrap", "landlock"]
 
 
-async def ran(workspace: GitWorkspace, script: str, *arguments: str, **more: object) -> Ran:
+async def ran(workspace: GitWorkspace, script: str, *arguments: str, **more: object) -> CommandResult:
     async with workspace.room(workspace.base) as room:
         command = Command((sys.executable, "-I", "-c", script, *arguments), room, **more)  # type: ignore[arg-type]
         return await workspace.execute(command)
@@ -72,7 +71,7 @@ async def test_the_second_time_is_elsewhere_as_somebody_else_on_another_day(begi
     assert {name for name in first if first[name] != second[name]} == differing
     assert second["uid"] == second["owner"]  # what is in the room is theirs
     for word in ("HOME", "TMPDIR", "time zone", *(("host name",) if level == "bubblewrap" else ())):
-        assert word in workspace.setting()
+        assert word in workspace.describe_second_surroundings()
 
 
 @pytest.mark.spec("LAW-6")
@@ -82,7 +81,7 @@ def test_it_is_another_day_there_at_every_hour_here(monkeypatch: pytest.MonkeyPa
             now = 1_700_000_000.0 + hour * 3600
             monkeypatch.setenv("TZ", here)
             time.tzset()
-            today, zone = time.localtime(now)[:3], setting.other_zone(now)
+            today, zone = time.localtime(now)[:3], surroundings.other_zone(now)
             monkeypatch.setenv("TZ", zone)
             time.tzset()
             assert time.localtime(now)[:3] != today
@@ -115,20 +114,20 @@ async def test_the_number_of_processes_is_bounded_or_said_not_to_be(begin: Begin
 
 @pytest.mark.spec("LAW-4")
 async def test_no_group_of_processes_is_left(workspace: GitWorkspace) -> None:
-    place = quota.place()
+    place = cgroup.cgroup_parent()
     if place is None:
         pytest.skip("no groups can be made here")
     await ran(workspace, FORKS, processes=20)
-    assert not list(place.folder.glob(f"{quota.PREFIX}{os.getpid()}-*"))
+    assert not list(place.folder.glob(f"{cgroup.PREFIX}{os.getpid()}-*"))
 
 
 def test_groups_of_a_killed_engine_are_swept() -> None:
-    place = quota.place()
+    place = cgroup.cgroup_parent()
     if place is None:
         pytest.skip("no groups can be made here")
-    left = place.folder / f"{quota.PREFIX}4194305-dead"  # no process has such a number
+    left = place.folder / f"{cgroup.PREFIX}4194305-dead"  # no process has such a number
     left.mkdir()
-    quota.sweep()
+    cgroup.remove_stale_groups()
     assert not left.exists()
 
 

@@ -1,0 +1,43 @@
+"""Which files a program that the user named by a command line must be able to see."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+PYTHON_FOLDERS = "import json, sys; print(json.dumps([sys.executable, sys.prefix, sys.base_prefix]))"
+
+
+def visible_files(program: str, arguments: list[str], clone: Path) -> tuple[str, tuple[str, ...]]:
+    """The program to start, and the files it may see: itself and every file or folder that the command line names.
+
+    An agent can write files in the clone: they are neither run here, outside the sandbox, nor are their links followed.
+    """
+    values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
+    named = [
+        value for value in values if value.startswith("/") and Path(value).exists() and not _is_within(value, clone)
+    ]
+    if _is_within(program, clone):
+        return program, tuple(named)
+    program, folders = _resolve_python(program)
+    return program, (*folders, program, str(Path(program).resolve()), *named)
+
+
+def _is_within(path: str, clone: Path) -> bool:
+    written, real = Path(os.path.abspath(path)), Path(os.path.realpath(path))  # noqa: PTH100 (links stay as written)
+    return written.is_relative_to(clone) or real.is_relative_to(Path(os.path.realpath(clone)))
+
+
+def _resolve_python(program: str) -> tuple[str, tuple[str, ...]]:
+    """A Python other than the system's: the real program behind a version manager's shim, and the folders that it
+    needs."""
+    if not Path(program).name.startswith("python") or program.startswith(("/usr/", "/bin/")):
+        return program, ()
+    try:
+        asked = subprocess.run(
+            [program, "-I", "-c", PYTHON_FOLDERS], capture_output=True, check=True, timeout=20, cwd="/"
+        )
+        executable, *folders = json.loads(asked.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return program, ()  # when started, it reports itself what is wrong
+    return executable, tuple(folders)
