@@ -11,11 +11,12 @@ from rich.text import Text
 from tests.cli.conftest import Trued
 from tests.stored_events import writer
 from trued.cli.event_lines import event_line
-from trued.cli.format import case, duration, line, money, tokens
+from trued.cli.format import case, line, money, tokens
 from trued.cli.tree import footer, row_lines, waiting
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import CallCase, Event, RunCase, RunRecord
 from trued.reporting.views.progress import Progress
+from trued.support.durations import duration
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 [bold]not bold[/bold]\nnext \u202etfel"
 
@@ -105,7 +106,7 @@ def test_nothing_from_outside_steers_the_terminal_or_is_taken_for_markup() -> No
 @pytest.mark.parametrize(
     ("said", "wanted"),
     [
-        (duration(0.04), "0.0s"),
+        (duration(0.04), "40ms"),
         (duration(9.94), "9.9s"),
         (duration(59.6), "1m00s"),
         (duration(3720), "1h02m"),

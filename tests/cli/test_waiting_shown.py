@@ -118,7 +118,7 @@ def test_the_report_draws_a_wait_as_waiting_and_not_as_work() -> None:
     assert [(wait.began, wait.ended) for wait in made.waits] == [(START + 120, START + 8120)]
     bars = [bar for lane in timeline(one, [made]).lanes if lane.kind == "agent" for bar in lane.bars]
     assert [bar.kind for bar in bars if bar.ended - bar.began > 1] == ["work", "wait", "work"]
-    assert "waited 2 h 13 min: rate limit of claude" in rendered(page(one))
+    assert "waited 2h13m: rate limit of claude" in rendered(page(one))
 
 
 @pytest.mark.spec("RUN-7")

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trued.cli.format import GRADES, STATES, counted, duration, line, money, tokens
+from trued.cli.format import GRADES, STATES, counted, line, money, tokens
 from trued.cli.terminal import out
+from trued.support.durations import duration
 
 Run: TypeAlias = Mapping[str, Any]
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trued.cli.format import clock, counted, duration, line, money, tokens, until
+from trued.cli.format import clock, counted, line, money, tokens, until
 from trued.model import Event
 from trued.model.events import JournalEvent, call, people, proof, run
 from trued.model.step_keys import label_of, scope_of
 from trued.reporting.views.cases import stood
 from trued.reporting.views.event_kinds import typed
+from trued.support.durations import duration
 from trued.workflows.handoff import events as handoff
 from trued.workflows.handoff.view import summary as features_summary
 from trued.workflows.handoff.view import test_counts

@@ -4,6 +4,7 @@ import time
 
 from trued.model import Case
 from trued.reporting.views.cases import described
+from trued.support.durations import duration
 from trued.support.plurals import counted as counted  # for all of the command line
 from trued.support.redaction import plain
 
@@ -32,18 +33,6 @@ def line(text: object, length: int = 0) -> str:
     """Any text as one line without control characters, cut at `length` if that is not 0."""
     flat = " ".join(plain(str(text)).split())
     return f"{flat[: length - 1]}…" if length and len(flat) > length else flat
-
-
-def duration(seconds: float) -> str:
-    seconds = max(0.0, seconds)
-    if seconds < 9.95:
-        return f"{seconds:.1f}s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02d}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
 
 
 def ago(at: float) -> str:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from trued.cli.context import AsJson, RunName, chosen, is_over, opened, top_of
-from trued.cli.format import GRADES, duration, line
+from trued.cli.format import GRADES, line
 from trued.cli.terminal import home, out, print_json
 from trued.errors import BadInput
 from trued.model import Approval, RunRecord
@@ -16,6 +16,7 @@ from trued.proof.contract import conclude
 from trued.reporting.views import HELD_BACK, state_of
 from trued.reporting.views import ledger as ledger_of
 from trued.reporting.views.verdict import Verification, ran_by, verification_data
+from trued.support.durations import duration
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:  # imported by the commands themselves: help does not need it

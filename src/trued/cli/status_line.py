@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from trued.cli.format import counted, duration, line, money, tokens
+from trued.cli.format import counted, line, money, tokens
 from trued.model.step_keys import step_name
 from trued.reporting.views.progress import Progress
+from trued.support.durations import duration
 from trued.workflows.pipeline import view as stages
 from trued.workflows.pipeline.view import Stage
 from trued.workflows.team import view as team

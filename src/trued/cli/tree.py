@@ -5,13 +5,14 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from trued.cli.format import GRADES, counted, duration, line, money, tokens, until
+from trued.cli.format import GRADES, counted, line, money, tokens, until
 from trued.cli.status_line import standing
 from trued.model import Grade
 from trued.model.events.call import QuotaReported
 from trued.model.step_keys import label_of, step_name
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call, Checks, Remark, Row
+from trued.support.durations import duration
 from trued.workflows.handoff import view as features
 from trued.workflows.team import view as team
 

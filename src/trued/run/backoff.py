@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+from trued.support.durations import duration
 from trued.wire import Report
 
 PATIENCE_S = 6 * 3600.0 + 600  # a subscription's window is five hours; longer waits are up to a person
@@ -60,7 +61,7 @@ def decide_wait(
         return GiveUp(f"{report.why}; that is longer than trued waits: {_resume_hint(report, until, now, zone)}")
     blind = sum(one.seconds for one in waits if not one.told)
     if not report.until and blind + left > BLIND_S:
-        return GiveUp(f"{report.why}; it did not say until when, and waiting {_duration(blind)} did not help")
+        return GiveUp(f"{report.why}; it did not say until when, and waiting {duration(blind)} did not help")
     return WaitUntil(until, report.why)
 
 
@@ -85,11 +86,11 @@ def _resume_hint(report: Report, until: float, now: float, zone: tzinfo | None) 
         return "it did not say until when"
     day = "%H:%M" if until - now < 12 * 3600 else "%a %d %b %H:%M"
     return (
-        f"it accepts requests again at {datetime.fromtimestamp(until, zone).strftime(day)}, in {_duration(until - now)}"
+        f"it accepts requests again at {datetime.fromtimestamp(until, zone).strftime(day)}, in {duration(until - now)}"
     )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     minutes = max(1, round(seconds / 60))
     if minutes < 60:
         return f"{minutes} min"

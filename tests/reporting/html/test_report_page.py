@@ -173,7 +173,7 @@ def test_days_of_waiting_for_a_person_do_not_squash_the_work() -> None:
     more = call("chunk 2A/purple-team-a#1", days + 1, 2.0, {"status": "DONE", "summary": "done"})
     one = replace(material(), events=[*material().events, *more], questions=[asked], now=START + days + 4)
     drawn = timeline(one, calls(one))
-    assert [cut.label for cut in drawn.cuts] == ["2 d 23 h"]
+    assert [cut.label for cut in drawn.cuts] == ["2d23h"]
     last = next(each for each in drawn.lanes if each.name == "purple-team-a").bars[-1]
     assert last.width > 3
     assert len(drawn.ticks) < 20

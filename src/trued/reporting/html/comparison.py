@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trued.reporting.html.format import amount, cut, duration, money
+from trued.reporting.html.format import amount, cut, money
+from trued.support.durations import duration
 
 NONE = "–"
 _MARKS = {"ceiling": "≤", "computed": "~"}

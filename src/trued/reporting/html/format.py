@@ -4,21 +4,6 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 
-def duration(seconds: float) -> str:
-    if seconds < 0.0995:
-        return f"{max(0.0, seconds) * 1000:.0f} ms"
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
-    if whole < 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600} h"
-
-
 def moment(at: float) -> str:
     if at <= 0:
         return ""

@@ -11,13 +11,14 @@ from trued.model.events.call import CallAdopted, ReportFound
 from trued.model.events.run import RunResumed
 from trued.reporting.html.calls import ReportedCall, Text, calls
 from trued.reporting.html.comparison import Compared, compared
-from trued.reporting.html.format import amount, counted, duration, moment
+from trued.reporting.html.format import amount, counted, moment
 from trued.reporting.html.ledger import Row, rows
 from trued.reporting.html.material import Material
 from trued.reporting.html.notices import notices
 from trued.reporting.html.spending import Spent, spent, tokens_of
 from trued.reporting.html.timeline import Timeline, timeline
 from trued.reporting.views.progress import Progress
+from trued.support.durations import duration
 from trued.workflows.handoff.view import features_of
 from trued.workflows.pipeline.view import stages_of
 from trued.workflows.team.view import team_of

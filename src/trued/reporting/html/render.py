@@ -4,6 +4,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from trued.reporting.html import format as words
 from trued.reporting.html.page import Page
+from trued.support.durations import duration
 from trued.support.redaction import plain
 
 
@@ -22,7 +23,7 @@ def environment() -> Environment:
         finalize=_disarmed,
     )
     made.filters.update(
-        amount=words.amount, clock=words.clock, duration=words.duration, moment=words.moment, short=words.short
+        amount=words.amount, clock=words.clock, duration=duration, moment=words.moment, short=words.short
     )
     made.globals["counted"] = words.counted
     return made

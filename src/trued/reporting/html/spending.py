@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trued.reporting.html.calls import ReportedCall
-from trued.reporting.html.format import agent_name, amount, duration, money
+from trued.reporting.html.format import agent_name, amount, money
+from trued.support.durations import duration
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from trued.model import Approval, Evidence, Grade, Outcomes
 from trued.model.events import of_kind
 from trued.model.events.run import RunResumed
 from trued.reporting.html.calls import ReportedCall
-from trued.reporting.html.format import agent_name, counted, duration
+from trued.reporting.html.format import agent_name, counted
 from trued.reporting.html.material import Material, Proved
+from trued.support.durations import duration
 
 NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and hit
 TOUCHING = 0.12  # narrow bars closer than this become one
