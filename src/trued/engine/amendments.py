@@ -6,7 +6,7 @@ from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.inputs import Inputs
 from trued.engine.requirements_source import blobs_of, contract_requirements
 from trued.engine.run_end import conclude_run
-from trued.engine.run_store import AMENDED, FINISH, Amendment, RunStore
+from trued.engine.run_store import Amendment, RunStore
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
 from trued.inputs.requirements.coverage import account
@@ -14,6 +14,7 @@ from trued.inputs.requirements.file import load_requirements
 from trued.inputs.tickets.plan import plan_of
 from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Value, Verdict
 from trued.model.events.proof import ContractAmended
+from trued.model.step_keys import amendment_key, is_final_verdict
 from trued.proof.contract import conclude, contract_hash
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
@@ -62,7 +63,7 @@ async def amend(store: RunStore, run_id: str, change: Change) -> RunRecord:
         await workspace.begin()
         number = len(store.amendments(record.id)) + 1
         before = tuple(key for key, _, _ in store.journal.steps(record.id))
-        ended = any(key.startswith(FINISH) for key in before)
+        ended = any(map(is_final_verdict, before))
 
         async def step() -> str:
             sealed = await _sealed(workspace, inputs, contract, change, journal.emit)
@@ -72,10 +73,10 @@ async def amend(store: RunStore, run_id: str, change: Change) -> RunRecord:
             ).model_dump_json()
 
         given = digest(change.model_dump(mode="json"), contract_hash(contract))
-        made = Amendment.model_validate_json(await journal.once(f"{AMENDED}{number}", given, step))
+        made = Amendment.model_validate_json(await journal.once(amendment_key(number), given, step))
         name = contract_hash(made.contract)
         amended = ContractAmended(who=change.who, why=change.why, what=tuple(made.what), contract=name)
-        journal.emit(amended, f"{AMENDED}{number}")
+        journal.emit(amended, amendment_key(number))
         if made.verdict is None:
             return store.journal.run(record.id)
         await workspace.clean_up()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from trued.engine.inputs import Inputs
 from trued.engine.journals.sqlite import RunJournal, SqliteJournal
 from trued.model import Approval, Contract, Event, Heard, RunRecord, Value, Verdict
+from trued.model.step_keys import is_amendment, is_contract, is_decision, is_final_verdict, is_task_verdict
 from trued.proof.contract import apply_approvals, contract_hash
 from trued.run import approvals as people
 from trued.run.approvals import WHOLE, Since, asked_of
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
     from trued.workspace.git.workspace import GitWorkspace
 
 FINISHED = ("done", "not proven", "stopped", "cancelled")  # such a run is never resumed
-FINISH = "finish#"
-AMENDED = "amend#"
-TASK_VERDICT = "prove#"
-SEALED = ("seal#", "sealed anew#", AMENDED)  # steps whose result is a contract
-HEARD = ("by hand ", "decided#")  # steps in which a workflow took up what people decided
 
 Listener: TypeAlias = Callable[[RunRecord, Event], None]
 
@@ -112,13 +108,13 @@ class RunStore:
         """The contract in force: as sealed first, or as a person amended it or a replaced case changed it."""
         keys = [key for key, _, _ in self.journal.steps(run_id) if is_contract(key)]
         found = self.journal.step(run_id, keys[-1]) if keys else None
-        if found and keys[-1].startswith(AMENDED):
+        if found and is_amendment(keys[-1]):
             return Amendment.model_validate_json(found).contract
         return Contract.model_validate_json(found) if found else None
 
     def amendments(self, run_id: str) -> list[Amendment]:
         """Every amendment of the contract, oldest first."""
-        keys = [key for key, _, _ in self.journal.steps(run_id) if key.startswith(AMENDED)]
+        keys = [key for key, _, _ in self.journal.steps(run_id) if is_amendment(key)]
         return [Amendment.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def verdict(self, run_id: str) -> Verdict | None:
@@ -129,8 +125,8 @@ class RunStore:
     def final_verdict(self, run_id: str) -> Verdict | None:
         """The newest verdict on the finished work, without approvals: of `finish`, or by an amended contract."""
         for key, _, _ in reversed(self.journal.steps(run_id)):
-            found = self.journal.step(run_id, key) if key.startswith((FINISH, AMENDED)) else None
-            if found and key.startswith(FINISH):
+            found = self.journal.step(run_id, key) if is_final_verdict(key) or is_amendment(key) else None
+            if found and is_final_verdict(key):
                 return Verdict.model_validate_json(found)
             if found and (verdict := Amendment.model_validate_json(found).verdict):
                 return verdict
@@ -138,7 +134,7 @@ class RunStore:
 
     def task_verdicts(self, run_id: str) -> list[Verdict]:
         """Verdicts on single tasks, oldest first."""
-        keys = [key for key, _, _ in self.journal.steps(run_id) if key.rpartition("/")[2].startswith(TASK_VERDICT)]
+        keys = [key for key, _, _ in self.journal.steps(run_id) if is_task_verdict(key)]
         return [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def latest_verdicts(self, run_id: str) -> dict[str, Verdict]:
@@ -201,13 +197,8 @@ class RunStore:
 
     def _heard(self, run_id: str) -> list[Heard]:
         """What the run's workflow has taken up so far."""
-        keys = [key for key, _, _ in self.journal.steps(run_id) if key.rpartition("/")[2].startswith(HEARD)]
+        keys = [key for key, _, _ in self.journal.steps(run_id) if is_decision(key)]
         return [Heard.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
-
-
-def is_contract(key: str) -> bool:
-    """Is the result of the step with this key a contract?"""
-    return key.rpartition("/")[2].startswith(SEALED)
 
 
 def records_approvals(record: RunRecord) -> bool:

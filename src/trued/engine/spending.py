@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from trued.engine.limits import limits_in_force
 from trued.engine.run_store import RunStore
 from trued.model import Limit
+from trued.model.step_keys import feature_scope
 from trued.wire import Amount, Spend
 
 
@@ -24,10 +25,8 @@ def spent_lines(store: RunStore, run_id: str) -> Iterator[str]:
 
 
 def _features(rows: "list[Spend]", limit: Limit) -> Iterator[str]:
-    from trued.run.budget import feature_of  # loaded where features have a limit
-
-    for feature in dict.fromkeys(feature_of(row.step) for row in rows):
-        own = [row for row in rows if feature and feature_of(row.step) == feature]
+    for feature in dict.fromkeys(feature_scope(row.step) for row in rows):
+        own = [row for row in rows if feature and feature_scope(row.step) == feature]
         yield from [_spent(f"all of {feature}", own, limit)] if own else []
 
 

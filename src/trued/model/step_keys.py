@@ -5,6 +5,7 @@ F1-T2 of feature F1. Keys are stored, so that their text never changes.
 """
 
 LANDING = "land onto "
+AMENDMENT = "amend#"
 
 
 def scope_of(key: str) -> str:
@@ -51,3 +52,42 @@ def is_landing(key: str) -> bool:
 def is_verdict(key: str) -> bool:
     """Whether a step's result is a verdict: of a part of the run, or of all of it."""
     return label_of(key).startswith(("prove#", "finish#"))
+
+
+def is_final_verdict(key: str) -> bool:
+    """Whether a step's result is the verdict on all of the run's work."""
+    return key.startswith("finish#")
+
+
+def is_task_verdict(key: str) -> bool:
+    """Whether a step's result is the verdict on a part of the run's work."""
+    return label_of(key).startswith("prove#")
+
+
+def is_contract(key: str) -> bool:
+    """Whether a step's result is a contract, or an amendment that holds one."""
+    return label_of(key).startswith(("seal#", "sealed anew#", AMENDMENT))
+
+
+def amendment_key(number: int) -> str:
+    """The key of the n-th amendment of a run's contract."""
+    return f"{AMENDMENT}{number}"
+
+
+def is_amendment(key: str) -> bool:
+    return key.startswith(AMENDMENT)
+
+
+def is_decision(key: str) -> bool:
+    """Whether a workflow learnt in this step what people decided."""
+    return label_of(key).startswith(("by hand ", "decided#"))
+
+
+def landing_part(onto: str, proof: str) -> str:
+    """The scope of one landing; `proof` is a hash of commit, target and contract."""
+    return f"{landing_key(onto)}/{proof}"
+
+
+def is_landing_record(key: str) -> bool:
+    """Whether a step's result says how a landing went."""
+    return is_landing(key) and key.endswith("/landing")

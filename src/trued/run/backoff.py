@@ -88,17 +88,3 @@ def _resume_hint(report: Report, until: float, now: float, zone: tzinfo | None) 
     return (
         f"it accepts requests again at {datetime.fromtimestamp(until, zone).strftime(day)}, in {duration(until - now)}"
     )
-
-
-def duration(seconds: float) -> str:
-    minutes = max(1, round(seconds / 60))
-    if minutes < 60:
-        return f"{minutes} min"
-    hours = round(seconds / 3600)
-    return (
-        f"{minutes // 60} h {minutes % 60:02d} min"
-        if hours < 6
-        else f"{hours} h"
-        if hours < 48
-        else f"{hours // 24} days"
-    )

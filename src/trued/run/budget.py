@@ -12,6 +12,7 @@ from typing import Any
 from trued.errors import LimitReached
 from trued.inputs.settings.limits import FEATURE, TASK, limit_of
 from trued.model import Limit, Settings
+from trued.model.step_keys import feature_scope
 from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
@@ -44,8 +45,8 @@ class CallRequest:
 
     @property
     def feature(self) -> str:
-        """The feature that the call belongs to; empty if none."""
-        return feature_of(self.key)
+def agent_kind(agent: str) -> str:
+    """The agent without its model. Agents of one kind share the user's login."""
 
     def scopes(self) -> tuple[str, ...]:
         """The limits that apply: of the run, the feature, the task and the role."""
@@ -54,7 +55,7 @@ class CallRequest:
     def shares(self, other: Spend, scope: str) -> bool:
         """Whether another spend counts against the same limit."""
         if scope == FEATURE:
-            return feature_of(other.step) == self.feature
+            return feature_scope(other.step) == self.feature
         return not scope or (other.task == self.task if scope == TASK else other.role == self.role)
 
 
@@ -81,12 +82,6 @@ class QuotaWindow:
     def of(cls, told: Mapping[str, Any]) -> "QuotaWindow":
         """From the fields of an event or report."""
         return cls(str(told.get("window") or ""), float(told.get("used") or 0.0), float(told.get("until") or 0.0))
-
-
-def feature_of(key: str) -> str:
-    """The feature that a call belongs to, with all of its tasks; empty if none."""
-    first = key.partition("/")[0] if "/" in key else ""
-    return first if first.startswith("feature ") else ""
 
 
 def agent_kind(agent: str) -> str:

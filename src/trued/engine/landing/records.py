@@ -8,12 +8,11 @@ from trued.engine.run_store import RunStore
 from trued.model import Approval, Contract, RunRecord, Value, Verdict
 from trued.model.events import of_kind
 from trued.model.events.landing import WorkLanded
+from trued.model.step_keys import is_landing_record, landing_part
 from trued.run.context import Person
 from trued.support.hashing import digest
 from trued.workspace.git.landing import TargetBranch as Home
 from trued.workspace.git.workspace import GitWorkspace
-
-LAND, LANDING = "land onto ", "/landing"
 
 
 class Wanted(Value):
@@ -95,12 +94,12 @@ class Landed(Value):
 
 def part_of(onto: str, commit: str, tip: str, contract: str) -> str:
     """One part of the journal for one commit on one target by one contract: another is never mistaken for it."""
-    return f"{LAND}{onto}/{digest(commit, tip, contract)[:10]}"
+    return landing_part(onto, digest(commit, tip, contract)[:10])
 
 
 def landings(store: RunStore, run_id: str) -> list[Landed]:
     """All that were begun: one that was broken off has not moved its branch, or has and could not say so."""
-    keys = [key for key, _, _ in store.journal.steps(run_id) if key.startswith(LAND) and key.endswith(LANDING)]
+    keys = [key for key, _, _ in store.journal.steps(run_id) if is_landing_record(key)]
     return [Landed.model_validate_json(store.journal.step(run_id, key) or "") for key in keys]
 
 
