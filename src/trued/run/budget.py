@@ -45,8 +45,8 @@ class CallRequest:
 
     @property
     def feature(self) -> str:
-def agent_kind(agent: str) -> str:
-    """The agent without its model. Agents of one kind share the user's login."""
+        """The feature that the call belongs to, with all of its tasks; empty if none."""
+        return feature_scope(self.key)
 
     def scopes(self) -> tuple[str, ...]:
         """The limits that apply: of the run, the feature, the task and the role."""
