@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from trued.run.run import Run
     from trued.run.session import Session
     from trued.workflows.descriptor import Input, Rounds, WorkflowDescriptor
+    from trued.workflows.view import WorkflowView
 
 _MODULES = {
     "errors": ("Stopped",),
@@ -41,6 +42,7 @@ _MODULES = {
     "run.run": ("Run",),
     "run.session": ("Session",),
     "workflows.descriptor": ("Input", "Rounds", "WorkflowDescriptor"),
+    "workflows.view": ("WorkflowView",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -67,6 +69,7 @@ __all__ = [
     "Value",
     "Verdict",
     "WorkflowDescriptor",
+    "WorkflowView",
 ]
 
 

@@ -13,7 +13,7 @@ from tests.reporting.views.recorded import Recorder, pipeline, team
 from tests.stored_events import writer
 from trued.cli.event_lines import event_line
 from trued.cli.live import AT_ONCE, Tree, hung
-from trued.cli.status_line import ending, standing, steps_line
+from trued.cli.status_line import ending, standing
 from trued.cli.tree import footer
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Event, RunRecord
@@ -36,9 +36,10 @@ def until(events: Iterable[Event], kind: str, times: int = 1) -> Progress:
 @pytest.mark.spec("USE-4")
 def test_the_steps_are_one_line_that_fits_and_says_how_far_each_is() -> None:
     seen = until(pipeline(), "decided", 2)
-    assert steps_line(seen).plain == "✓ research  ✓ spec  ✓ design  ↻ critique  · plan  · implement  · verify  · review"
+    steps = standing(seen)[0].plain
+    assert steps == "✓ research  ✓ spec  ✓ design  ↻ critique  · plan  · implement  · verify  · review"
     seen = until(pipeline(), "merged", 1)
-    assert "✓ design ×2  ✓ critique ×2  ✓ plan  ● implement 1/2  · verify" in steps_line(seen).plain
+    assert "✓ design ×2  ✓ critique ×2  ✓ plan  ● implement 1/2  · verify" in standing(seen)[0].plain
     assert [one.plain for one in footer(seen, seen.last)][1] == "wave 1, 1/2 tasks merged · 1 revision"
 
 
@@ -49,14 +50,14 @@ def test_of_a_cluster_at_work_those_who_have_ended_are_counted() -> None:
         seen.add(event)
         if event.kind == "answered" and event.key == "verification/v-tasks#1":
             break
-    assert "● verify 2/4" in steps_line(seen).plain
+    assert "● verify 2/4" in standing(seen)[0].plain
 
 
 @pytest.mark.spec("USE-4")
 def test_a_step_that_was_broken_off_is_neither_done_nor_at_work() -> None:
     seen = until(pipeline(), "merged", 1)
     seen.add(Recorder().event("ended", state="interrupted", code=130))
-    assert "… implement 1/2  · verify" in steps_line(seen).plain
+    assert "… implement 1/2  · verify" in standing(seen)[0].plain
 
 
 @pytest.mark.spec("TEAM-10")
@@ -80,7 +81,7 @@ def test_at_the_end_failed_tasks_are_named_with_the_file_of_their_results() -> N
     tape = Recorder()
     failed = {"feature": "F1", "attempt": 10, "attempts": 10, "qa": "failed", "state": "failed"}
     events = [tape.event("team", "team", kind="task", task=f"T{n}", task_name="Index", **failed) for n in range(10)]
-    lines = [one.plain for one in ending(Progress(events))]
+    lines = [one.plain for one in ending(Progress(events, "team"))]
     assert lines[0] == "task T0: Index failed after 10 attempts; QA's last findings: .trued/team/qa/results.md"
     assert lines[8] == "and 2 more tasks failed"
 
@@ -122,12 +123,13 @@ def test_a_long_row_goes_on_below_itself(width: int) -> None:
         assert all(one.startswith("      ") for one in lines[1:])
 
 
+@pytest.mark.parametrize("workflow", ["pipeline", "team"])
 @pytest.mark.spec("USE-6")
-def test_nothing_that_a_feature_or_a_finding_is_called_steers_the_terminal() -> None:
+def test_nothing_that_a_feature_or_a_finding_is_called_steers_the_terminal(workflow: str) -> None:
     tape = Recorder()
     work = {"feature": HOSTILE, "feature_name": HOSTILE, "task": HOSTILE, "task_name": HOSTILE, "state": "failed"}
     events = [
-        tape.event("run began", workflow="pipeline", title=HOSTILE),
+        tape.event("run began", workflow=workflow, title=HOSTILE),
         tape.event("step", HOSTILE, step=HOSTILE, agents=[HOSTILE], result=HOSTILE, why=[HOSTILE]),
         tape.event("wave", HOSTILE, number=1, tasks=[HOSTILE]),
         tape.event("conflict", HOSTILE, part=HOSTILE, files=[HOSTILE]),
@@ -142,7 +144,7 @@ def test_nothing_that_a_feature_or_a_finding_is_called_steers_the_terminal() -> 
         for event in events:
             tree.listen(event)
     seen = Progress(events)
-    for one in (*footer(seen, 0.0), *ending(seen), *(Text(event_line(event)) for event in events)):
+    for one in (*footer(seen, 0.0), *ending(seen), *(Text(event_line(event, seen.view)) for event in events)):
         console.print(one)
     assert "red [bold]not bold[/bold] next tfel" in screen.getvalue()
     assert not set(screen.getvalue()) & set("\x1b\x07\u202e")

@@ -19,6 +19,7 @@ from trued.engine.run_store import RunStore
 from trued.errors import TruedError
 from trued.model import Event, Question, RunRecord
 from trued.reporting.views import ledger as ledger_of
+from trued.workflows.view import view_of
 
 Ended: TypeAlias = list[RunRecord | TruedError]
 SHORT = 24  # characters of what stands before a line
@@ -31,7 +32,8 @@ class Side:
         self._console, self._one = err(), asyncio.Lock()
 
     def hear(self, record: RunRecord, event: Event) -> None:
-        self._console.print(Text(f"{self.name_of(record)}  {event_line(event)}"), soft_wrap=True)
+        text = event_line(event, view_of(record.workflow))
+        self._console.print(Text(f"{self.name_of(record)}  {text}"), soft_wrap=True)
 
     def name_of(self, record: RunRecord) -> str:
         return name_of(record)

@@ -6,45 +6,42 @@ from typing import Any
 from trued.cli.format import clock, counted, line, money, tokens, until
 from trued.model import Event
 from trued.model.events import JournalEvent, call, people, proof, run
+from trued.model.events.proof import test_counts
 from trued.model.step_keys import label_of, scope_of
 from trued.reporting.views.cases import stood
 from trued.reporting.views.event_kinds import typed
 from trued.support.durations import duration
-from trued.workflows.handoff import events as handoff
-from trued.workflows.handoff.view import summary as features_summary
-from trued.workflows.handoff.view import test_counts
-from trued.workflows.pipeline import events as pipeline
-from trued.workflows.pipeline.view import describe_step
-from trued.workflows.team import events as team
-from trued.workflows.team.view import describe as describe_team
-from trued.workflows.ticket import events as ticket
+from trued.workflows.view import WorkflowView
 
 LENGTH = 300  # characters of a long fact
+WORKFLOW_LENGTH = 400  # characters of a workflow's own facts
 
 
-def event_line(stored: Event) -> str:
-    """One event as one line."""
-    event = typed(stored)
+def event_line(stored: Event, view: WorkflowView | None = None) -> str:
+    """One event as one line. `view`: that of the run's workflow, which describes events of its own."""
+    view = view or WorkflowView()
+    event = typed(stored, view.EVENTS)
     if isinstance(event, call.CallWaits):
         moment, why = until(event.until, stored.at), line(event.why, 200)
         return f"{clock(stored.at)} waits {line(stored.key)}: until {moment}: {line(event.waits_for)}; {why}"
-    facts = _facts(event)
+    facts = _facts(event, view)
     facts = line(_every_fact(stored.data) if facts is None else facts)  # any text in it may come from an agent
-    where = f" {line(key)}" if (key := _shown_key(stored, event)) else ""
+    where = f" {line(key)}" if (key := _shown_key(stored, event, view)) else ""
     return f"{clock(stored.at)} {stored.kind}{where}{f': {facts}' if facts else ''}"
 
 
-def _shown_key(stored: Event, event: JournalEvent) -> str:
-    if isinstance(event, team.TeamReported) and event.feature:
-        return ""  # its facts begin with the feature
+def _shown_key(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
     # a step that is called like its event is not named twice
-    return scope_of(stored.key) if label_of(stored.key) == stored.kind else stored.key
+    key = scope_of(stored.key) if label_of(stored.key) == stored.kind else stored.key
+    return view.logged_key(key, event)
 
 
-def _facts(event: JournalEvent) -> str | None:
+def _facts(event: JournalEvent, view: WorkflowView) -> str | None:
     """The facts of an event that are worth a line; None for one that is shown with all it has."""
-    found = (read(event) for read in (_of_call, _of_proof, _of_run, _of_workflow))
-    return next((one for one in found if one is not None), None)
+    found = (read(event) for read in (_of_call, _of_proof, _of_run))
+    shared = next((one for one in found if one is not None), None)
+    own = view.describe(event) if shared is None else None
+    return shared if own is None else line(own, WORKFLOW_LENGTH)
 
 
 def _of_call(event: JournalEvent) -> str | None:
@@ -126,35 +123,6 @@ def _of_run(event: JournalEvent) -> str | None:
             return "init.sh works" if event.code == 0 else line(f"init.sh: {event.said}", LENGTH)
         case people.QuestionAsked():
             return f"{line(event.text, LENGTH)} ({' / '.join(event.options or ('in your own words',))})"
-        case _:
-            return None
-
-
-def _of_workflow(event: JournalEvent) -> str | None:
-    match event:
-        case ticket.RoundVerified():
-            return f"{line(event.fate)}; {line('; '.join(event.open or ('nothing found',)), 400)}"
-        case ticket.IssuesFixed():
-            return line(event.summary, 200)
-        case ticket.PicturesClaimed():
-            return line(", ".join(event.pictures), 200)
-        case handoff.FeatureListWritten():
-            return features_summary(event)
-        case pipeline.StepReported():
-            return line(describe_step(event), LENGTH)
-        case pipeline.WaveStarted():
-            return line(f"{event.number}: {', '.join(event.tasks)}", LENGTH)
-        case pipeline.ClusterDecided():
-            why = "; ".join(event.why)
-            return line(f"{event.cluster} {event.result}{f': {why}' if why else ''}", LENGTH)
-        case team.TeamReported():
-            return line(describe_team(event), LENGTH)
-        case team.RoleAsks():
-            return line(f"{event.who} asks the {event.to}: {event.text}", LENGTH)
-        case team.RoleAnswers():
-            return line(f"the {event.role}: {event.text}", LENGTH)
-        case team.FixTasksMade():
-            return line(f"for {event.about}: {', '.join(event.tasks)}", LENGTH)
         case _:
             return None
 

@@ -15,6 +15,7 @@ from trued.model import Event, Question
 from trued.model.events.run import RunBegan
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Row
+from trued.workflows.view import view_of
 
 PER_SECOND = 4  # redraws; more only uses CPU
 HANGING = 4  # columns by which the rest of a wrapped line is indented
@@ -34,8 +35,8 @@ class Screen(Protocol):
 class Lines:
     """Plain lines, for logs, pipes and CI."""
 
-    def __init__(self) -> None:
-        self._console = err()
+    def __init__(self, workflow: str = "") -> None:
+        self._console, self._view = err(), view_of(workflow)
 
     def __enter__(self) -> Self:
         return self
@@ -44,7 +45,9 @@ class Lines:
         return None
 
     def listen(self, event: Event) -> None:
-        self._console.print(Text(event_line(event)), soft_wrap=True)
+        if began := RunBegan.read(event):
+            self._view = view_of(began.workflow)
+        self._console.print(Text(event_line(event, self._view)), soft_wrap=True)
 
     async def ask(self, question: Question) -> tuple[str, str, str] | None:
         return await ask_person(question)

@@ -87,7 +87,7 @@ def show(
         if as_json:
             print_json(whole(store, record))
             return
-        seen = Progress(store.journal.events(record.id))
+        seen = Progress(store.journal.events(record.id), record.workflow)
         console = out()
         console.print(header(record.id, seen), soft_wrap=True)
         lines = [
@@ -140,13 +140,14 @@ def logs(
 
 def _events(store: "RunStore", record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
     from trued.cli.event_lines import event_line
+    from trued.workflows.view import view_of
 
-    last = 0
+    last, view = 0, view_of(record.workflow)
     while True:
         driven = store.journal.driver(record.id)  # read first, so that the last events are not missed
         for event in store.journal.events(record.id, last):
             last = event.id
-            yield event.model_dump(mode="json"), event_line(event)
+            yield event.model_dump(mode="json"), event_line(event, view)
         if not follow or not driven:
             return
         time.sleep(POLL_S)

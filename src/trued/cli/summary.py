@@ -52,7 +52,7 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
         _estimate_lines(store, record)
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; no work has started")
     else:
-        for text in ending(Progress(store.journal.events(record.id))):
+        for text in ending(Progress(store.journal.events(record.id), record.workflow)):
             out().print(text, soft_wrap=True)
         ledger_lines(record, found, accept=store.inputs(record.id).settings.accept)
     advise(store, record, found)

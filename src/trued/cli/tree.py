@@ -13,8 +13,6 @@ from trued.model.step_keys import label_of, step_name
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call, Checks, Remark, Row
 from trued.support.durations import duration
-from trued.workflows.handoff import view as features
-from trued.workflows.team import view as team
 
 MARKS = {
     "running": ("●", "bold cyan"),
@@ -107,8 +105,7 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
     used, estimated = seen.tokens
     met = sum(grade in MET for grade in seen.grades.values())
     parts = [
-        line(features.summary(seen.features.written, at_work=seen.state == "running"), 120),
-        team.counts(seen.team),
+        line(seen.view.counts(running=seen.state == "running"), 120),
         f"{met}/{max(seen.requirements, len(seen.grades))} requirements met"
         if seen.requirements or seen.grades
         else "",

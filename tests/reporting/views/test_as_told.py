@@ -11,9 +11,8 @@ from trued.model.events import JournalEvent
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Remark
 from trued.workflows.pipeline.events import ClusterDecided, StepReported, WaveStarted
-from trued.workflows.pipeline.view import STEPS, stages_of
+from trued.workflows.pipeline.view import STEPS
 from trued.workflows.team.events import TeamReported
-from trued.workflows.team.view import team_of
 
 COUNTS = {"features": 2, "tasks": 3}
 
@@ -48,7 +47,7 @@ def test_what_a_team_tells_is_understood() -> None:
         "feature F1: Search failed",
         "integration UAT failed",
     ]
-    data = team_of(seen.team)
+    data = seen.view.data(seen.calls)
     assert (data["features_all"], data["tasks_all"], [one["id"] for one in data["failed"]]) == (2, 3, ["F1-T1"])
 
 
@@ -60,7 +59,7 @@ def test_a_pleased_qa_that_evidence_overrules_is_told_as_that_and_questions_have
     asks = tape.event("team asks", "feature F1/task F1-T1/team asks", who="dev, F1-T1", to="techlead", text="How?")
     tells = tape.event("team answers", "feature F1/task F1-T1/team answers", role="techlead", text="So.")
     fixes = tape.event("fix tasks", "feature F1/fix tasks", about="F1", tasks=["mend it", "show it"])
-    seen = Progress([asks, tells, qa, fixes])
+    seen = Progress([asks, tells, qa, fixes], "team")
     rows = [(row.text, row.warning) for row in seen.rows.values() if isinstance(row, Remark)]
     assert rows == [
         ("dev, F1-T1 asks the techlead: How?", False),
@@ -68,7 +67,7 @@ def test_a_pleased_qa_that_evidence_overrules_is_told_as_that_and_questions_have
         ("QA passed, overruled by evidence, attempt 1/10: 1 fails", True),
         ("the PM makes fix tasks for F1: mend it, show it", False),
     ]
-    lines = [event_line(one).partition(" ")[2] for one in (asks, tells, qa, fixes)]
+    lines = [event_line(one, seen.view).partition(" ")[2] for one in (asks, tells, qa, fixes)]
     assert lines[0] == "team asks feature F1/task F1-T1: dev, F1-T1 asks the techlead: How?"
     assert lines[1] == "team answers feature F1/task F1-T1: the techlead: So."
     assert lines[2].startswith("team: feature F1 · task F1-T1 · attempt 1/10 · QA passed, overruled by evidence · ")
@@ -83,7 +82,7 @@ def test_what_a_pipeline_tells_is_understood() -> None:
         ("wave", WaveStarted(number=1, tasks=("T01", "T02"))),
         workflow="pipeline",
     )
-    data = stages_of(seen.stages, seen.calls)
+    data = seen.view.data(seen.calls)
     assert [one["step"] for one in data["steps"]] == list(STEPS)
     assert (data["tasks"], data["decisions"][0]["result"]) == (2, "NEEDS_REVISION")
     assert "review: NEEDS_REVISION (r-quality: Major)" in said(seen)

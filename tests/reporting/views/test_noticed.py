@@ -12,7 +12,7 @@ LONG = [f"file{number}.py" for number in range(20)]
 
 
 def row(kind: str, **data: Any) -> Remark:
-    seen = Progress([Event(id=1, at=1.0, key="", kind=kind, data=data)])
+    seen = Progress([Event(id=1, at=1.0, key="", kind=kind, data=data)], "pipeline")
     (found,) = seen.rows.values()
     assert isinstance(found, Remark)
     return found

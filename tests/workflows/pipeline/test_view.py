@@ -1,5 +1,7 @@
 """A pipeline, folded from events."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from tests.reporting.views.recorded import Recorder, pipeline
@@ -7,7 +9,17 @@ from trued.cli.event_lines import event_line
 from trued.model import Event
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Remark
-from trued.workflows.pipeline.view import STEPS, stages_of, waved
+from trued.workflows.pipeline.view import STEPS, PipelineView, Stages, stages_of, waved
+from trued.workflows.team.view import TeamView
+
+
+def progress(events: Iterable[Event] = ()) -> Progress:
+    return Progress(events, "pipeline")
+
+
+def stages_in(seen: Progress) -> Stages:
+    assert isinstance(seen.view, PipelineView)
+    return seen.view.stages
 
 
 def remarks(seen: Progress) -> list[str]:
@@ -16,8 +28,8 @@ def remarks(seen: Progress) -> list[str]:
 
 @pytest.mark.spec("PIPE-4", "USE-4")
 def test_every_step_has_its_result_its_reasons_and_who_worked_in_it() -> None:
-    seen = Progress(pipeline())
-    found = stages_of(seen.stages, seen.calls)
+    seen = progress(pipeline())
+    found = stages_of(stages_in(seen), seen.calls)
     steps = {one["step"]: one for one in found["steps"]}
     assert list(steps) == list(STEPS)
     assert [one["number"] for one in found["steps"]] == ["0", "1", "2", "3", "3b", "4", "5", "6", "7"]
@@ -38,8 +50,8 @@ def test_every_step_has_its_result_its_reasons_and_who_worked_in_it() -> None:
 
 @pytest.mark.spec("PIPE-5", "PIPE-8", "PIPE-11", "USE-4")
 def test_waves_conflicts_rounds_and_revisions_are_counted_and_decisions_have_their_reasons() -> None:
-    seen = Progress(pipeline())
-    found = stages_of(seen.stages, seen.calls)
+    seen = progress(pipeline())
+    found = stages_of(stages_in(seen), seen.calls)
     assert (found["waves"], found["tasks"], found["merged"]) == (2, 3, 3)
     assert found["conflicts"] == [{"part": "implementation/T02", "files": ["shop/search.py"]}]
     assert (found["rounds"], found["revisions"]) == (2, 1)
@@ -48,7 +60,7 @@ def test_waves_conflicts_rounds_and_revisions_are_counted_and_decisions_have_the
         "result": "NEEDS_REVISION",
         "why": ["ct-security: NEEDS_REVISION, High"],
     }
-    assert waved(seen.stages) == "wave 2, 3/3 tasks merged · 1 conflict · verification round 2/3 · 1 revision"
+    assert waved(stages_in(seen)) == "wave 2, 3/3 tasks merged · 1 conflict · verification round 2/3 · 1 revision"
     told = remarks(seen)
     assert "verification round 1: NEEDS_REVISION (v-tests: NEEDS_REVISION, fail)" in told
     assert any(one.startswith("conflicts with what was merged before, in shop/search.py") for one in told)
@@ -59,7 +71,7 @@ def test_waves_conflicts_rounds_and_revisions_are_counted_and_decisions_have_the
 @pytest.mark.spec("USE-4", "RUN-10")
 def test_a_step_is_known_by_whoever_works_in_it_where_nobody_tells_of_it() -> None:
     silent = [one for one in pipeline() if one.kind != "step"]
-    steps = {one["step"]: one for one in stages_of(Progress(silent).stages, Progress(silent).calls)["steps"]}
+    steps = {one["step"]: one for one in stages_of(stages_in(progress(silent)), progress(silent).calls)["steps"]}
     assert {name for name, one in steps.items() if one["state"] == "ended"} == {*STEPS} - {"set-up"}
     assert [one["name"] for one in steps["implementation"]["agents"]] == [
         "implementer-T01",
@@ -72,7 +84,7 @@ def test_a_step_is_known_by_whoever_works_in_it_where_nobody_tells_of_it() -> No
 def test_agents_of_these_names_make_no_pipeline_of_another_workflow() -> None:
     tape = Recorder()
     events = [tape.event("run began", workflow="purple"), tape.asked("planner#1", "planner")]
-    assert not Progress(events).stages.seen
+    assert not isinstance(progress(events).view, PipelineView)
 
 
 @pytest.mark.spec("USE-4")
@@ -83,7 +95,7 @@ def test_a_step_that_has_ended_badly_says_so_while_the_next_is_at_work() -> None
         tape.event("step", step="verification", agents=["v-build"], result="ERROR", why=["v-build: missing"]),
         tape.event("step", step="review", agents=["r-quality", "r-security"]),
     ]
-    stages = Progress(events).stages
+    stages = stages_in(progress(events))
     assert (stages.all["verification"].result, stages.all["review"].state) == ("ERROR", "running")
     assert stages.all["verification"].why == ("v-build: missing",)
 
@@ -100,6 +112,6 @@ def test_a_step_that_has_ended_badly_says_so_while_the_next_is_at_work() -> None
 def test_events_of_another_shape_break_nothing(data: dict[str, object]) -> None:
     kinds = ("step", "wave", "merged", "conflict", "decided", "team")
     events = [Event(id=1, at=1.0, key="", kind=kind, data=data) for kind in kinds]
-    seen = Progress(events)
-    assert stages_of(seen.stages, seen.calls)["steps"]
-    assert all(event_line(one) for one in events)
+    seen = progress(events)
+    assert stages_of(stages_in(seen), seen.calls)["steps"]
+    assert all(event_line(one, view) for one in events for view in (PipelineView(), TeamView()))

@@ -197,6 +197,12 @@ class ClaimRefuted(JournalEvent, kind="claim refuted"):
     what: str
 
 
+def test_counts(passing: int, total: int, coverage: object) -> str:
+    """`15/20 tests, 81.5 % covered`; "" if there are none."""
+    covered = f", {coverage:.4g} % covered" if isinstance(coverage, int | float) else ""
+    return f"{passing}/{total} tests{covered}" if total else ""
+
+
 EVENTS = (
     *(EnvironmentBuilt, BaseFactsReused, SealingStarted, ProvingStarted, CheckSealed, ContractSealed),
     *(ContractAmended, CheckStarted, CheckRan, RequirementJudged, VerdictReached, ProvingAgain, ObjectionNotRun),

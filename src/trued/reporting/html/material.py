@@ -69,7 +69,7 @@ class Material:
     @cached_property
     def progress(self) -> Progress:
         """The run's tree."""
-        return Progress(self.events)
+        return Progress(self.events, self.record.workflow)
 
     @property
     def ended(self) -> bool:

@@ -1,7 +1,7 @@
 """The page as values: what stands where, before any HTML."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,7 @@ from trued.reporting.html.spending import Spent, spent, tokens_of
 from trued.reporting.html.timeline import Timeline, timeline
 from trued.reporting.views.progress import Progress
 from trued.support.durations import duration
-from trued.workflows.handoff.view import features_of
-from trued.workflows.pipeline.view import stages_of
-from trued.workflows.team.view import team_of
+from trued.workflows.view import ReportSection
 
 ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers
 DOCUMENT = 200_000  # characters of one document
@@ -71,7 +69,6 @@ class Page:
     figures: tuple[tuple[str, str, str], ...]  # figure, what of, remark
     grades: tuple[tuple[str, int], ...]
     timeline: Timeline
-    features: tuple[dict[str, Any], ...]  # of a handoff
     rows: tuple[Row, ...]
     calls: tuple[ReportedCall, ...]
     spent: tuple[Spent, ...]
@@ -87,8 +84,8 @@ class Page:
     held_back: bool
     made: str
     version: str
-    steps: Mapping[str, Any] | None = None  # of a pipeline
-    team: Mapping[str, Any] | None = None  # of a team
+    section: ReportSection | None = None  # of the workflow
+    own: Any = None  # what that section shows
     compared: Compared | None = None  # with other runs of the same goal
 
 
@@ -97,9 +94,10 @@ def page(material: Material) -> Page:
     every, ledger = calls(material), rows(material)
     count = Counter(row.grade for row in ledger if not row.guard)
     line, seen = timeline(material, every), material.progress
+    own = seen.view.data(seen.calls)
     return Page(
-        steps=stages_of(seen.stages, seen.calls) if seen.stages.seen else None,
-        team=team_of(seen.team) if seen.team.seen else None,
+        section=seen.view.SECTION if own else None,
+        own=own,
         title=record.title or record.id,
         run=record.id,
         workflow=record.workflow,
@@ -113,7 +111,6 @@ def page(material: Material) -> Page:
         figures=tuple(_figures(material, every, ledger, line, seen)),
         grades=tuple((str(grade), count[grade]) for grade in reversed(Grade) if count[grade]),
         timeline=line,
-        features=tuple(features_of(seen.features)),
         rows=ledger,
         calls=every,
         spent=tuple(spent(every)),
@@ -149,24 +146,13 @@ def _facts(material: Material) -> Iterator[tuple[str, str]]:
     yield "ended" if material.ended else "last change", moment(record.updated_at)
 
 
-def _worked(seen: Progress) -> Iterator[tuple[str, str, str]]:
-    """In the words of the workflow."""
-    if seen.team.seen:
-        back = f"{seen.team.recoveries} after QA had sent them back" if seen.team.recoveries else ""
-        yield f"{seen.team.features_done}/{seen.team.features_all}", "features accepted", ""
-        yield f"{seen.team.tasks_done}/{seen.team.tasks_all}", "tasks done", back
-    if seen.stages.tasks:
-        fought = f"{counted(len(seen.stages.conflicts), 'conflict')} on the way" if seen.stages.conflicts else ""
-        yield f"{seen.stages.merged}/{len(seen.stages.tasks)}", "tasks merged", fought
-
-
 def _figures(
     material: Material, every: Sequence[ReportedCall], ledger: Sequence[Row], line: Timeline, seen: Progress
 ) -> Iterator[tuple[str, str, str]]:
     asked = [row for row in ledger if not row.guard]
     met = sum(Grade(row.grade).rank >= material.settings.accept.rank for row in asked)
     yield f"{met}/{len(asked)}", "requirements met", ""
-    yield from _worked(seen)
+    yield from seen.view.figures()
     yield _figure(len(every), "agent call")
     yield _figure(sum(1 for call in every if call.refuted), "claim", " refuted", "by the engine's own checks")
     if crashes := sum(1 for one in material.events if one.kind == RunResumed.KIND):

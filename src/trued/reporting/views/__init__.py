@@ -29,18 +29,14 @@ def shown(
 ) -> dict[str, Any]:
     """`show RUN --json`."""
     from trued.reporting.views.progress import Progress
-    from trued.workflows.handoff.view import features_of
-    from trued.workflows.pipeline.view import stages_of
-    from trued.workflows.team.view import team_of
 
-    seen = Progress(events)
+    seen = Progress(events, record.workflow)
     at_work = state_of(record, driver) == "running"
     asks = [{"key": one.key, "text": one.text, "options": list(one.options)} for one in questions if not one.answer]
     quotas = {kind: one.model_dump(exclude={"agent"}) for kind, one in seen.quotas.items()}
     more: dict[str, Any] = {"questions": asks, "quotas": quotas}
-    more |= {"features": features_of(seen.features)} if seen.features.rows else {}
-    more |= {"pipeline": stages_of(seen.stages, seen.calls)} if seen.stages.seen else {}
-    more |= {"team": team_of(seen.team)} if seen.team.seen else {}
+    own = seen.view.data(seen.calls) if seen.view.KEY else None
+    more |= {seen.view.KEY: own} if own else {}
     return {
         **listed(record, driver, landed=seen.landed),
         **more,

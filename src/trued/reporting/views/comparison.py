@@ -112,7 +112,7 @@ def _shared(contracts: Iterable[Contract | None]) -> list[str]:
 
 
 def figures(one: Known, shared: Collection[str] = ()) -> dict[str, Any]:
-    record, seen = one.record, Progress(one.events)
+    record, seen = one.record, Progress(one.events, one.record.workflow)
     found = ledger(one.verdict, one.contract, over=False)
     grades = {row["id"]: row["grade"] for row in found["requirements"]}
     rounds, meaning = rounds_of(record.workflow, seen, one.events)

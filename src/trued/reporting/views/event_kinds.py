@@ -1,16 +1,19 @@
-"""The typed form of any stored event: those of the engine and of every workflow."""
+"""The typed form of any stored event: those of the engine and of its workflow."""
+
+from collections.abc import Mapping
+from functools import cache
 
 from trued.model import Event
 from trued.model.events import JournalEvent, call, kinds, landing, parse, people, proof, run
-from trued.workflows.handoff import events as handoff
-from trued.workflows.pipeline import events as pipeline
-from trued.workflows.team import events as team
-from trued.workflows.ticket import events as ticket
 
-GROUPS = (run, call, proof, landing, people, ticket, handoff, pipeline, team)
-KINDS = kinds(*(one for group in GROUPS for one in group.EVENTS))
+GROUPS = (run, call, proof, landing, people)
 
 
-def typed(stored: Event) -> JournalEvent:
-    """The event as one of its classes; an `UnknownEvent` if it is of no known kind."""
-    return parse(stored, KINDS)
+def typed(stored: Event, own: tuple[type[JournalEvent], ...] = ()) -> JournalEvent:
+    """The event as one of its classes, the engine's or the workflow's `own`; an `UnknownEvent` for any other kind."""
+    return parse(stored, _kinds(own))
+
+
+@cache
+def _kinds(own: tuple[type[JournalEvent], ...]) -> Mapping[str, type[JournalEvent]]:
+    return kinds(*own, *(one for group in GROUPS for one in group.EVENTS))

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from trued.model import Outcomes
 from trued.model.events import JournalEvent, landing, people, proof, run
+from trued.model.events.proof import test_counts
 
 FILES = 6  # of a list; more are counted
 LENGTH = 300  # characters of one fact
@@ -57,6 +58,9 @@ def _of_work(event: JournalEvent) -> Iterator[Notice]:
             yield "no progress: the same checks failed twice and nothing was changed", True
         case proof.ClaimRefuted():
             yield f"a claim that git does not bear out: {_cut(event.what)}", True
+        case proof.TestsCounted():
+            good = event.total > 0 and event.passing == event.total
+            yield test_counts(event.passing, event.total, event.coverage) or "its own command finds no tests", not good
         case proof.TestsNotCounted():
             yield f"tests that were named could not be counted: {_cut(event.command)}: {_cut(event.why)}", True
         case proof.BuildRan() if event.outcome != Outcomes.PASSED:

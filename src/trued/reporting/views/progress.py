@@ -9,13 +9,10 @@ from trued.model.events import JournalEvent, call, landing, people, proof, run
 from trued.model.step_keys import inner_scope, is_landing, scope_of
 from trued.reporting.views.cases import stood
 from trued.reporting.views.event_kinds import typed
-from trued.reporting.views.notices import notices_of
+from trued.reporting.views.notices import few, notices_of
 from trued.reporting.views.rows import Call, Checks, Remark, Row
 from trued.support.plurals import counted
-from trued.workflows.handoff import view as handoff
-from trued.workflows.pipeline import view as pipeline
-from trued.workflows.team import view as team
-from trued.workflows.ticket import view as ticket
+from trued.workflows.view import WorkflowView, view_of
 
 BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
 SEAL = "seal"
@@ -31,7 +28,8 @@ INCIDENTS = {  # of a call, with what a reader is told of it
 class Progress:
     """A run as its events tell it so far. The same events give the same picture."""
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
+    def __init__(self, events: Iterable[Event] = (), workflow: str = "") -> None:
+        """`workflow`: the run's, if it is known before the first event."""
         self.title = self.workflow = self.branch = self.level = ""
         self.state, self.grade, self.why, self.code = "running", "", "", 0
         self.began = self.last = 0.0
@@ -45,13 +43,12 @@ class Progress:
         self.quotas: dict[str, call.QuotaReported] = {}  # kind of agent → what it reported last
         self.question: tuple[str, str] | None = None  # key, text
         self.landed: dict[str, str] = {}  # branch → commit of the run's work on it
-        self.features = handoff.FeatureProgress()
-        self.stages = pipeline.Stages()
-        self.team = team.Team()
+        self.view: WorkflowView = view_of(workflow)
         self._places: dict[str, str] = {}  # row → its scope
         self._proofs: dict[str, int] = {}  # how many proofs began under a key
         self.touched: list[str] = []  # the scopes that the last event changed
         self._open: set[str] = set()  # proofs without their verdict
+        self._conflicts: set[str] = set()  # parts that met one when they were merged
         for event in events:
             self.add(event)
 
@@ -85,12 +82,10 @@ class Progress:
         self.began = self.began or stored.at
         self.last = max(self.last, stored.at)
         self.touched = []
-        event = typed(stored)
-        handoff.add_event(self.features, self, stored.key, event)
-        pipeline.add_event(self.stages, self, stored.key, event)
-        team.add_event(self.team, self, stored.key, event)
-        ticket.add_event(self, stored.key, event)
+        event = typed(stored, self.view.EVENTS)
         self._add_run(stored, event)
+        self._add_to_view(stored, event)
+        self._add_merge(event)
         self._add_call(stored, event)
         self._add_proof(stored, event)
         self._add_people(stored, event)
@@ -104,7 +99,7 @@ class Progress:
         name = at or row.key
         if name not in self.rows:
             # What belongs to no scope stands by itself, where it happened: seal first, finish last.
-            self._places[name] = scope_of(row.key) or self.stages.place(row.key) or f"/{name}"
+            self._places[name] = scope_of(row.key) or self.view.place(row.key) or f"/{name}"
             self.scopes.setdefault(self._places[name], []).append(name)
         self.rows[name] = row
         self.touched.append(self._places[name])
@@ -155,6 +150,8 @@ class Progress:
     def _add_run(self, stored: Event, event: JournalEvent) -> None:
         match event:
             case run.RunBegan():
+                if event.workflow != self.workflow:
+                    self.view = view_of(event.workflow)
                 self.title, self.workflow = event.title, event.workflow
                 self.branch, self.level = event.branch, event.level
             case run.RunResumed():
@@ -171,6 +168,31 @@ class Progress:
                 self.settle()
                 by = event.who or "somebody"
                 self.remark(stored.key, f"{by} landed it on {event.onto} at {event.commit[:10]} ({event.how})")
+            case _:
+                pass
+
+    def _add_to_view(self, stored: Event, event: JournalEvent) -> None:
+        try:
+            self.view.add(self, stored.key, event)
+        except Exception as error:  # noqa: BLE001  a view that somebody else wrote must not hide the run
+            self.remark(
+                stored.key, f"the view of {self.workflow} failed: {type(error).__name__}: {error}", warning=True
+            )
+            self.view = WorkflowView()
+
+    def _add_merge(self, event: JournalEvent) -> None:
+        """Plain merges are not shown; conflicts are, and how each was resolved."""
+        match event:
+            case run.MergeConflict():
+                self._conflicts.add(event.part)
+                what = (
+                    f"conflicts with what was merged before, in {few(event.files)}: its agent is asked to combine both"
+                )
+                self.remark(f"{event.part}/join", what, warning=True)
+            case run.PartMerged() if event.part in self._conflicts:
+                lost = event.given_up
+                how = f"of {few(lost)} one side was given up" if lost else "both sides are in it, as its agent says"
+                self.remark(f"{event.part}/join", f"merged as {event.commit[:10]}: {how}", warning=bool(lost))
             case _:
                 pass
 

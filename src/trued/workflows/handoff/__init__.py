@@ -31,4 +31,5 @@ HANDOFF = WorkflowDescriptor(
     owned_files=owned_files,
     records_approvals=True,
     rounds=Rounds("coders, all features", roles=("coder",)),
+    view="trued.workflows.handoff.view:HandoffView",
 )

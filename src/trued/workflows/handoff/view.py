@@ -1,13 +1,15 @@
 """Features of a handoff as people see them: how far each is, as the engine found it, and what went wrong with it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from trued.model.events import JournalEvent, proof
+from trued.model.events import JournalEvent
+from trued.model.events.proof import test_counts
 from trued.model.step_keys import feature_scope
-from trued.workflows.handoff.events import FailureMode, FeatureListWritten, FeatureProposed, PassUndone
-from trued.workflows.tree import Tree
+from trued.workflows.handoff.events import EVENTS, FailureMode, FeatureListWritten, FeatureProposed, PassUndone
+from trued.workflows.tree import CallRow, Tree
+from trued.workflows.view import ReportSection, WorkflowView
 
 SCOPE = "feature "
 
@@ -57,11 +59,6 @@ def tests(feature: Mapping[str, Any]) -> str:
     return test_counts(int(feature.get("tests_passing") or 0), total, feature.get("coverage"))
 
 
-def test_counts(passing: int, total: int, coverage: object) -> str:
-    covered = f", {coverage:.4g} % covered" if isinstance(coverage, int | float) else ""
-    return f"{passing}/{total} tests{covered}" if total else ""
-
-
 # -- events ------------------------------------------------------------------------------------------------------------
 
 
@@ -76,10 +73,6 @@ def add_event(features: FeatureProgress, tree: Tree, key: str, event: JournalEve
             mode = {"name": event.stored_kind, "evidence": event.evidence}
             features.failures.setdefault(feature, []).append(mode)
             tree.remark(key, f"{event.stored_kind}: {event.evidence}", warning=True)
-        case proof.TestsCounted():
-            good = event.total > 0 and event.passing == event.total
-            text = test_counts(event.passing, event.total, event.coverage)
-            tree.remark(key, text or "its own command finds no tests", warning=not good)
         case PassUndone():
             why = (event.why or "it does not hold").splitlines()[0]
             names = ", ".join(event.features or (event.feature,))
@@ -88,3 +81,24 @@ def add_event(features: FeatureProgress, tree: Tree, key: str, event: JournalEve
             tree.remark(key, f"a feature is proposed, for you to decide about: {event.proposed}")
         case _:
             pass
+
+
+class HandoffView(WorkflowView):
+    EVENTS = EVENTS
+    KEY = "features"
+    SECTION = ReportSection("features", "Features", "features.html.j2")
+
+    def __init__(self) -> None:
+        self.features = FeatureProgress()
+
+    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+        add_event(self.features, tree, key, event)
+
+    def data(self, calls: Sequence[CallRow]) -> list[dict[str, Any]]:
+        return features_of(self.features)
+
+    def counts(self, *, running: bool) -> str:
+        return summary(self.features.written, at_work=running)
+
+    def describe(self, event: JournalEvent) -> str | None:
+        return summary(event) if isinstance(event, FeatureListWritten) else None

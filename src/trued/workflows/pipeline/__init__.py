@@ -20,4 +20,5 @@ PIPELINE = WorkflowDescriptor(
     writes_into="docs/feature/",
     documents=("docs/feature/",),
     rounds=Rounds("rounds of verification", event="decided", fields={"cluster": "verification"}),
+    view="trued.workflows.pipeline.view:PipelineView",
 )

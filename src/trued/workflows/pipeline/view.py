@@ -1,12 +1,14 @@
 """A pipeline as people see it: its steps and who works in them, waves, merges, decisions and their reasons."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trued.model.events import JournalEvent, call, run
 from trued.model.step_keys import label_of, step_name
+from trued.support.plurals import counted
 from trued.workflows.pipeline.events import (
+    EVENTS,
     ArtifactMissing,
     ClusterDecided,
     CritiqueClosed,
@@ -18,8 +20,8 @@ from trued.workflows.pipeline.events import (
     WaveStarted,
 )
 from trued.workflows.tree import CallRow, Tree
+from trued.workflows.view import Figure, ReportSection, StyledLine, WorkflowView
 
-WORKFLOW = "pipeline"
 STEPS = {  # in the order of work, each with its number
     "set-up": "0",
     "research": "1",
@@ -45,6 +47,14 @@ APART = ("seal", "finish", "")  # what is of no step
 ORDINALS = {2: "second", 3: "third", 4: "fourth"}
 NAMED = 6  # tasks of a wave, files of a conflict: more are counted
 ROUNDS = 3
+MARKS = {  # by the state of a step, or its result once it has one
+    "running": ("●", "bold cyan"),
+    "unfinished": ("…", "yellow"),
+    "DONE": ("✓", "green"),
+    "NEEDS_REVISION": ("↻", "yellow"),
+    "ERROR": ("✗", "bold red"),
+}
+SHORT = {"implementation": "implement", "verification": "verify"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,6 @@ class Stage:
 class Stages:
     """All steps, and what the waves of implementers came to."""
 
-    is_pipeline: bool = False  # the run is one
     all: dict[str, Stage] = field(default_factory=lambda: {name: Stage(name, number) for name, number in STEPS.items()})
     current: str = ""
     wave: int = 0
@@ -195,9 +204,7 @@ def describe_step(event: StepReported) -> str:
 def add_event(stages: Stages, tree: Tree, key: str, event: JournalEvent) -> None:
     """Take the next event of the run."""
     match event:
-        case run.RunBegan():
-            stages.is_pipeline = event.workflow == WORKFLOW
-        case call.CallAsked() if stages.is_pipeline and (step := step_of(event.role)):
+        case call.CallAsked() if step := step_of(event.role):
             # Its step is at work, whether or not the step was reported.
             stages.begin(step)
             stages.add_agents(step, (step_name(key),))
@@ -208,12 +215,10 @@ def add_event(stages: Stages, tree: Tree, key: str, event: JournalEvent) -> None
             stages.wave = max(stages.wave, event.number or stages.wave + 1)
             stages.tasks.update(dict.fromkeys(event.tasks, "open"))
             tree.remark(key, f"wave {stages.wave}: {few(event.tasks)}")
-        case run.PartMerged():
-            _add_merge(stages, tree, event)
+        case run.PartMerged() if task := _task(stages, event.part):
+            stages.tasks[task] = "merged"
         case run.MergeConflict():
             stages.conflicts.append((event.part, event.files))
-            text = f"conflicts with what was merged before, in {few(event.files)}: its agent is asked to combine both"
-            tree.remark(_beside(event.part), text, warning=True)
         case ClusterDecided():
             cluster, result = normal_name(event.cluster), str(event.result)
             stages.decisions.append((cluster, result, event.why))
@@ -233,16 +238,6 @@ def _add_step(stages: Stages, event: StepReported) -> None:
         stages.begin(name)
     if name in stages.all and event.agents:
         stages.add_agents(name, event.agents)
-
-
-def _add_merge(stages: Stages, tree: Tree, event: run.PartMerged) -> None:
-    """Plain merges are counted only; one that had conflicts gets a line."""
-    if task := _task(stages, event.part):
-        stages.tasks[task] = "merged"
-    if any(event.part == other for other, _ in stages.conflicts):
-        lost = event.given_up
-        how = f"of {few(lost)} one side was given up" if lost else "both sides are in it, as its agent says"
-        tree.remark(_beside(event.part), f"merged as {event.commit[:10]}: {how}", warning=bool(lost))
 
 
 def _add_notice(tree: Tree, key: str, event: JournalEvent) -> None:
@@ -269,11 +264,6 @@ def _add_notice(tree: Tree, key: str, event: JournalEvent) -> None:
             pass
 
 
-def _beside(part: str) -> str:
-    """A key beside the work of that part."""
-    return f"{part}/join"
-
-
 def decision(cluster: str, result: str, why: Sequence[str], stages: Stages) -> str:
     number = f" round {stages.rounds}" if cluster == "verification" else ""
     return f"{cluster}{number}: {result}{f' ({few(why)})' if why else ''}"
@@ -296,3 +286,93 @@ def _task(stages: Stages, part: str) -> str:
     if last in stages.tasks:
         return last
     return next((task for task in (last.rpartition(" ")[2], last.partition("-")[2]) if task in stages.tasks), "")
+
+
+class PipelineView(WorkflowView):
+    EVENTS = EVENTS
+    KEY = "pipeline"
+    SECTION = ReportSection("steps", "Steps", "steps.html.j2")
+
+    def __init__(self) -> None:
+        self.stages = Stages()
+
+    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+        add_event(self.stages, tree, key, event)
+
+    def place(self, key: str) -> str:
+        return self.stages.place(key)
+
+    def data(self, calls: Sequence[CallRow]) -> dict[str, Any] | None:
+        return stages_of(self.stages, calls) if self.stages.seen else None
+
+    def status(self, calls: Sequence[CallRow], *, running: bool) -> Iterator[StyledLine]:
+        if self.stages.seen:
+            yield self.steps_line(calls, running=running)
+        if waves := waved(self.stages):
+            yield [(waves, "dim")]
+
+    def steps_line(self, calls: Sequence[CallRow], *, running: bool) -> StyledLine:
+        """`✓ research  ✓ spec  ✓ design  ● critique 2/4  · plan  · implement  · verify  · review`."""
+        pieces: list[tuple[str, str]] = []
+        for stage in list(self.stages.all.values()):  # a copy: another thread adds to it
+            if stage.number == "0":
+                continue
+            state = ("running" if running else "unfinished") if stage.state == "running" else stage.result
+            mark, style = MARKS.get(state, ("·", "dim"))
+            name = f"{SHORT.get(stage.name, stage.name)}{self._part(stage, calls)}"
+            shown = "bold" if stage.state == "running" else style if mark == "·" else ""
+            pieces += [("  " if pieces else "", ""), (f"{mark} ", style), (name, shown)]
+        return pieces
+
+    def _part(self, stage: Stage, calls: Sequence[CallRow]) -> str:
+        """How many of those who work in it have ended; of implementation, how many tasks are merged."""
+        stages, building = self.stages, stage.name == "implementation"
+        wave = stages.wave if building else 0
+        if stage.state != "running":
+            again = f" ×{stage.times}" if stage.times > 1 else ""  # waves are not retries
+            return f", {counted(wave, 'wave')}" if wave > 1 else again if not wave else ""
+        if building:
+            return f" {stages.merged}/{len(stages.tasks)}" if stages.tasks else ""
+        if len(stage.agents) < 2:
+            return ""
+        ended = {step_name(one.key): one.state != "running" for one in calls}
+        return f" {sum(ended.get(name, False) for name in stage.agents)}/{len(stage.agents)}"
+
+    def ending(self, calls: Sequence[CallRow], branch: str) -> Iterator[StyledLine]:
+        """The steps, and those that ended otherwise than done, with the reasons."""
+        if not self.stages.seen:
+            return
+        yield self.steps_line(calls, running=False)
+        for stage in list(self.stages.all.values()):  # a copy: another thread adds to it
+            if stage.result in ("NEEDS_REVISION", "ERROR"):
+                why = f": {'; '.join(stage.why)}" if stage.why else ""
+                yield [(f"{stage.name} ended as {stage.result}{why}", "yellow")]
+
+    def totals(self) -> Iterator[str]:
+        stages = self.stages
+        if stages.tasks:
+            yield f"{stages.merged}/{counted(len(stages.tasks), 'task')} merged in {counted(stages.wave, 'wave')}"
+        if stages.conflicts:
+            yield counted(len(stages.conflicts), "conflict")
+        if stages.rounds:
+            yield f"{counted(stages.rounds, 'round')} of verification"
+        if stages.revisions:
+            yield counted(stages.revisions, "revision")
+
+    def figures(self) -> Iterator[Figure]:
+        stages = self.stages
+        if stages.tasks:
+            conflicts = f"{counted(len(stages.conflicts), 'conflict')} on the way" if stages.conflicts else ""
+            yield f"{stages.merged}/{len(stages.tasks)}", "tasks merged", conflicts
+
+    def describe(self, event: JournalEvent) -> str | None:
+        match event:
+            case StepReported():
+                return describe_step(event)
+            case WaveStarted():
+                return f"{event.number}: {', '.join(event.tasks)}"
+            case ClusterDecided():
+                why = "; ".join(event.why)
+                return f"{event.cluster} {event.result}{f': {why}' if why else ''}"
+            case _:
+                return None

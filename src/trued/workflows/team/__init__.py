@@ -27,4 +27,5 @@ TEAM = WorkflowDescriptor(
     writes_into=".trued/team/",
     documents=(".trued/team/",),
     rounds=Rounds("attempts of dev, all tasks", event="team", fields={"kind": "attempt"}),
+    view="trued.workflows.team.view:TeamView",
 )

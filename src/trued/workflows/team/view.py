@@ -8,6 +8,7 @@ from trued.model.events import JournalEvent
 from trued.model.step_keys import inner_scope, scope_of
 from trued.support.plurals import counted
 from trued.workflows.team.events import (
+    EVENTS,
     FileNotTakenOver,
     FileTakenOver,
     FixTasksMade,
@@ -15,10 +16,12 @@ from trued.workflows.team.events import (
     RoleAsks,
     TeamReported,
 )
-from trued.workflows.tree import Tree
+from trued.workflows.tree import CallRow, Tree
+from trued.workflows.view import Figure, ReportSection, StyledLine, WorkflowView
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
 BESIDE = 4  # tasks that are named where several are tried at once
+FAILED = 8  # tasks that are named at the end: more are counted
 SHOWN = 12  # names of features at the start: more are counted
 LENGTH = 300  # characters of a question or an answer
 WHY = 160  # characters of a finding; all of it is in QA's file
@@ -307,3 +310,60 @@ def _cut(text: str) -> str:
 def _few(names: Sequence[str], most: int) -> str:
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+class TeamView(WorkflowView):
+    EVENTS = EVENTS
+    KEY = "team"
+    SECTION = ReportSection("team", "The team's work", "team.html.j2")
+
+    def __init__(self) -> None:
+        self.team = Team()
+
+    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+        add_event(self.team, tree, key, event)
+
+    def data(self, calls: Sequence[CallRow]) -> dict[str, Any] | None:
+        return team_of(self.team) if self.team.seen else None
+
+    def status(self, calls: Sequence[CallRow], *, running: bool) -> Iterator[StyledLine]:
+        if running and (at_work := now(self.team)):
+            yield [(at_work, "cyan")]
+
+    def counts(self, *, running: bool) -> str:
+        return counts(self.team)
+
+    def ending(self, calls: Sequence[CallRow], branch: str) -> Iterator[StyledLine]:
+        """Tasks that failed, and where QA's findings are."""
+        where = f"git show {branch}:{RESULTS}" if branch else RESULTS
+        for one in self.team.failed[:FAILED]:
+            after = f" failed after {counted(one.attempt, 'attempt')}; QA's last findings: {where}"
+            yield [("task ", "red"), (_titled(one.id, one.name), "bold"), (after, "red")]
+        if (more := len(self.team.failed) - FAILED) > 0:
+            yield [(f"and {counted(more, 'more task')} failed", "red")]
+
+    def totals(self) -> Iterator[str]:
+        yield counts(self.team)
+
+    def figures(self) -> Iterator[Figure]:
+        team = self.team
+        if team.seen:
+            yield f"{team.features_done}/{team.features_all}", "features accepted", ""
+            back = f"{team.recoveries} after QA had sent them back" if team.recoveries else ""
+            yield f"{team.tasks_done}/{team.tasks_all}", "tasks done", back
+
+    def describe(self, event: JournalEvent) -> str | None:
+        match event:
+            case TeamReported():
+                return describe(event)
+            case RoleAsks():
+                return f"{event.who} asks the {event.to}: {event.text}"
+            case RoleAnswers():
+                return f"the {event.role}: {event.text}"
+            case FixTasksMade():
+                return f"for {event.about}: {', '.join(event.tasks)}"
+            case _:
+                return None
+
+    def logged_key(self, key: str, event: JournalEvent) -> str:
+        return "" if isinstance(event, TeamReported) and event.feature else key  # its facts begin with the feature

@@ -13,4 +13,5 @@ TICKET = WorkflowDescriptor(
     estimate="trued.workflows.ticket.estimate:calls",
     offers_pull_request=True,
     rounds=Rounds("rounds of verification", event="round"),
+    view="trued.workflows.ticket.view:TicketView",
 )

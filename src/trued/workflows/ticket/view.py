@@ -2,25 +2,40 @@
 
 from trued.model.events import JournalEvent
 from trued.support.plurals import counted
-from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
+from trued.workflows.ticket.events import EVENTS, IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
 from trued.workflows.tree import Tree
+from trued.workflows.view import WorkflowView
 
 
-def add_event(tree: Tree, key: str, event: JournalEvent) -> None:
-    """Take the next event of the run."""
-    match event:
-        case RoundVerified():
-            number = len(event.open)
-            found = counted(number, "issue") if number else "nothing found"
-            tree.remark(key, f"round {event.number}: {found}; {event.fate}", warning=bool(number))
-        case IssuesFixed():
-            for one in event.beyond:
-                why = one.why or "no reason was given"
-                tree.remark(key, f"changed beyond the named files: {one.path} ({why})", warning=True)
-        case PreviewShown() if event.why:
-            tree.remark(key, f"preview{f' {event.url}' if event.url else ''}: {event.why}", warning=True)
-        case PicturesClaimed():
-            names = ", ".join(event.pictures) or "none that is a picture"
-            tree.remark(key, f"{event.role} handed in pictures, as its claim: {names}")
-        case _:
-            pass
+class TicketView(WorkflowView):
+    EVENTS = EVENTS
+
+    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+        """Take the next event of the run."""
+        match event:
+            case RoundVerified():
+                number = len(event.open)
+                found = counted(number, "issue") if number else "nothing found"
+                tree.remark(key, f"round {event.number}: {found}; {event.fate}", warning=bool(number))
+            case IssuesFixed():
+                for one in event.beyond:
+                    why = one.why or "no reason was given"
+                    tree.remark(key, f"changed beyond the named files: {one.path} ({why})", warning=True)
+            case PreviewShown() if event.why:
+                tree.remark(key, f"preview{f' {event.url}' if event.url else ''}: {event.why}", warning=True)
+            case PicturesClaimed():
+                names = ", ".join(event.pictures) or "none that is a picture"
+                tree.remark(key, f"{event.role} handed in pictures, as its claim: {names}")
+            case _:
+                pass
+
+    def describe(self, event: JournalEvent) -> str | None:
+        match event:
+            case RoundVerified():
+                return f"{event.fate}; {'; '.join(event.open or ('nothing found',))}"
+            case IssuesFixed():
+                return event.summary
+            case PicturesClaimed():
+                return ", ".join(event.pictures)
+            case _:
+                return None

@@ -1,0 +1,79 @@
+"""WorkflowView: how people see what is special about a workflow. Calls, checks and grades are shown without it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from trued.model.events import JournalEvent
+from trued.workflows.descriptor import load
+from trued.workflows.registry import find_descriptor
+from trued.workflows.tree import CallRow, Tree
+
+StyledLine: TypeAlias = Sequence[tuple[str, str]]  # pieces of one line: the text, and a style of the terminal or ""
+Figure: TypeAlias = tuple[str, str, str]  # of the report's head: the number, what it counts, a remark
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """A part of the HTML report that shows `WorkflowView.data`."""
+
+    anchor: str
+    title: str
+    template: str  # a file in trued/reporting/html/templates
+
+
+class WorkflowView:
+    """Takes a run's events one by one and says what readers are shown of them. Subclass it; override what you need."""
+
+    EVENTS: ClassVar[tuple[type[JournalEvent], ...]] = ()  # kinds that this workflow alone emits
+    KEY: ClassVar[str] = ""  # of `data` in `trued show --json`
+    SECTION: ClassVar[ReportSection | None] = None
+
+    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+        """Take the next event of the run, under its step key; remarks go into the tree."""
+
+    def place(self, key: str) -> str:
+        """The scope under which a row without a scope is shown; "" if it stands alone."""
+        return ""
+
+    def data(self, calls: Sequence[CallRow]) -> Any:
+        """The state in JSON; empty if there is nothing to tell yet."""
+        return None
+
+    def status(self, calls: Sequence[CallRow], *, running: bool) -> Iterable[StyledLine]:
+        """Lines below the live tree, one or two."""
+        return ()
+
+    def counts(self, *, running: bool) -> str:
+        """A few words for the last line of the tree: `1/5 features · 12/31 tasks`."""
+        return ""
+
+    def ending(self, calls: Sequence[CallRow], branch: str) -> Iterable[StyledLine]:
+        """Lines about the result of an ended run."""
+        return ()
+
+    def totals(self) -> Iterable[str]:
+        """Counts for the last line about an ended run."""
+        return ()
+
+    def figures(self) -> Iterable[Figure]:
+        """Numbers for the head of the report."""
+        return ()
+
+    def describe(self, event: JournalEvent) -> str | None:
+        """The facts of an event in one line of the log; None to show all its fields."""
+        return None
+
+    def logged_key(self, key: str, event: JournalEvent) -> str:
+        """The step key that the log shows with an event."""
+        return key
+
+
+def view_of(workflow: str) -> WorkflowView:
+    """A new view of that workflow. One that is gone, broken or has no view is shown like any run."""
+    found = find_descriptor(workflow) if workflow else None
+    try:
+        made = load(found.view)() if found and found.view else None
+    except Exception:  # noqa: BLE001  somebody else's code must not keep a run from being shown
+        made = None
+    return made if isinstance(made, WorkflowView) else WorkflowView()

@@ -1,0 +1,44 @@
+"""A run is shown whatever its workflow's own view does."""
+
+import pytest
+
+from tests.reporting.views.recorded import Recorder
+from trued.model.events import JournalEvent
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Remark
+from trued.workflows.tree import Tree
+from trued.workflows.view import WorkflowView, view_of
+
+
+class Broken(WorkflowView):
+    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+        raise ZeroDivisionError("no view")
+
+
+@pytest.mark.spec("DAY-15")
+def test_a_view_that_fails_is_one_remark_and_the_run_is_shown() -> None:
+    tape, seen = Recorder(), Progress()
+    seen.workflow, seen.view = "own", Broken()
+    for event in (tape.asked("task 1/builder#1", "builder"), tape.answered("task 1/builder#1", "builder")):
+        seen.add(event)
+    remarks = [row.text for row in seen.rows.values() if isinstance(row, Remark)]
+    assert remarks == ["the view of own failed: ZeroDivisionError: no view"]
+    assert [one.state for one in seen.calls] == ["done"]
+
+
+@pytest.mark.parametrize("workflow", ["", "purple", "gone"])
+@pytest.mark.spec("DAY-15")
+def test_a_workflow_without_a_view_of_its_own_is_shown_like_any(workflow: str) -> None:
+    assert type(view_of(workflow)) is WorkflowView
+
+
+@pytest.mark.spec("RUN-9", "DAY-15")
+def test_conflicts_are_shown_in_every_workflow() -> None:
+    tape = Recorder()
+    events = [
+        tape.event("conflict", part="wave 1 T02", files=["a.py"]),
+        tape.event("merged", part="wave 1 T01", commit="1" * 40),
+        tape.event("merged", part="wave 1 T02", commit="2" * 40),
+    ]
+    remarks = [row for row in Progress(events, "team").rows.values() if isinstance(row, Remark)]
+    assert [(row.key, row.warning) for row in remarks] == [("wave 1 T02/join", True), ("wave 1 T02/join", False)]
