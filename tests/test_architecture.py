@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from trued.workflows.registry import workflow_names
+
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "trued"
 
@@ -154,3 +156,26 @@ def test_a_workflow_that_reaches_past_its_run_fails_the_check(line: str) -> None
             command, cwd=ROOT, input=f"{line}\n", capture_output=True, text=True, timeout=60, check=False
         )
         assert ("TID251" in done.stdout) is refused, done.stdout + done.stderr
+
+
+# Words that are a workflow's name and mean something else, or that only people read: (file, word) → why.
+NO_NAME = {
+    ("model/settings.py", "purple"): "the default of a setting, which the input's kind overrules",
+    ("model/requests.py", "ticket"): "a branch's name for a ticket without a key",
+    ("inputs/settings/loader.py", "team"): "the settings table [team]",
+    ("inputs/settings/file_format.py", "team"): "the settings table [team]",
+    ("inputs/tickets/ticket.py", "ticket"): "a field of a ticket's front matter",
+    ("workflows/descriptor.py", "ticket"): "a kind of input",
+}
+
+
+@pytest.mark.spec("DAY-15")
+def test_shared_code_names_no_workflow() -> None:
+    names = set(workflow_names())
+    own = {path.parent for path in SOURCE.glob("workflows/*/__init__.py")}
+    found = set()
+    for path in (one for one in tracked("src/*.py") if not own & set(one.parents)):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and node.value in names:
+                found.add((str(path.relative_to(SOURCE)), node.value))
+    assert found == set(NO_NAME)

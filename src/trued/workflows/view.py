@@ -1,6 +1,6 @@
 """WorkflowView: how people see what is special about a workflow. Calls, checks and grades are shown without it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -28,6 +28,7 @@ class WorkflowView:
     EVENTS: ClassVar[tuple[type[JournalEvent], ...]] = ()  # kinds that this workflow alone emits
     KEY: ClassVar[str] = ""  # of `data` in `trued show --json`
     SECTION: ClassVar[ReportSection | None] = None
+    WARNINGS: ClassVar[Mapping[type[JournalEvent], str]] = {}  # events that the report warns of, with the heading
 
     def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
         """Take the next event of the run, under its step key; remarks go into the tree."""
@@ -58,6 +59,10 @@ class WorkflowView:
 
     def figures(self) -> Iterable[Figure]:
         """Numbers for the head of the report."""
+        return ()
+
+    def notices(self) -> Iterable[str]:
+        """Sentences that a reader of the report has to know before anything else."""
         return ()
 
     def describe(self, event: JournalEvent) -> str | None:

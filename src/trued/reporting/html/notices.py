@@ -5,13 +5,12 @@ from typing import Any
 
 from trued.engine.sensitive_files import kind_of
 from trued.model import Grade
-from trued.model.events import JournalEvent, landing, of_kind, proof, run
+from trued.model.events import JournalEvent, landing, proof, run
 from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import counted, cut
 from trued.reporting.html.material import Material
-from trued.workflows.handoff import events as handoff
-from trued.workflows.ticket.events import IssuesFixed, PreviewShown
 
+LENGTH = 500  # characters of a workflow's own notice
 SHOWN = 3  # of one kind; more of the same tells nobody more
 WARNINGS: dict[type[JournalEvent], str] = {
     run.BranchNotMoved: "The run's branch was not moved",
@@ -20,11 +19,6 @@ WARNINGS: dict[type[JournalEvent], str] = {
     proof.ClaimRefuted: "An agent's claim that git does not bear out",
     run.TicketIncomplete: "What the ticket does not say",
     landing.PullRequestWithheld: "The work was not offered",
-    handoff.OneShotAttempt: "One-shot attempt: more than the one feature was built at once",
-    handoff.PrematureVictory: "Premature victory: a claim over red",
-    handoff.Guesswork: "Guesswork: installed or started by other ways than init.sh",
-    handoff.FeatureListMeddled: "Meddling with the feature list; it was undone",
-    handoff.PassUndone: "The list said that something passes, and it does not",
     run.EditNotUnderstood: "Somebody's edit could not be read; it stays in the live copy and counts for nothing",
     proof.NoProgress: "A loop ended early: the same checks failed twice, and nothing was changed",
 }
@@ -33,23 +27,13 @@ WARNINGS: dict[type[JournalEvent], str] = {
 def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
     yield from _lowered(material)
     yield from _changed(every)
-    yield from _ticket(material)
-    for kind, text in WARNINGS.items():
+    view = material.progress.view
+    yield from (cut(one, LENGTH)[0] for one in view.notices())
+    for kind, text in {**WARNINGS, **view.WARNINGS}.items():
         facts = list(dict.fromkeys(_every_fact(one.data) for one in material.events if one.kind == kind.KIND))
         yield from (f"{text}: {rest}" if rest else f"{text}." for rest in facts[:SHOWN])
         if len(facts) > SHOWN:
             yield f"{text}, {counted(len(facts) - SHOWN, 'time')} more."
-
-
-def _ticket(material: Material) -> Iterator[str]:
-    """What was touched beyond the named files, and previews that nobody could look at."""
-    for _, fix in of_kind(material.events, IssuesFixed):
-        for one in fix.beyond:
-            path, why = cut(one.path, 200)[0], cut(one.why or "no reason was given", 200)[0]
-            yield f"A fix changed a file that nobody had named: {path} ({why})."
-    for _, preview in of_kind(material.events, PreviewShown):
-        if preview.why:
-            yield f"There was no preview to look at: {cut(preview.why, 400)[0]}."
 
 
 def _lowered(material: Material) -> Iterator[str]:

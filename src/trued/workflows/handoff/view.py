@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from trued.model.events import JournalEvent
 from trued.model.events.proof import test_counts
 from trued.model.step_keys import feature_scope
+from trued.workflows.handoff import events
 from trued.workflows.handoff.events import EVENTS, FailureMode, FeatureListWritten, FeatureProposed, PassUndone
 from trued.workflows.tree import CallRow, Tree
 from trued.workflows.view import ReportSection, WorkflowView
@@ -87,6 +88,13 @@ class HandoffView(WorkflowView):
     EVENTS = EVENTS
     KEY = "features"
     SECTION = ReportSection("features", "Features", "features.html.j2")
+    WARNINGS: ClassVar[Mapping[type[JournalEvent], str]] = {
+        events.OneShotAttempt: "One-shot attempt: more than the one feature was built at once",
+        events.PrematureVictory: "Premature victory: a claim over red",
+        events.Guesswork: "Guesswork: installed or started by other ways than init.sh",
+        events.FeatureListMeddled: "Meddling with the feature list; it was undone",
+        events.PassUndone: "The list said that something passes, and it does not",
+    }
 
     def __init__(self) -> None:
         self.features = FeatureProgress()

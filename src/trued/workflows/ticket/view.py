@@ -10,6 +10,13 @@ from trued.workflows.view import WorkflowView
 class TicketView(WorkflowView):
     EVENTS = EVENTS
 
+    def __init__(self) -> None:
+        self._notices: list[str] = []
+
+    def notices(self) -> list[str]:
+        """Files that were changed beyond those named, and previews that nobody could look at."""
+        return self._notices
+
     def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
         """Take the next event of the run."""
         match event:
@@ -21,7 +28,9 @@ class TicketView(WorkflowView):
                 for one in event.beyond:
                     why = one.why or "no reason was given"
                     tree.remark(key, f"changed beyond the named files: {one.path} ({why})", warning=True)
+                    self._notices.append(f"A fix changed a file that nobody had named: {one.path} ({why}).")
             case PreviewShown() if event.why:
+                self._notices.append(f"There was no preview to look at: {event.why}.")
                 tree.remark(key, f"preview{f' {event.url}' if event.url else ''}: {event.why}", warning=True)
             case PicturesClaimed():
                 names = ", ".join(event.pictures) or "none that is a picture"
