@@ -18,13 +18,18 @@ from trued.model.events.landing import PullRequestOffered
 from trued.model.events.people import RequirementApproved
 from trued.model.events.proof import NoProgress, RequirementJudged, VerdictReached
 from trued.model.events.run import PartMerged, RunEnded, WorkingTreeDirty
-from trued.reporting.views.event_kinds import KINDS, typed
+from trued.reporting.views.event_kinds import known_kinds, typed
 from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Remark
 from trued.workflows.handoff.events import FAILURE_MODES, FeatureListWritten, PassUndone
 from trued.workflows.registry import descriptors
 from trued.workflows.ticket.events import PreviewShown, RoundWithoutProgress
+from trued.workflows.view import view_of
 
 SOURCE = Path(__file__).parents[2] / "src" / "trued"
+WORKFLOWS = [one.name for one in descriptors()]
+OWN = tuple(event for name in WORKFLOWS for event in view_of(name).EVENTS)
+KINDS = known_kinds(OWN)
 # What the journal held before events had classes: kind and fields, as text.
 STORED = {
     "run began": '{"title": "T", "workflow": "team", "branch": "trued/r", "level": "landlock"}',
@@ -64,7 +69,7 @@ def stored(kind: str, data: dict[str, Any], key: str = "") -> Event:
 @pytest.mark.spec("RUN-10", "DAY-15")
 @pytest.mark.parametrize(("kind", "text"), STORED.items())
 def test_what_is_stored_stays_as_it_is(kind: str, text: str) -> None:
-    event = typed(stored(kind, json.loads(text)))
+    event = typed(stored(kind, json.loads(text)), OWN)
     assert not isinstance(event, UnknownEvent)
     assert (event.stored_kind, json.dumps(event.stored_data(), ensure_ascii=False)) == (kind, text)
 
@@ -131,8 +136,10 @@ def test_no_stored_event_breaks_a_reader(data: st.DataObject) -> None:
     fields = list(KINDS[kind].model_fields) if kind in KINDS else ["a"]
     values = data.draw(st.dictionaries(st.sampled_from(fields), JSON)) if fields else {}
     event = stored(kind, values, data.draw(st.sampled_from(["", "chunk 1A/prove", "feature F1/task T1/dev#1"])))
-    assert event_line(event)
-    Progress([stored("run began", {"workflow": "pipeline"}), event, event])
+    for name in WORKFLOWS:
+        assert event_line(event, view_of(name))
+        seen = Progress([stored("run began", {"workflow": name}), event, event])
+        assert not any("the view of" in row.text for row in seen.rows.values() if isinstance(row, Remark))
 
 
 # -- writers -----------------------------------------------------------------------------------------------------------

@@ -11,9 +11,10 @@ GROUPS = (run, call, proof, landing, people)
 
 def typed(stored: Event, own: tuple[type[JournalEvent], ...] = ()) -> JournalEvent:
     """The event as one of its classes, the engine's or the workflow's `own`; an `UnknownEvent` for any other kind."""
-    return parse(stored, _kinds(own))
+    return parse(stored, known_kinds(own))
 
 
 @cache
-def _kinds(own: tuple[type[JournalEvent], ...]) -> Mapping[str, type[JournalEvent]]:
+def known_kinds(own: tuple[type[JournalEvent], ...]) -> Mapping[str, type[JournalEvent]]:
+    """The engine's kinds of events and the workflow's own; of two with one name the engine's counts."""
     return kinds(*own, *(one for group in GROUPS for one in group.EVENTS))
