@@ -63,12 +63,12 @@ async def verify_in_rounds(
     """
     for number in range(rounds + 1, rounds + run.settings.rounds + 1):
         scope = run.scope(f"round {number}")
-        mended = await fix_issues(scope, number - 1, issues) if issues else None
-        story += [Summary(who="fix-agent", says=mended.summary)] if mended else []
+        fixed = await fix_issues(scope, number - 1, issues) if issues else None
+        story += [Summary(who="fix-agent", says=fixed.summary)] if fixed else []
         last, issues = issues, await verify(scope, plan, story)
         fate = compare_issues(last, issues)
         await scope.record(RoundVerified.of(number, issues, fate.sentence))
-        if stuck := bool(mended and not mended.files and fate.same):
+        if stuck := bool(fixed and not fixed.files and fate.same):
             await scope.record(RoundWithoutProgress.of(number, issues, fate.sentence))
         if stuck or not issues:
             break
@@ -104,9 +104,9 @@ async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...]) -> Issues
     fixed = await run.ask("fix-agent", ticket_task(run), Fixed, issues=issues, files_to_touch=files)
     changed = await run.branch.changes(before)
     beyond = files_beyond(changed, named, fixed.beyond)
-    mended = IssuesFixed(number=number, summary=fixed.changes_summary, files=changed, beyond=beyond)
-    await run.record(mended)
-    return mended
+    done = IssuesFixed(number=number, summary=fixed.changes_summary, files=changed, beyond=beyond)
+    await run.record(done)
+    return done
 
 
 async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
