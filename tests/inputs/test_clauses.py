@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trued.inputs.clauses import clauses, plain, unquoted
-from trued.inputs.requirements.guard_phrases import recognised
+from trued.inputs.clauses import clauses, one_line, unquoted_clauses
+from trued.inputs.requirements.guard_phrases import guard_kind
 
 SLUG = 'slugify(text) lower-cases, joins runs of "a, b and c" with one "-", and strips them at both ends'
 
@@ -30,28 +30,28 @@ def test_a_sentence_has_as_many_clauses_as_can_be_true_or_false(text: str, numbe
 @given(st.text(alphabet='ab ,;.`"()\n', max_size=60))
 def test_no_word_is_lost_between_clauses(text: str) -> None:
     pieces = clauses(text)
-    assert all(piece in plain(text) for piece in pieces)
-    letters = [[char for char in one if char in "ab"] for one in ("".join(pieces), plain(text))]
+    assert all(piece in one_line(text) for piece in pieces)
+    letters = [[char for char in one if char in "ab"] for one in ("".join(pieces), one_line(text))]
     assert letters[0] == letters[1]
 
 
 @pytest.mark.spec("LAW-11", "LAW-12")
 def test_what_nobody_quotes_is_told_verbatim() -> None:
     text = "Strings are doubled, and negative\nnumbers stay negative."
-    assert unquoted(text, ["Strings are doubled"]) == ("and negative numbers stay negative",)
-    assert unquoted(text, ["Strings are doubled", "negative numbers stay negative"]) == ()
-    assert unquoted(text, [text]) == ()
-    assert unquoted("`double(x)` returns twice its argument", ["returns twice its argument"]) == ()
-    assert unquoted(text, []) == ("Strings are doubled, and negative numbers stay negative",)
+    assert unquoted_clauses(text, ["Strings are doubled"]) == ("and negative numbers stay negative",)
+    assert unquoted_clauses(text, ["Strings are doubled", "negative numbers stay negative"]) == ()
+    assert unquoted_clauses(text, [text]) == ()
+    assert unquoted_clauses("`double(x)` returns twice its argument", ["returns twice its argument"]) == ()
+    assert unquoted_clauses(text, []) == ("Strings are doubled, and negative numbers stay negative",)
 
 
 @pytest.mark.spec("LAW-12")
 def test_a_clause_that_no_quotation_touches_is_told_however_short_it_is() -> None:
     text = "`double(x)` doubles and `triple(x)` triples."
-    assert unquoted(text, ["`double(x)` doubles"]) == ("`triple(x)` triples",)
-    assert unquoted(text, ["`double(x)` doubles", "triples"]) == ()
-    assert unquoted("It lists all, in the end.", ["It lists all"]) == ("in the end",)
-    assert unquoted("It lists all, and so on.", ["It lists all"]) == ()
+    assert unquoted_clauses(text, ["`double(x)` doubles"]) == ("`triple(x)` triples",)
+    assert unquoted_clauses(text, ["`double(x)` doubles", "triples"]) == ()
+    assert unquoted_clauses("It lists all, in the end.", ["It lists all"]) == ("in the end",)
+    assert unquoted_clauses("It lists all, and so on.", ["It lists all"]) == ()
 
 
 @pytest.mark.spec("LAW-12")
@@ -73,4 +73,4 @@ def test_a_clause_that_no_quotation_touches_is_told_however_short_it_is() -> Non
     ],
 )
 def test_only_the_published_list_knows_sentences_that_ask_for_what_is_there(sentence: str, kind: str) -> None:
-    assert recognised(sentence) == kind
+    assert guard_kind(sentence) == kind

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trued.inputs.plans.plan import parse_plan
-from trued.inputs.vocabulary import kind_of
+from trued.inputs.vocabulary import section_kind
 from trued.model import Plan
 
 TABLE = "## Phase 1: slugs\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | slug | a.py |\n\n"
@@ -64,7 +64,7 @@ def test_a_phase_whose_chunks_stand_elsewhere_is_no_chunk_itself() -> None:
     ],
 )
 def test_headings_mean_what_their_words_say(kind: str, titles: str) -> None:
-    assert {title: kind_of(title) for title in titles.split("|")} == dict.fromkeys(titles.split("|"), kind)
+    assert {title: section_kind(title) for title in titles.split("|")} == dict.fromkeys(titles.split("|"), kind)
 
 
 @pytest.mark.spec("LAW-12")

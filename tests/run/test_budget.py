@@ -11,7 +11,7 @@ import pytest
 
 from trued.engine.journals.sqlite import MIGRATIONS, SqliteJournal
 from trued.errors import LimitReached
-from trued.inputs.settings.limits import changes
+from trued.inputs.settings.limits import parse_limits
 from trued.model import Limit, Rate, RunRecord, Settings, Spending
 from trued.run.budget import Budget, CallRequest, QuotaWindow
 from trued.wire import Amount, Price, Report, Usage
@@ -81,7 +81,7 @@ async def test_what_it_says_to_go_on_with_is_more_than_was_spent(
     await called(house, "a#1", paid(spent))
     with pytest.raises(LimitReached) as end:
         await called(house, "a#2", paid(1.0))
-    ((_, _, number),) = changes([str(end.value).rpartition("--limit ")[2]])
+    ((_, _, number),) = parse_limits([str(end.value).rpartition("--limit ")[2]])
     assert number == enough
 
 

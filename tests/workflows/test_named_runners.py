@@ -10,7 +10,7 @@ from tests.engine.two_commits import DOUBLE, ONE, committed
 from tests.workflows.conftest import Ground, Script
 from trued.agents.driver.yes_agent import yes_reply
 from trued.engine.verify import VerifyRequest, verify
-from trued.inputs.requirements.coverage import commanded
+from trued.inputs.requirements.coverage import with_named_commands
 from trued.inputs.requirements.guard_phrases import named_command, quoted_command
 from trued.model import CommandCheck, Grade, Requirement, TestsCheck
 from trued.run.examination.base_guards import _by_its_runner
@@ -34,7 +34,7 @@ BROKEN = DOUBLE.replace("return 1", "return 0")
 )
 def test_a_sentence_that_is_nothing_but_a_command_and_its_success_names_it(sentence: str, command: str) -> None:
     assert quoted_command(sentence) == command
-    assert [one.checks for one in commanded([Requirement(id="r", text=sentence)])] == (
+    assert [one.checks for one in with_named_commands([Requirement(id="r", text=sentence)])] == (
         [(CommandCheck(command=command),)] if command else []
     )
 
@@ -61,7 +61,7 @@ def test_words_that_are_not_marked_as_code_are_no_command_of_their_own() -> None
     ],
 )
 def test_a_known_runner_is_a_tests_check_and_anything_else_stays_a_command(sentence: str, check: Any) -> None:
-    given = next(iter(commanded([Requirement(id="r", text=sentence)])), Requirement(id="r", text=sentence))
+    given = next(iter(with_named_commands([Requirement(id="r", text=sentence)])), Requirement(id="r", text=sentence))
     suites = (TestsCheck(command="python -m pytest -q"),)
     scripts = {"test": "node --test", "lint": "eslint src"}
     made = _by_its_runner(given, suites, scripts, {"tests/test_tiny.py": "0", "src/a.js": "0"})

@@ -52,7 +52,7 @@ def _project(top: Path, settings: Settings) -> Diagnosis:
     facts = {"kind": kind.name, **{step: getattr(kind, step) for step in STEPS}, "why": list(kind.why)}
     facts["names"] = list(kind.names)
     fix = "" if kind.test else 'if it has tests, set the command that runs them: [commands] test = "…" in trued.toml'
-    return Diagnosis("project", "ok" if kind.test else "missing", kind.said, fix, facts)
+    return Diagnosis("project", "ok" if kind.test else "missing", kind.summary, fix, facts)
 
 
 def _agents(settings: Settings) -> Iterator[Diagnosis]:

@@ -16,7 +16,7 @@ from trued.engine import agent_selection as agents
 from trued.engine.agent_selection import Seen
 from trued.errors import BadInput
 from trued.inputs.settings import loader as config
-from trued.inputs.settings.template import AGENTS, starter
+from trued.inputs.settings.template import AGENTS, starter_settings
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -42,14 +42,14 @@ def init(
     path = top / config.FILE
     try:
         with path.open("x") as file:
-            file.write(starter(section(cast)))
+            file.write(starter_settings(section(cast)))
     except FileExistsError:
         raise BadInput(f"{path} already exists", then="edit it; it was not changed") from None
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror}", then="make the folder writable") from error
     out().print(Text(str(path)), soft_wrap=True)
     _say(seen, able, cast)
-    hint(f"detected: {line(kind_here(top, settings).said)}; correct it under [commands]")
+    hint(f"detected: {line(kind_here(top, settings).summary)}; correct it under [commands]")
     hint("run `trued trust` before the next run")
 
 

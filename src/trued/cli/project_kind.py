@@ -3,19 +3,19 @@
 import subprocess
 from pathlib import Path
 
-from trued.inputs.project.kind import Kind, corrected, detected, to_read
+from trued.inputs.project.kind import ProjectKind, files_to_read, project_kind, with_user_commands
 from trued.model import Settings
 
 WITHIN_S = 30
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
 
 
-def kind_here(top: Path, settings: Settings) -> Kind:
+def kind_here(top: Path, settings: Settings) -> ProjectKind:
     """The kind of the project at HEAD, where a run would start."""
     listed = _asked(top, "ls-tree", "-r", "-z", "--name-only", "HEAD") or b""
     paths = [name.decode(errors="replace") for name in listed.split(b"\0") if name]
-    texts = _texts(top, to_read(paths))
-    return corrected(detected(paths, texts.get), settings.commands)
+    texts = _texts(top, files_to_read(paths))
+    return with_user_commands(project_kind(paths, texts.get), settings.commands)
 
 
 def _texts(top: Path, paths: tuple[str, ...]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from trued.engine.inputs import Request
 from trued.engine.resume_from_branch import Unknown, unknown
 from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput
-from trued.inputs.settings.limits import changes
+from trued.inputs.settings.limits import parse_limits
 from trued.model import RunRecord
 
 app = typer.Typer(rich_markup_mode=None)
@@ -110,7 +110,7 @@ def resume(
 ) -> None:
     """Continue a run. Finished calls are not made again; calls still in progress are adopted."""
     outside_agents("resume")
-    more = changes(limit or [])
+    more = parse_limits(limit or [])
     with opened() as store:
         named = unfinished(store) if every else [store.journal.run(one).id for one in runs or [] if len(runs or []) > 1]
     if named:

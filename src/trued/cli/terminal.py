@@ -24,7 +24,7 @@ DECISIONS = ("accept", "reject")  # answers that need a name and a reason
 
 def home() -> Path:
     """The folder of all private state."""
-    return config.home(os.environ)
+    return config.state_folder(os.environ)
 
 
 def out() -> Console:

@@ -9,9 +9,9 @@ from trued.engine.run_end import conclude_run
 from trued.engine.run_store import Amendment, RunStore
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
-from trued.inputs.requirements.coverage import account
+from trued.inputs.requirements.coverage import user_requirements
 from trued.inputs.requirements.file import load_requirements
-from trued.inputs.tickets.plan import plan_of
+from trued.inputs.tickets.plan import ticket_plan
 from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Value, Verdict
 from trued.model.events.proof import ContractAmended
 from trued.model.step_keys import amendment_key, is_final_verdict
@@ -123,7 +123,7 @@ def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requir
     if change.requirements:
         given = load_requirements(change.requirements)
         before = {(one.id, one.text): one for one in requirements if one.checks}
-        found = account(_plan(inputs), inputs.goal, given)
+        found = user_requirements(_plan(inputs), inputs.goal, given)
         requirements = tuple(one if one.checks else before.get((one.id, one.text), one) for one in found)
     added = load_requirements(change.add) if change.add else None
     if added:
@@ -144,7 +144,7 @@ def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requir
 
 def _plan(inputs: Inputs) -> Plan | None:
     if inputs.ticket:
-        return plan_of(inputs.ticket)
+        return ticket_plan(inputs.ticket)
     return parse_plan(inputs.goal.text, inputs.goal.source.file) if inputs.goal.source.file else None
 
 

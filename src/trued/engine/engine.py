@@ -27,7 +27,7 @@ from trued.engine.shared_slots import SharedSlots
 from trued.engine.start import new_record, prepared
 from trued.engine.ticket_branch import placed
 from trued.errors import Busy, Cancelled, Waiting
-from trued.inputs.settings.limits import Given
+from trued.inputs.settings.limits import LimitChange
 from trued.inputs.settings.loader import user_home
 from trued.model import Question, RunRecord
 from trued.model.events.people import QuestionNotAsked
@@ -118,7 +118,7 @@ class Engine:
         *,
         yes: bool = False,
         wait: bool | None = None,
-        more: Sequence[Given] = (),
+        more: Sequence[LimitChange] = (),
         who: str = "",
     ) -> RunRecord:
         """Go on where the run stands, with `more` to use if `who` says so. A finished run stays as it is."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.inputs.settings.limits import PARTS, QUOTA, WHOLE, Given, changed, limit_of
+from trued.inputs.settings.limits import PARTS, QUOTA, WHOLE, LimitChange, apply_limits, limit_of
 from trued.model import RunRecord, Settings, Spending
 from trued.wire import Price
 
@@ -18,10 +18,10 @@ def limits_in_force(store: RunStore, run_id: str) -> Spending:
     """As the run was started with, and as people raised it since."""
     begun = store.journal.inputs(run_id)  # none where a journal is only looked at, and was made by something else
     limits = store.inputs(run_id).settings.limits if begun else Spending()
-    return changed(limits, store.journal.raised(run_id))
+    return apply_limits(limits, store.journal.raised(run_id))
 
 
-def raise_limits(store: RunStore, record: RunRecord, given: Sequence[Given], who: str) -> None:
+def raise_limits(store: RunStore, record: RunRecord, given: Sequence[LimitChange], who: str) -> None:
     """A person's word, recorded with the name. Whatever is not more than before is refused, and nothing is written."""
     if given:
         refuse_if_agent_could_answer(store, record)
@@ -34,7 +34,7 @@ def raise_limits(store: RunStore, record: RunRecord, given: Sequence[Given], who
         if before and number <= before:
             shown = int(before) if what in WHOLE else before
             raise BadInput(f"{what}: run {record.id} has {shown:g} already", "--limit", "name more than that")
-        limits = changed(limits, [(scope, what, number)])
+        limits = apply_limits(limits, [(scope, what, number)])
     from trued.model.events.run import LimitRaised
 
     for scope, what, number in given:

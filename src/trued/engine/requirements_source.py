@@ -12,7 +12,7 @@ from trued.support.located.spots import FILE_LIMIT
 from trued.workspace.git.workspace import GitWorkspace
 
 if TYPE_CHECKING:
-    from trued.inputs.specifications import Source
+    from trued.inputs.specifications import SpecificationFormat
 
 MARKDOWN = (".md", ".markdown")
 MOST_FILES = 500  # of specifications in one repository
@@ -23,7 +23,7 @@ def named(path: Path) -> Requirements:
     if path.suffix.lower() in MARKDOWN:
         from trued.inputs import specifications as sources  # loaded where a repository's own words are read
 
-        return sources.read_file(str(path), read_text(path))
+        return sources.read_specification(str(path), read_text(path))
     from trued.inputs.requirements.file import load_requirements
 
     return load_requirements(path)
@@ -65,9 +65,9 @@ async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple
     if not taken:
         return Requirements(requirements=()), ()
     touched = taken.keys() & set(await workspace.changed_files(base, head))
-    before = sources.read(taken, await _texts(workspace, base, taken, blobs[base]))
+    before = sources.read_specifications(taken, await _texts(workspace, base, taken, blobs[base]))
     _trusted(before)
-    after = sources.read(taken, await _texts(workspace, head, taken, blobs[head]))
+    after = sources.read_specifications(taken, await _texts(workspace, head, taken, blobs[head]))
     due, left = _due(before.requirements, touched)
     added = [_bare(one) for one in after.requirements if one.text not in {same.text for same in before.requirements}]
     due += [one for one in _renamed(added, {one.id for one in before.requirements}) if one.source.file in touched]
@@ -78,18 +78,18 @@ async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple
     return whole.model_copy(update={"file": ", ".join(sorted(taken))}), tuple(said)
 
 
-def _taken(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, Source]":
+def _taken(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
     """By what the base has: a head that brings another kind of requirements does not choose what counts."""
     from trued.inputs import specifications as sources
 
-    if not (taken := sources.found(on_base)):
-        return sources.found(here)
+    if not (taken := sources.find_specifications(on_base)):
+        return sources.find_specifications(here)
     kinds = set(taken.values())
     return taken | {path: source for source in kinds for path in source.found(sorted(here))}
 
 
 async def _texts(
-    workspace: GitWorkspace, commit: str, taken: "Mapping[str, Source]", there: Mapping[str, str]
+    workspace: GitWorkspace, commit: str, taken: "Mapping[str, SpecificationFormat]", there: Mapping[str, str]
 ) -> dict[str, str]:
     paths = [path for path in sorted(taken) if path in there]
     if len(paths) > MOST_FILES:

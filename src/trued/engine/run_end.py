@@ -56,10 +56,10 @@ def _tick_plan(store: RunStore, record: RunRecord, verdict: Verdict | None) -> N
     if workflow is None or workflow.takes is not Input.PLAN:
         return
     from trued.inputs.plans.plan import parse_plan
-    from trued.inputs.plans.ticks import ticked
+    from trued.inputs.plans.ticks import ticked_plan
 
     folder = store.folder(record.id) / "files"
     folder.mkdir(exist_ok=True)
     plan = parse_plan(goal.text, goal.source.file)
-    text = ticked(plan, contract.requirements, verdict)
+    text = ticked_plan(plan, contract.requirements, verdict)
     atomic_files.write(folder / Path(goal.source.file).name, text, sync=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 from trued.engine.inputs import Inputs
 from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput
-from trued.inputs.tickets.ticket import is_ticket, parse_ticket, ticket_of
+from trued.inputs.tickets.ticket import is_ticket, parse_ticket, ticket_from_issue
 from trued.integrations.forges import forge_of
 from trued.integrations.trackers import tracker_of
 from trued.integrations.trackers.names import recognised
@@ -32,7 +32,7 @@ def from_tracker(name: str, settings: Settings, environ: Mapping[str, str], root
 
     Whoever may write there names no file of this machine: agents may read the pictures of a ticket.
     """
-    ticket = ticket_of(tracker_of(settings, name, environ, root).issue(name))
+    ticket = ticket_from_issue(tracker_of(settings, name, environ, root).issue(name))
     return ticket.model_copy(update={"pictures": tuple(one for one in ticket.pictures if not Path(one).is_absolute())})
 
 

@@ -19,7 +19,7 @@ def clauses(text: str) -> list[str]:
 
     What stands in code marks, quotation marks or brackets is never cut.
     """
-    flat = plain(text)
+    flat = one_line(text)
     shelter = [(found.start(), found.end()) for found in _KEPT.finditer(flat)]
     cuts = [one for one in _ENDS.finditer(flat) if not any(begin < one.start() < end for begin, end in shelter)]
     pieces, begins, start = list[str](), list[int](), 0
@@ -34,14 +34,14 @@ def clauses(text: str) -> list[str]:
     return pieces
 
 
-def unquoted(text: str, quotes: list[str]) -> tuple[str, ...]:
+def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
     """What of the text no quotation reaches, verbatim; single words that only join are left out.
 
     A clause that no quotation touches at all is never left out, however short it is.
     """
-    flat = plain(text)
+    flat = one_line(text)
     open_ = [True] * len(flat)
-    for quote in filter(None, map(plain, quotes)):
+    for quote in filter(None, map(one_line, quotes)):
         at = flat.find(quote)
         while at >= 0:
             open_[at : at + len(quote)] = [False] * len(quote)
@@ -69,6 +69,6 @@ def _telling(text: str) -> list[str]:
     return [word for word in _LETTERS.findall(text) if word.lower() not in _SMALL]
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Words as they are, whatever lines they were broken into."""
     return " ".join(text.split())

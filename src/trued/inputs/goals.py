@@ -1,12 +1,11 @@
 """A goal as people write it: success criteria, constraints and sentences, verbatim, each with its line."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from trued.errors import BadInput
-from trued.inputs import vocabulary as headings
+from trued.inputs import vocabulary
 from trued.inputs.sentences import sentences_of
-from trued.inputs.vocabulary import clean, kind_of
+from trued.inputs.vocabulary import bare_title, section_kind
 from trued.model import Criterion, Goal, Source, Value
 from trued.support.markdown import Block, Heading, List, Other, Paragraph, Table, Words, parse, split_lines
 
@@ -79,10 +78,10 @@ class _Reading:
 
     def _heading(self, block: Heading) -> None:
         self._close(block.level)
-        title, self.label = clean(block.words.plain), ""
+        title, self.label = bare_title(block.words.plain), ""
         if not self.title and not self.sections and block.level == 1:
             self.title = title
-        kind = kind_of(title)
+        kind = section_kind(title)
         kind = kind if kind in GROUPS or kind == "goal" else self._kind()
         self.sections.append(_Section(block.level, block.words.raw, block.line, kind))
 
@@ -95,22 +94,22 @@ class _Reading:
             closed = self.sections.pop()
             if self.sections:
                 self.sections[-1].empty = False
-            told = kind_of(clean(closed.title)) in ("nongoal", "problem", "aside")
-            named = told or headings.is_pure(closed.title) or headings.is_work(closed.title)
+            told = section_kind(bare_title(closed.title)) in ("nongoal", "problem", "aside")
+            named = told or vocabulary.is_plain_label(closed.title) or vocabulary.is_work(closed.title)
             if closed.empty and closed.level > 1 and closed.title and not named:
                 self._keep(closed.title, closed.line, closed.kind)
 
     def _title(self, blocks: list[Block]) -> None:
         """A title says what the goal is, where no sentence does."""
         first = next((one for one in blocks if isinstance(one, Heading)), None)
-        if self.title and first and not self.found["sentences"] and kind_of(self.title) != "goal":
+        if self.title and first and not self.found["sentences"] and section_kind(self.title) != "goal":
             self._keep(first.words.raw, first.line, "")
         if not any(self.found.values()):
             self._keep(self.text.strip(), 1, "")
 
     def _paragraph(self, block: Paragraph, follower: Block | None, lines: list[str]) -> None:
         label, rest = _label(block.words, follower)
-        kind = kind_of(label)
+        kind = section_kind(label)
         if kind not in GROUPS:
             self.label = ""
             self._take(block, lines, self._kind())
@@ -119,9 +118,9 @@ class _Reading:
         if self.sections:
             self.sections[-1].empty = False
         if rest:
-            pure = headings.is_pure(label) or kind not in ("ship", "constraint")
+            pure = vocabulary.is_plain_label(label) or kind not in ("ship", "constraint")
             self._keep(rest if pure else block.words.raw, block.line, kind)
-        elif not headings.is_pure(label) or not isinstance(follower, List | Table | Other):
+        elif not vocabulary.is_plain_label(label) or not isinstance(follower, List | Table | Other):
             self._keep(block.words.raw, block.line, kind)
 
     def _take(self, block: Block, lines: list[str], kind: str) -> None:
@@ -150,12 +149,4 @@ def _label(words: Words, follower: Block | None) -> tuple[str, str]:
         return words.raw, ""
     label, colon, rest = words.raw.partition(":")
     short = bool(colon) and rest[:1].isspace() and len(label.split()) <= 3
-    return (label, rest.strip()) if short and headings.is_pure(label) and not words.label else ("", "")
-
-
-def told(parts: GoalParts) -> Iterator[str]:
-    """The parts in words, for whoever is to work on them."""
-    for title, group in (("Success criteria", parts.criteria), ("Constraints", parts.constraints)):
-        if group:
-            yield f"{title}:"
-            yield from (f"- {one.text}" for one in group)
+    return (label, rest.strip()) if short and vocabulary.is_plain_label(label) and not words.label else ("", "")

@@ -61,7 +61,7 @@ NO_FILES = _set("- – — n/a none tbd ?")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ChunkTitle:
     """A chunk id with the words that follow it."""
 
     id: str
@@ -69,7 +69,7 @@ class Named:
     strong: bool
 
 
-def clean(title: str) -> str:
+def bare_title(title: str) -> str:
     """The title without ticks, emoji and closing colons around it."""
     start, end = 0, len(title)
     while end and (title[end - 1] in " \t:" or _is_mark(title[end - 1])):
@@ -84,16 +84,16 @@ def _is_mark(char: str) -> bool:
     return unicodedata.category(char) == "So" or char in "\ufe0f\u200d\u20e3" or "\U0001f3fb" <= char <= "\U0001f3ff"
 
 
-def words_of(title: str) -> list[str]:
+def title_words(title: str) -> list[str]:
     return re.findall(r"[^\W\d_]+", title.lower().replace("non-", "non"))
 
 
-def kind_of(title: str) -> str:
+def section_kind(title: str) -> str:
     """goal | constraint | ship | nongoal | problem | aside | "" of a section or label with this title.
 
     What asks for something outweighs what tells: "Constraints and assumptions" are constraints. Steps stay steps.
     """
-    parts = [part for part in JOINTS.split(title.lower()) if words_of(part)]
+    parts = [part for part in JOINTS.split(title.lower()) if title_words(part)]
     kinds = [_kind_of_part(part) for part in parts]
     if any(not kind and is_work(part) for kind, part in zip(kinds, parts, strict=True)):
         return ""
@@ -101,10 +101,10 @@ def kind_of(title: str) -> str:
 
 
 def _kind_of_part(part: str) -> str:
-    line = " ".join(words_of(part))
+    line = " ".join(title_words(part))
     if any(phrase in line for phrase in NOT_ASKED):
         return "nongoal"
-    words = words_of(ABOUT.split(part)[0])
+    words = title_words(ABOUT.split(part)[0])
     core = set(words) - FILLER
     if words[-1:] and words[-1] in ASIDE:
         return "aside"
@@ -116,21 +116,21 @@ def _kind_of_part(part: str) -> str:
     return "problem" if core and (core <= PROBLEM or words[0] in OPENERS) else ""
 
 
-def is_field(label: str) -> bool:
+def is_header_field(label: str) -> bool:
     """Whether it names a header field: status, owner, branch."""
-    words = set(words_of(label))
+    words = set(title_words(label))
     return bool(words) and words <= FIELDS
 
 
-def is_standing(label: str) -> bool:
+def is_status_field(label: str) -> bool:
     """Whether it names a field or column about the state of the work, not about what is asked."""
-    words = set(words_of(label))
+    words = set(title_words(label))
     return bool(words) and words <= STANDING
 
 
-def is_pure(label: str) -> bool:
+def is_plain_label(label: str) -> bool:
     """Whether the label says no more than that criteria follow: "Done when", not "Latency goal"."""
-    return set(words_of(label)) <= PURE - {"must", "should"}
+    return set(title_words(label)) <= PURE - {"must", "should"}
 
 
 def is_phase(title: str) -> bool:
@@ -141,10 +141,10 @@ def is_phase(title: str) -> bool:
 
 
 def is_work(title: str) -> bool:
-    return bool(WORK & set(words_of(title)))
+    return bool(WORK & set(title_words(title)))
 
 
-def named(words: Words) -> Named | None:
+def chunk_title(words: Words) -> ChunkTitle | None:
     """The chunk id that a list item or a heading begins with."""
     if words.label:
         return _named_by_label(words)
@@ -154,22 +154,22 @@ def named(words: Words) -> Named | None:
     bare = head.strip("`*_[]()").rstrip(SEPARATORS).strip("`*_[]()")
     parted = head[-1:] in SEPARATORS or rest[:1] in SEPARATORS
     if STRONG_ID.fullmatch(bare):
-        return Named(bare, _after(rest), True)
+        return ChunkTitle(bare, _after(rest), True)
     if WEAK_ID.fullmatch(bare) and (parted or wrapped or _without_kind(raw) is not raw):
-        return Named(bare, _after(rest), False)
+        return ChunkTitle(bare, _after(rest), False)
     return None
 
 
-def _named_by_label(words: Words) -> Named | None:
-    inner = named(Words(raw=words.label.strip(), plain=words.label))
+def _named_by_label(words: Words) -> ChunkTitle | None:
+    inner = chunk_title(Words(raw=words.label.strip(), plain=words.label))
     if inner is None:
         bare = words.label.strip().rstrip(SEPARATORS)
         if not WEAK_ID.fullmatch(bare):
             return None
-        inner = Named(bare, "", False)
+        inner = ChunkTitle(bare, "", False)
     rest = _after(words.rest) if not inner.title else words.rest
     title = f"**{inner.title}** {rest}" if inner.title and rest else inner.title or rest
-    return Named(inner.id, title, inner.strong)
+    return ChunkTitle(inner.id, title, inner.strong)
 
 
 def _without_kind(raw: str) -> str:
@@ -177,7 +177,7 @@ def _without_kind(raw: str) -> str:
     return rest.lstrip() if head.lower() in ("chunk", "task", "story", "item") and rest[:1].isalnum() else raw
 
 
-def says_chunk(title: str) -> bool:
+def is_chunk_title(title: str) -> bool:
     return _without_kind(title) is not title
 
 
@@ -185,14 +185,14 @@ def _after(rest: str) -> str:
     return rest.strip().lstrip(SEPARATORS).strip()
 
 
-def split_files(words: Words) -> tuple[str, ...]:
+def file_names(words: Words) -> tuple[str, ...]:
     """The files of a cell: its code spans, or its words between commas."""
     parts = words.codes or words.plain.replace(";", ",").replace("\n", ",").split(",")
     names = (part.strip() for part in parts)
     return tuple(name for name in names if name and name.lower() not in NO_FILES)
 
 
-def cut_files(title: str) -> tuple[str, tuple[str, ...]]:
+def split_off_files(title: str) -> tuple[str, tuple[str, ...]]:
     """`do x (files: a.py, b.py)` → `do x`, its files."""
     start = max(title.lower().rfind("(files:"), title.lower().rfind("(file:"))
     end = title.find(")", start)
@@ -202,8 +202,8 @@ def cut_files(title: str) -> tuple[str, tuple[str, ...]]:
     return title[:start].rstrip(), tuple(name.strip() for name in names if name.strip())
 
 
-def column(header: tuple[Words, ...], names: frozenset[str]) -> int | None:
+def column_index(header: tuple[Words, ...], names: frozenset[str]) -> int | None:
     for number, cell in enumerate(header):
-        if clean(cell.plain).lower().rstrip(".") in names:
+        if bare_title(cell.plain).lower().rstrip(".") in names:
             return number
     return None

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from trued.errors import AgentFailed, Ended, Stopped
 from trued.inputs.plans.plan import parse_plan
-from trued.inputs.tickets.plan import plan_of
+from trued.inputs.tickets.plan import ticket_plan
 from trued.model import Answer, Finding, Goal, Outcome, Plan, Reply, Settings, Task, Ticket, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.run import StepRepeated
@@ -140,7 +140,7 @@ class Run:
         """The user's plan or ticket as a plan. For plain text: what a planner proposes and a person confirms, or,
         without a planner, the text as its one task."""
         if self.ticket:
-            return plan_of(self.ticket)
+            return ticket_plan(self.ticket)
         if goal.source.file:
             return parse_plan(goal.text, goal.source.file)
         if not planner:

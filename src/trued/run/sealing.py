@@ -1,7 +1,7 @@
 """Sealing: makes the contract of a plan before anybody works on it, as one durable step."""
 
-from trued.inputs.requirements.coverage import account, commanded, with_visible
-from trued.inputs.tickets.plan import servable
+from trued.inputs.requirements.coverage import user_requirements, with_named_commands, with_visible_checks
+from trued.inputs.tickets.plan import servable_requirements
 from trued.model import Contract, Plan, Requirements
 from trued.model.events.proof import ContractSealed
 from trued.proof.contract import contract_hash
@@ -18,16 +18,16 @@ async def seal_plan(steps: Steps, plan: Plan) -> Contract:
     """The plan's contract: requirements accounted for, cases written by an examiner, every check run on the base."""
     context, tell = steps.context, steps.emitter("seal")
     known = plan if plan.source.file or plan.requirements else None
-    requirements = account(known, context.goal, context.requirements)
+    requirements = user_requirements(known, context.goal, context.requirements)
     given = context.requirements or Requirements(requirements=())
     environment = given.environment.over(context.settings.environment)
     served = {"environment": environment, "serve": given.serve or context.settings.serve}
     asked = given.model_copy(update={"requirements": requirements, **served})
     examination = await examine(steps.below("seal"), asked)
-    brought, unserved = servable(plan.requirements, examination.asked.serve)
+    brought, unserved = servable_requirements(plan.requirements, examination.asked.serve)
     own = {one.id for one in given.requirements}
-    named = commanded(one for one in requirements if one.id not in own) if not plan.author else ()
-    asked = with_visible(examination.asked, (*named, *brought))
+    named = with_named_commands(one for one in requirements if one.id not in own) if not plan.author else ()
+    asked = with_visible_checks(examination.asked, (*named, *brought))
     authors = {**examination.authors, **authors_of(plan.requirements, plan.author)}
     inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 

@@ -4,21 +4,21 @@ Each raises BadInput for a file that cannot be read, and for criteria that the r
 """
 
 from trued.inputs.plans.plan import parse_plan
-from trued.inputs.requirements.coverage import account
-from trued.inputs.tickets.plan import plan_of
+from trued.inputs.requirements.coverage import user_requirements
+from trued.inputs.tickets.plan import ticket_plan
 from trued.model import Goal, Requirements, Ticket
 
 
 def check_plan(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    account(parse_plan(goal.text, goal.source.file) if goal.source.file else None, goal, requirements)
+    user_requirements(parse_plan(goal.text, goal.source.file) if goal.source.file else None, goal, requirements)
 
 
 def check_words(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    account(None, goal, requirements)
+    user_requirements(None, goal, requirements)
 
 
 check_specification = check_words
 
 
 def check_ticket(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    account(plan_of(ticket) if ticket else None, goal, requirements)
+    user_requirements(ticket_plan(ticket) if ticket else None, goal, requirements)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trued.errors import BadInput
-from trued.inputs.plans.plan import CONTEXT_LIMIT, CUT, OWN_LIMIT, PHASE_LIMIT, parse_plan, read_plan, tick
+from trued.inputs.plans.plan import CONTEXT_LIMIT, CUT, OWN_LIMIT, PHASE_LIMIT, parse_plan, read_plan, tick_lines
 from trued.model import Plan
 
 PLAN = """\
@@ -414,7 +414,7 @@ def test_ticks_say_who_and_what_and_leave_every_other_byte() -> None:
     plan = parse_plan(text, "PLAN.md")
     ship = {one.text: one.source.line for one in plan.criteria}
     zurich, empty = ship["Zürich's points count – twice"], ship["`total([])` is 0"]
-    ticked = tick(text, {zurich: "proven by examples on abc123 --> <b>\nAnn", empty: "guards"})
+    ticked = tick_lines(text, {zurich: "proven by examples on abc123 --> <b>\nAnn", empty: "guards"})
     before, after = text.split("\r\n"), ticked.split("\r\n")
     assert [n for n, (old, new) in enumerate(zip(before, after, strict=True), 1) if old != new] == [empty, zurich]
     assert after[zurich - 1] == (
@@ -423,11 +423,11 @@ def test_ticks_say_who_and_what_and_leave_every_other_byte() -> None:
     assert after[empty - 1] == "- [x] `total([])` is 0 <!-- proof: guards -->"
     again = parse_plan(ticked, "PLAN.md")
     assert [(one.text, one.source) for one in again.criteria] == [(one.text, one.source) for one in plan.criteria]
-    assert tick(ticked, {empty: "guards"}) == ticked
+    assert tick_lines(ticked, {empty: "guards"}) == ticked
 
 
 @pytest.mark.spec("PUR-10")
 @settings(max_examples=50, deadline=None)
 @given(text=markdownish)
 def test_no_tick_is_no_change(text: str) -> None:
-    assert tick(text, {}) == text
+    assert tick_lines(text, {}) == text

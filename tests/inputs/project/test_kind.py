@@ -2,7 +2,7 @@
 
 import pytest
 
-from trued.inputs.project.kind import Kind, corrected, detected, to_read
+from trued.inputs.project.kind import ProjectKind, files_to_read, project_kind, with_user_commands
 from trued.model import Commands
 
 PYTEST = "import pytest\n\n\ndef test_it() -> None: ...\n"
@@ -334,7 +334,7 @@ SHAPES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_kind_of_a_project_is_known_by_its_files(shape: str) -> None:
     files, name, commands = SHAPES[shape]
-    kind = detected(files, files.get)
+    kind = project_kind(files, files.get)
     assert (kind.name, (kind.build, kind.test, kind.start)) == (name, commands), kind.why
 
 
@@ -342,29 +342,29 @@ def test_the_kind_of_a_project_is_known_by_its_files(shape: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_files_that_are_named_to_be_read_are_enough(shape: str) -> None:
     files, *_ = SHAPES[shape]
-    wanted = to_read(files)
+    wanted = files_to_read(files)
     assert set(wanted) <= set(files)
-    assert detected(files, {path: files[path] for path in wanted}.get) == detected(files, files.get)
+    assert project_kind(files, {path: files[path] for path in wanted}.get) == project_kind(files, files.get)
 
 
 @pytest.mark.spec("TEAM-13")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_text_that_cannot_be_had_breaks_nothing(shape: str) -> None:
     files, *_ = SHAPES[shape]
-    assert isinstance(detected(files, lambda _: None), Kind)
+    assert isinstance(project_kind(files, lambda _: None), ProjectKind)
 
 
 @pytest.mark.spec("TEAM-15")
 def test_of_a_thousand_tests_few_are_read() -> None:
-    assert len(to_read([f"tests/test_{number}.py" for number in range(1000)])) == 8
+    assert len(files_to_read([f"tests/test_{number}.py" for number in range(1000)])) == 8
     nested = [f"part{number}/inner/test_{each}.py" for number in range(300) for each in range(3)]
-    assert len(to_read([*nested, "part7/inner/pyproject.toml"])) == 8 + 3 + 1
+    assert len(files_to_read([*nested, "part7/inner/pyproject.toml"])) == 8 + 3 + 1
 
 
 @pytest.mark.spec("TEAM-13")
 def test_every_reason_is_said_and_a_missing_command_says_why() -> None:
     files, *_ = SHAPES["uv whose lock has no pytest"]
-    assert detected(files, files.get).why == (
+    assert project_kind(files, files.get).why == (
         "Python: uv.lock, pyproject.toml",
         "no test command for Python: its tests are pytest's, which uv would not install",
     )
@@ -372,9 +372,9 @@ def test_every_reason_is_said_and_a_missing_command_says_why() -> None:
 
 @pytest.mark.spec("TEAM-13")
 def test_what_the_user_says_goes_before_what_was_found() -> None:
-    found = Kind(names=("Python",), build="b", test="t", start="s", why=("Python: setup.py",))
-    assert corrected(found, Commands()) == found
-    own = corrected(found, Commands(test="make check"))
+    found = ProjectKind(names=("Python",), build="b", test="t", start="s", why=("Python: setup.py",))
+    assert with_user_commands(found, Commands()) == found
+    own = with_user_commands(found, Commands(test="make check"))
     assert (own.build, own.test, own.start) == ("b", "make check", "s")
     assert own.why == ("Python: setup.py", "test: as [commands] says")
     assert own.commands == {"build": "b", "test": "make check", "start": "s"}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
-from trued.inputs.requirements.coverage import account, with_visible
+from trued.inputs.requirements.coverage import user_requirements, with_visible_checks
 from trued.inputs.sentences import sentences
 from trued.model import BrowserCheck, Criterion, Goal, Plan, Requirement, Requirements, Source, Task
 
@@ -28,7 +28,7 @@ def own(name: str, *covers: str) -> Requirement:
 
 @pytest.mark.spec("LAW-12")
 def test_without_a_requirements_file_every_line_and_the_whole_plan_are_requirements() -> None:
-    found = account(PLAN, GOAL, None)
+    found = user_requirements(PLAN, GOAL, None)
     assert [(one.id, one.text, str(one.source)) for one in found] == [
         ("1A", "add `f`", "docs/PLAN.md:10"),
         ("1B", "docs", "docs/PLAN.md:11"),
@@ -43,7 +43,7 @@ def test_without_a_requirements_file_every_line_and_the_whole_plan_are_requireme
 
 @pytest.mark.spec("LAW-12")
 def test_what_the_users_file_does_not_cover_stands_beside_it_without_a_check() -> None:
-    found = account(
+    found = user_requirements(
         PLAN, GOAL, users(own("f", "1a", "ship:  `f`  is documented", "be fast"), own("ship-2", "goal: be right"))
     )
     assert [one.id for one in found] == ["f", "ship-2", "1B", "ship-2-2"]
@@ -54,10 +54,10 @@ def test_what_the_users_file_does_not_cover_stands_beside_it_without_a_check() -
 def test_a_list_of_tasks_is_covered_by_its_own_words_where_they_are_said_once() -> None:
     plan = parse_plan("# Lists\n\n- `a` prints a list\n- docs\n- docs\n", "request.md")
     goal = Goal(text=plan.text, source=plan.source)
-    found = account(plan, goal, users(own("a", "`a`  prints a list")))
+    found = user_requirements(plan, goal, users(own("a", "`a`  prints a list")))
     assert [(one.id, one.covers) for one in found] == [("a", ("1",)), ("2", ()), ("3", ())]
     with pytest.raises(BadInput, match='covers "docs"'):
-        account(plan, goal, users(own("a", "docs")))
+        user_requirements(plan, goal, users(own("a", "docs")))
 
 
 @pytest.mark.spec("LAW-12")
@@ -65,7 +65,7 @@ def test_an_id_that_is_taken_gets_another_and_nothing_vanishes() -> None:
     plan = Plan(
         tasks=(Task(id="ship-1", title="x"), Task(id="plan", title="y")), criteria=(Criterion(text="works"),), text="z"
     )
-    found = account(plan, GOAL, None)
+    found = user_requirements(plan, GOAL, None)
     assert [(one.id, one.text) for one in found] == [
         ("ship-1", "x"),
         ("plan", "y"),
@@ -86,7 +86,7 @@ def test_an_id_that_is_taken_gets_another_and_nothing_vanishes() -> None:
 )
 def test_covering_what_is_not_there_is_refused_with_the_nearest(entry: str, near: str) -> None:
     with pytest.raises(BadInput) as caught:
-        account(PLAN, GOAL, users(own("f", entry)))
+        user_requirements(PLAN, GOAL, users(own("f", entry)))
     assert caught.value.where == "r.yaml:7"
     assert near in caught.value.then
 
@@ -104,7 +104,7 @@ def test_every_criterion_is_covered_or_a_requirement(data: st.DataObject, texts:
     covers = data.draw(st.lists(st.sampled_from(entries), unique=True))
     names = data.draw(st.lists(st.sampled_from(["a", "ship-1", "goal-2", "2A"]), unique=True, max_size=3))
     given_file = users(*(own(name, *(covers if name == names[0] else ())) for name in names)) if names else None
-    found = account(plan, GOAL, given_file)
+    found = user_requirements(plan, GOAL, given_file)
     assert len({one.id for one in found}) == len(found)
     added = [one.text for one in found[len(names) :]]
     covered = set(covers) if names else set()
@@ -121,7 +121,7 @@ def test_the_sentences_of_plain_text_are_requirements_and_so_is_the_whole() -> N
         "Add slugify (e.g. for URLs, cf. RFC 3986). It keeps `a. B` as one.\n"
         "Version 2.0 of the\nAPI stays! Isn't it nice?"
     )
-    found = account(None, Goal(text=text), None)
+    found = user_requirements(None, Goal(text=text), None)
     assert [(one.id, one.text, one.source.line) for one in found] == [
         ("text-1", "Add slugify (e.g. for URLs, cf. RFC 3986).", 1),
         ("text-2", "It keeps `a. B` as one.", 1),
@@ -129,7 +129,7 @@ def test_the_sentences_of_plain_text_are_requirements_and_so_is_the_whole() -> N
         ("text-4", "Isn't it nice?", 3),
         ("goal", text, 0),
     ]
-    assert [one.id for one in account(None, Goal(text="Make it fast"), None)] == ["goal"]
+    assert [one.id for one in user_requirements(None, Goal(text="Make it fast"), None)] == ["goal"]
 
 
 @pytest.mark.spec("LAW-12")
@@ -157,31 +157,36 @@ def test_no_word_of_a_paragraph_is_lost_between_sentences(text: str) -> None:
 @pytest.mark.spec("LAW-12")
 def test_sentences_of_plain_text_that_the_users_file_does_not_cover_stand_beside_it() -> None:
     goal = Goal(text="Do it.  Do it well. Tell Ann.")
-    found = account(None, goal, users(own("f", "Do it."), own("text-3", "text: Do it  well.")))
+    found = user_requirements(None, goal, users(own("f", "Do it."), own("text-3", "text: Do it  well.")))
     assert [(one.id, one.text) for one in found] == [("f", "t"), ("text-3", "t"), ("text-3-2", "Tell Ann.")]
-    assert [one.text for one in account(None, goal, users(own("f")))] == ["t", "Do it.", "Do it well.", "Tell Ann."]
+    assert [one.text for one in user_requirements(None, goal, users(own("f")))] == [
+        "t",
+        "Do it.",
+        "Do it well.",
+        "Tell Ann.",
+    ]
     assert not any(one.checks for one in found)
 
 
 @pytest.mark.spec("LAW-12")
 @pytest.mark.parametrize("entry", ["goal", "Do it. Well."])
 def test_a_requirement_may_cover_the_whole_of_plain_text(entry: str) -> None:
-    assert [one.id for one in account(None, Goal(text="Do it. Well."), users(own("f", entry)))] == ["f"]
+    assert [one.id for one in user_requirements(None, Goal(text="Do it. Well."), users(own("f", entry)))] == ["f"]
 
 
 @pytest.mark.spec("LAW-12", "USE-7")
 def test_covering_what_plain_text_does_not_say_is_refused() -> None:
     with pytest.raises(BadInput, match="the goal has nothing of that name") as caught:
-        account(None, Goal(text="Do it. Well."), users(own("f", "zzzzzzzz")))
+        user_requirements(None, Goal(text="Do it. Well."), users(own("f", "zzzzzzzz")))
     assert caught.value.then
 
 
 @pytest.mark.spec("LAW-12")
 def test_what_a_plan_says_besides_tasks_and_criteria_is_a_requirement_unless_it_is_covered() -> None:
     plan = parse_plan("| Chunk | Scope |\n|-|-|\n| 1A | x |\n\n## Speed\n\nIt is fast.\n\n- at night, too\n", "PLAN.md")
-    found = account(plan, Goal(text=plan.text), users(own("f", "1A", "text: It is fast.")))
+    found = user_requirements(plan, Goal(text=plan.text), users(own("f", "1A", "text: It is fast.")))
     assert [(one.id, one.text, str(one.source)) for one in found[1:]] == [("text-2", "at night, too", "PLAN.md:9")]
-    assert [one.id for one in account(plan, GOAL, None)] == ["1A", "text-1", "text-2", "plan"]
+    assert [one.id for one in user_requirements(plan, GOAL, None)] == ["1A", "text-1", "text-2", "plan"]
 
 
 @pytest.mark.spec("LAW-12")
@@ -191,9 +196,17 @@ def test_a_requirement_may_cover_all_words_of_a_plan_and_tasks_are_named_one_by_
     whole = Requirement(id="whole", text="all of it", covers=("goal",))
     plan = Plan(tasks=(Task(id="A", title="a"), Task(id="B", title="b")), unread=prose, source=goal.source)
     one = Requirement(id="a", text="a", covers=("A",))
-    assert [each.id for each in account(plan, goal, Requirements(requirements=(whole, one)))] == ["whole", "a", "B"]
+    assert [each.id for each in user_requirements(plan, goal, Requirements(requirements=(whole, one)))] == [
+        "whole",
+        "a",
+        "B",
+    ]
     bare = plan.model_copy(update={"unread": ()})
-    assert [each.id for each in account(bare, goal, Requirements(requirements=(whole,)))] == ["whole", "A", "B"]
+    assert [each.id for each in user_requirements(bare, goal, Requirements(requirements=(whole,)))] == [
+        "whole",
+        "A",
+        "B",
+    ]
 
 
 @pytest.mark.spec("TIC-6", "LAW-12")
@@ -205,9 +218,11 @@ def test_a_page_that_a_covered_criterion_names_is_looked_at_beside_the_users_own
     brought = Requirement(id="ship-1", text="The page / shows x.", checks=(page,))
     whole = Requirement(id="whole", text="all of it", covers=("goal",))
     one = Requirement(id="a", text="a", covers=(entry,) if entry != "goal" else ())
-    found = with_visible(Requirements(requirements=(whole, one)), [brought])
+    found = with_visible_checks(Requirements(requirements=(whole, one)), [brought])
     assert {each.id: each.checks for each in found.requirements if each.checks} == {holder: (page,)}
-    listed = with_visible(Requirements(requirements=(whole, brought.model_copy(update={"checks": ()}))), [brought])
+    listed = with_visible_checks(
+        Requirements(requirements=(whole, brought.model_copy(update={"checks": ()}))), [brought]
+    )
     assert {each.id: each.checks for each in listed.requirements if each.checks} == {"ship-1": (page,)}
 
 
@@ -218,7 +233,7 @@ def test_an_agents_criterion_has_no_name_of_the_users_words_nor_of_the_engines_r
     theirs = Requirement(id=name, text="something is done", covers=("T1",))
     tasks = (Task(id="T1", title="all"),)
     plan = Plan(tasks=tasks, unread=words, requirements=(theirs,), author="spec", source=Source(file="request.md"))
-    found = account(plan, Goal(text="It doubles. It triples."), None)
+    found = user_requirements(plan, Goal(text="It doubles. It triples."), None)
     assert {one.id: one.text for one in found} == {
         f"spec.{name}": "something is done",
         "text-1": "It doubles.",
@@ -227,7 +242,9 @@ def test_an_agents_criterion_has_no_name_of_the_users_words_nor_of_the_engines_r
     }
     assert [one.author for one in found] == ["spec", "", "", ""]
     assert found[0].covers == ("T1", name)  # who speaks of it under its own name still reaches it
-    seen = with_visible(users(*found), [theirs.model_copy(update={"checks": (BrowserCheck(page="/", sees=("x",)),)})])
+    seen = with_visible_checks(
+        users(*found), [theirs.model_copy(update={"checks": (BrowserCheck(page="/", sees=("x",)),)})]
+    )
     assert [one.id for one in seen.requirements if one.checks] == [f"spec.{name}"]
 
 
@@ -245,7 +262,7 @@ def test_agents_that_merge_rephrase_or_drop_take_no_words_from_the_user(author: 
         author=author,
         source=Source(file="request.md"),
     )
-    found = {one.id: one for one in account(plan, Goal(text="It doubles. It triples. It is fast."), None)}
+    found = {one.id: one for one in user_requirements(plan, Goal(text="It doubles. It triples. It is fast."), None)}
     assert [one.text for one in found.values()] == [
         "It doubles and triples.",
         "numbers stay exact",

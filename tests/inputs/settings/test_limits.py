@@ -7,7 +7,7 @@ import pytest
 
 from trued.engine.prices import price_of
 from trued.errors import BadInput
-from trued.inputs.settings.limits import changes, read_amount
+from trued.inputs.settings.limits import parse_limits, read_amount
 from trued.inputs.settings.loader import load_settings
 from trued.model import Limit, Rate, Settings
 
@@ -40,7 +40,7 @@ def test_an_amount_is_read_as_people_write_it(what: str, written: Any, meant: fl
 )
 def test_a_limit_that_is_none_is_one_sentence(written: str) -> None:
     with pytest.raises(BadInput, match="--limit"):
-        changes([written])
+        parse_limits([written])
 
 
 def settings(tmp_path: Path, user: str = "", project: str = "", **flags: Any) -> Settings:

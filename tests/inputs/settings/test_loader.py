@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from trued.errors import BadInput
-from trued.inputs.settings.loader import home, load_settings, user_config
-from trued.inputs.settings.template import starter
+from trued.inputs.settings.loader import load_settings, state_folder, user_config
+from trued.inputs.settings.template import starter_settings
 from trued.model import Environment, ForgeSettings, Grade, Settings, TicketSettings
 from trued.support.located import read_toml
 
@@ -139,17 +139,19 @@ def test_a_repository_cannot_lower_the_bar_by_the_environment() -> None:
 
 
 def test_private_state_and_own_settings_lie_where_the_environment_says() -> None:
-    assert home({"TRUED_HOME": "/x/y", "HOME": "/h"}) == Path("/x/y")
-    assert home({"XDG_STATE_HOME": "/s", "HOME": "/h"}) == Path("/s/trued")
-    assert home({"HOME": "/h"}) == Path("/h/.local/state/trued")
+    assert state_folder({"TRUED_HOME": "/x/y", "HOME": "/h"}) == Path("/x/y")
+    assert state_folder({"XDG_STATE_HOME": "/s", "HOME": "/h"}) == Path("/s/trued")
+    assert state_folder({"HOME": "/h"}) == Path("/h/.local/state/trued")
     assert user_config({"XDG_CONFIG_HOME": "/c", "HOME": "/h"}) == Path("/c/trued")
     assert user_config({"HOME": "/h"}) == Path("/h/.config/trued")
 
 
 def test_the_starter_says_the_defaults(places: tuple[Path, Path]) -> None:
-    write(places[0], starter())
+    write(places[0], starter_settings())
     assert load_settings({}, {}, *places) == Settings()
-    lines = [line.removeprefix("# ") for line in starter().partition("# [")[0].splitlines()]  # tables are examples
+    lines = [
+        line.removeprefix("# ") for line in starter_settings().partition("# [")[0].splitlines()
+    ]  # tables are examples
     written = read_toml("\n".join(line for line in lines if " = " in line), "x").value
     defaults = Settings().model_dump(mode="json")
     assert written == {key: defaults[key] for key in written}
@@ -220,7 +222,7 @@ def test_an_agent_that_could_never_be_begun_is_refused_wherever_it_stands(
 
 def test_a_home_folder_that_nobody_knows_is_one_sentence() -> None:
     with pytest.raises(BadInput, match=r"TRUED_HOME: the home folder .* is unknown"):
-        home({"TRUED_HOME": "~nobody-here/state"})
+        state_folder({"TRUED_HOME": "~nobody-here/state"})
 
 
 def test_the_environment_of_checks_is_set_in_a_file_and_its_variables_by_name(places: tuple[Path, Path]) -> None:

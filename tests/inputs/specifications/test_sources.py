@@ -6,7 +6,7 @@ from trued.errors import BadInput
 from trued.inputs import specifications as sources
 from trued.inputs.specifications.checklist import Checklist
 from trued.inputs.specifications.openspec import OpenSpec
-from trued.inputs.specifications.own_file import Own
+from trued.inputs.specifications.own_file import OwnFile
 from trued.inputs.specifications.speckit import SpecKit
 from trued.model import CommandCheck, ExamplesCheck, Requirements
 
@@ -188,8 +188,8 @@ def test_fenced_checks_that_cannot_be_read_are_refused_with_their_line() -> None
         ("openspec/changes/approved/add-x/specs/auth/spec.md", OpenSpec),
         ("TODO.md", Checklist),
         ("docs/Acceptance_Criteria.md", Checklist),
-        ("trued.requirements.yaml", Own),
-        (".trued/requirements/slugs.toml", Own),
+        ("trued.requirements.yaml", OwnFile),
+        (".trued/requirements/slugs.toml", OwnFile),
         ("openspec/changes/archive/2026-add-x/specs/auth/spec.md", None),
         ("openspec/changes/add-x/tasks.md", None),
         ("specs/001-slugs/plan.md", None),
@@ -198,27 +198,27 @@ def test_fenced_checks_that_cannot_be_read_are_refused_with_their_line() -> None
     ],
 )
 def test_a_source_knows_its_own_paths(path: str, source: type | None) -> None:
-    taken = sources.found([path, "README.md", "src/main.py"])
+    taken = sources.find_specifications([path, "README.md", "src/main.py"])
     assert [type(one) for one in taken.values()] == ([source] if source else [])
 
 
 def test_who_wrote_a_requirements_file_has_said_what_counts() -> None:
     paths = ["TODO.md", "specs/001/spec.md", "trued.requirements.json"]
-    assert list(sources.found(paths)) == ["trued.requirements.json"]
-    assert list(sources.found(paths[:2])) == ["specs/001/spec.md"]
+    assert list(sources.find_specifications(paths)) == ["trued.requirements.json"]
+    assert list(sources.find_specifications(paths[:2])) == ["specs/001/spec.md"]
 
 
 def test_two_sources_share_no_id() -> None:
     files = {"specs/a/spec.md": "- **FR-001**: a\n- **FR-001**: b\n", "openspec/specs/x/spec.md": AUTH}
-    found = sources.read(sources.found(files), files)
+    found = sources.read_specifications(sources.find_specifications(files), files)
     names = [one.id for one in found.requirements]
     assert len(set(names)) == len(names) == 6
     assert "FR-001-2" in names
 
 
 def test_a_markdown_file_that_the_user_names_is_read_by_its_shape() -> None:
-    assert list(told(sources.read_file("/elsewhere/specs/1/spec.md", "- **FR-001**: a\n"))) == ["FR-001"]
-    assert list(told(sources.read_file("wishes.md", "- [ ] a\n"))) == ["1"]
-    assert list(told(sources.read_file("x.md", "### Requirement: A\nb\n"))) == ["spec.a"]
+    assert list(told(sources.read_specification("/elsewhere/specs/1/spec.md", "- **FR-001**: a\n"))) == ["FR-001"]
+    assert list(told(sources.read_specification("wishes.md", "- [ ] a\n"))) == ["1"]
+    assert list(told(sources.read_specification("x.md", "### Requirement: A\nb\n"))) == ["spec.a"]
     with pytest.raises(BadInput, match="asks for nothing"):
-        sources.read_file("x.md", "hello\n")
+        sources.read_specification("x.md", "hello\n")

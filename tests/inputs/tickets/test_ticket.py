@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trued.errors import BadInput
-from trued.inputs.tickets.ticket import LIMIT, is_ticket, pages_of, parse_ticket, ticket_of
+from trued.inputs.tickets.ticket import LIMIT, is_ticket, page_check, parse_ticket, ticket_from_issue
 from trued.model import BrowserCheck, Criterion, Ticket
 from trued.protocols import TrackerIssue
 from trued.support.markdown import split_lines
@@ -132,7 +132,7 @@ def test_what_is_missing_is_said_and_not_invented() -> None:
         "pictures of the expected behaviour",
         "preview URL",
     )
-    alone = ticket_of(TrackerIssue("SHOP-9", "Faster", "", url="https://example.com/SHOP-9"))
+    alone = ticket_from_issue(TrackerIssue("SHOP-9", "Faster", "", url="https://example.com/SHOP-9"))
     assert texts(alone.requirements) == ["Faster"]
     assert "requirements" in alone.missing
 
@@ -140,7 +140,7 @@ def test_what_is_missing_is_said_and_not_invented() -> None:
 def test_labels_in_bold_or_plain_begin_a_part() -> None:
     body = "Do it.\n\n**Acceptance criteria:** It is quick. It is safe.\n\nAffected areas: `a.py`, `b.py`\n\n"
     body += "**Definition of done**\n\n- reviewed\n\n## Else\nMore of it.\n"
-    ticket = ticket_of(TrackerIssue("#1", "Do", body))
+    ticket = ticket_from_issue(TrackerIssue("#1", "Do", body))
     assert texts(ticket.acceptance) == ["It is quick.", "It is safe.", "reviewed"]
     assert ticket.areas == ("a.py", "b.py")
     assert texts(ticket.requirements) == ["Do it.", "More of it."]
@@ -157,12 +157,12 @@ def test_labels_in_bold_or_plain_begin_a_part() -> None:
     ],
 )
 def test_fix_or_feature_is_known_by_type_then_by_words(title: str, kind: str, expected: str) -> None:
-    assert ticket_of(TrackerIssue("#1", title, kind=kind)).kind == expected
+    assert ticket_from_issue(TrackerIssue("#1", title, kind=kind)).kind == expected
 
 
 def test_fields_of_a_tracker_are_parts_even_after_code_that_never_ends() -> None:
     fields = {"Acceptance criteria": "* one\n* two", "Preview URL": "https://p.example.com", "Rank": "0|i:"}
-    ticket = ticket_of(TrackerIssue("OPS-1", "Do", "First:\n```\nnever closed", fields=fields))
+    ticket = ticket_from_issue(TrackerIssue("OPS-1", "Do", "First:\n```\nnever closed", fields=fields))
     assert texts(ticket.requirements) == ["First:\n```\nnever closed"]
     assert texts(ticket.acceptance) == ["one", "two"]
     assert ticket.preview == "https://p.example.com"
@@ -185,7 +185,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_tickets_lose_no_word(name: str) -> None:
-    ticket = ticket_of(TrackerIssue("#1", "Odd \x1b]0;x\x07 one", ODD[name]))
+    ticket = ticket_from_issue(TrackerIssue("#1", "Odd \x1b]0;x\x07 one", ODD[name]))
     assert ticket.summary == "Odd one"
     assert ODD[name] in ticket.text
     said = " ".join((*texts(ticket.requirements), *texts(ticket.acceptance)))
@@ -239,7 +239,7 @@ def test_a_ticket_that_cannot_be_read_is_refused_with_its_line(text: str, file: 
         parse_ticket(text, file)
     assert words in str(error.value)
     with pytest.raises(BadInput, match="longer than"):
-        ticket_of(TrackerIssue("#1", "x", "y" * 1_000_000))
+        ticket_from_issue(TrackerIssue("#1", "x", "y" * 1_000_000))
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,9 @@ def test_a_file_with_a_key_is_a_ticket(text: str, file: str, is_one: bool) -> No
 def test_a_criterion_that_names_a_page_and_what_is_seen_is_a_check(
     text: str, page: str, sees: tuple[str, ...], hides: tuple[str, ...]
 ) -> None:
-    assert pages_of(Criterion(text=text)) == BrowserCheck(page=page, sees=sees, hides=hides, quotes=text, visible=True)
+    assert page_check(Criterion(text=text)) == BrowserCheck(
+        page=page, sees=sees, hides=hides, quotes=text, visible=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -298,7 +300,7 @@ def test_a_criterion_that_names_a_page_and_what_is_seen_is_a_check(
     ],
 )
 def test_where_there_is_a_doubt_there_is_no_check(text: str) -> None:
-    assert pages_of(Criterion(text=text)) is None
+    assert page_check(Criterion(text=text)) is None
 
 
 def test_sentences_among_areas_previews_and_summaries_are_requirements_too() -> None:
@@ -333,7 +335,7 @@ It is documented.
 
 
 def test_a_title_that_is_too_long_for_one_is_a_requirement() -> None:
-    ticket = ticket_of(TrackerIssue("#1", "very " * 60, "And quick."))
+    ticket = ticket_from_issue(TrackerIssue("#1", "very " * 60, "And quick."))
     assert len(ticket.summary) == 200
     assert texts(ticket.requirements) == [("very " * 60).strip(), "And quick."]
     assert len(ticket.branch) < 60

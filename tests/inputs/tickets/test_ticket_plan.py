@@ -2,8 +2,8 @@
 
 import pytest
 
-from trued.inputs.requirements.coverage import account, with_visible
-from trued.inputs.tickets.plan import plan_of, servable
+from trued.inputs.requirements.coverage import user_requirements, with_visible_checks
+from trued.inputs.tickets.plan import servable_requirements, ticket_plan
 from trued.inputs.tickets.ticket import parse_ticket
 from trued.model import BrowserCheck, CommandCheck, Goal, Requirement, Requirements, Serve
 
@@ -31,8 +31,8 @@ Customers ask what the words mean.
 @pytest.mark.spec("TIC-1", "LAW-12")
 def test_every_sentence_of_a_ticket_is_a_requirement_and_so_is_the_whole() -> None:
     ticket = parse_ticket(TICKET, "ticket.md")
-    plan = plan_of(ticket)
-    found = account(plan, Goal(text=ticket.text, source=ticket.source), None)
+    plan = ticket_plan(ticket)
+    found = user_requirements(plan, Goal(text=ticket.text, source=ticket.source), None)
     assert {(one.id, one.source.line) for one in found} == {
         ("text-1", 8),
         ("goal-1", 12),
@@ -47,7 +47,7 @@ def test_every_sentence_of_a_ticket_is_a_requirement_and_so_is_the_whole() -> No
 
 @pytest.mark.spec("TIC-6", "TIC-5")
 def test_pages_and_commands_that_a_criterion_names_are_visible_checks() -> None:
-    plan = plan_of(parse_ticket(TICKET, "ticket.md"))
+    plan = ticket_plan(parse_ticket(TICKET, "ticket.md"))
     page, lint = plan.requirements
     assert (page.id, lint.id) == ("ship-1", "ship-2")
     (check,) = page.checks
@@ -55,23 +55,23 @@ def test_pages_and_commands_that_a_criterion_names_are_visible_checks() -> None:
     assert (check.page, check.sees, check.hides) == ("/tea", ("Earn 40 points",), ("+ loyalty points",))
     assert check.visible
     assert lint.checks == (CommandCheck(command="make lint"),)
-    asked = Requirements(requirements=account(plan, Goal(text=plan.text), None))
-    made = {one.id: one.checks for one in with_visible(asked, plan.requirements).requirements}
+    asked = Requirements(requirements=user_requirements(plan, Goal(text=plan.text), None))
+    made = {one.id: one.checks for one in with_visible_checks(asked, plan.requirements).requirements}
     assert made["ship-1"] == page.checks
     assert made["ship-3"] == ()
 
 
 @pytest.mark.spec("TIC-5")
 def test_pages_that_nobody_can_serve_are_said_and_not_counted() -> None:
-    brought = plan_of(parse_ticket(TICKET, "ticket.md")).requirements
-    assert servable(brought, Serve(command=("x",))) == (brought, ())
-    left, said = servable(brought, None)
+    brought = ticket_plan(parse_ticket(TICKET, "ticket.md")).requirements
+    assert servable_requirements(brought, Serve(command=("x",))) == (brought, ())
+    left, said = servable_requirements(brought, None)
     assert [one.id for one in left] == ["ship-2"]
     assert said == ("ship-1: it names a page, and nobody has said how the project is served",)
 
 
 def test_a_requirement_of_the_users_own_is_given_no_check_that_stands_for_another() -> None:
-    plan = plan_of(parse_ticket(TICKET, "ticket.md"))
+    plan = ticket_plan(parse_ticket(TICKET, "ticket.md"))
     own = Requirement(id="ship-1", text="something else")
-    asked = with_visible(Requirements(requirements=(own,)), plan.requirements)
+    asked = with_visible_checks(Requirements(requirements=(own,)), plan.requirements)
     assert asked.requirements == (own,)

@@ -10,7 +10,7 @@ from tests.integrations.forges import answering
 from tests.integrations.forges.answering import Answering, Fault
 from tests.integrations.forges.servers import TOKEN, GitHub, Jira, github_server, jira_server
 from trued.errors import BadInput, ForgeFailed, LimitReached
-from trued.inputs.tickets.ticket import ticket_of
+from trued.inputs.tickets.ticket import ticket_from_issue
 from trued.integrations.http import Place
 from trued.integrations.trackers import is_ticket_name, tracker_of
 from trued.integrations.trackers.jira import JiraTracker
@@ -57,7 +57,7 @@ def test_a_github_issue_is_a_ticket(github: GitHub, tmp_path: Path) -> None:
     assert found == issue(on_github(github), "acme/shop#12", tmp_path)  # what is public needs no token
     assert found == issue(on_github(github), found.url, tmp_path)
     assert found == issue(on_github(github, kind="github"), "12", tmp_path)
-    ticket = ticket_of(found)
+    ticket = ticket_from_issue(found)
     assert (ticket.key, ticket.kind, ticket.branch) == ("#12", "fix", "fix/12-points-on-the-list")
     assert [one.text for one in ticket.requirements] == ["Points are wrong."]
     assert [one.text for one in ticket.acceptance] == ['`/plp` shows "Earn 40 points"']
@@ -161,7 +161,7 @@ def test_an_issue_of_jira_cloud_is_a_ticket(jira: Jira, tmp_path: Path) -> None:
     assert (found.key, found.title, found.kind) == ("SHOP-7", "Points", "bug")
     assert found.pictures == ("http://127.0.0.1/plp.png",)
     assert found == issue(settings, f"{jira.url}/browse/SHOP-7", tmp_path, JIRA_TOKEN=TOKEN, JIRA_USER=jira.user)
-    ticket = ticket_of(found)
+    ticket = ticket_from_issue(found)
     assert [one.text for one in ticket.acceptance] == ["it is quick"]
     assert ticket.areas == ("theme",)
     assert ticket.pictures == ("http://127.0.0.1/plp.png",)
@@ -288,7 +288,7 @@ def test_no_token_is_sent_to_an_address_that_the_user_has_not_set(name: str) -> 
 def test_a_file_is_a_ticket_too(tmp_path: Path) -> None:
     path = tmp_path / "SHOP-7.md"
     path.write_text("# Points\n\nShow them.\n")
-    ticket = ticket_of(issue(Settings(), str(path), tmp_path))
+    ticket = ticket_from_issue(issue(Settings(), str(path), tmp_path))
     assert (ticket.key, ticket.summary, ticket.text) == ("SHOP-7", "Points", path.read_text())
     for name, words in (("none.md", "there is no file"), ("SHOP-8.md", "the ticket is empty"), ("b.md", "not UTF-8")):
         if name != "none.md":

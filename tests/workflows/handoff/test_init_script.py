@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.inputs.project.manifests import is_read, projects
+from trued.inputs.project.manifests import is_manifest, projects
 from trued.workflows.handoff.init_script import init_script, untouched
 
 PACKAGE = json.dumps({"name": "web", "version": "1.0.0", "scripts": {"test": "node --test", "start": "node x.js"}})
@@ -301,7 +301,7 @@ EXTRA = '[project.optional-dependencies]\ntest = ["pytest"]\n'
 )
 def test_manifests_and_locks_say_how_a_project_is_installed(files: dict[str, str], expected: list[str]) -> None:
     assert commands(files) == expected
-    needed = {name: text for name, text in files.items() if is_read(name)}
+    needed = {name: text for name, text in files.items() if is_manifest(name)}
     assert init_script(files, needed.get) == made(files)
     checked = subprocess.run(["bash", "-n"], input=made(files), capture_output=True, text=True, timeout=60, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")

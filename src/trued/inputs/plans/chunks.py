@@ -2,7 +2,7 @@
 
 import re
 
-from trued.inputs import vocabulary as headings
+from trued.inputs import vocabulary
 from trued.inputs.plans.outline import Draft, Outline, Section
 from trued.support.markdown import List, Table
 
@@ -27,7 +27,7 @@ def chunks_of(outline: Outline) -> list[Draft]:
             outline.from_loose(*one)
         others = [one for one in others if one not in boxes]
     for section, block in others:
-        stories = by_id and "stories" in headings.words_of(section.title)
+        stories = by_id and "stories" in vocabulary.title_words(section.title)
         if not section.background or _ticked(block):
             outline.left_over(section, block, "goal" if stories else "text")
     _from_prose(outline)
@@ -70,7 +70,7 @@ def _is_work(section: Section, block: List | Table, busy: set[int], by_id: bool)
         return section.work or section.phase or (home is not None and not section.background)
     if home is not None:
         return id(home) not in busy and not section.background
-    stories = "stories" in headings.words_of(section.title)
+    stories = "stories" in vocabulary.title_words(section.title)
     own = section.level > 1 and section.work and not section.background and not stories
     return own and id(section) not in busy and not _ticked(block)
 
@@ -105,4 +105,4 @@ def _from_prose(outline: Outline) -> None:
         else:
             draft.scope = f"{draft.scope or draft.title}\n{one.text}"
     outline.unread = left
-    outline.drafts += [draft for draft in made.values() if draft.scope or len(headings.words_of(draft.title)) > 1]
+    outline.drafts += [draft for draft in made.values() if draft.scope or len(vocabulary.title_words(draft.title)) > 1]

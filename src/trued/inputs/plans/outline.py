@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 
 from trued.errors import BadInput
-from trued.inputs import vocabulary as headings
-from trued.inputs.vocabulary import clean, column, cut_files, kind_of, named, split_files
+from trued.inputs import vocabulary
+from trued.inputs.vocabulary import bare_title, chunk_title, column_index, file_names, section_kind, split_off_files
 from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph, Row, Table, Words
 
-NUMBERING = headings.ID_COLUMNS - {"chunk", "step", "key", "ref"}
+NUMBERING = vocabulary.ID_COLUMNS - {"chunk", "step", "key", "ref"}
 CRITERIA = ("ship", "goal", "constraint")
 TOLD = ("problem", "aside")  # background, unless it stands among criteria
 BACKGROUND = (*TOLD, "nongoal")
@@ -51,7 +51,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DraftCriterion:
     """A criterion before its phase is known."""
 
     kind: str
@@ -67,8 +67,8 @@ class Outline:
     title: str = ""
     drafts: list[Draft] = field(default_factory=list)
     details: list[Draft] = field(default_factory=list)  # headings that name a chunk
-    found: list[Found] = field(default_factory=list)
-    unread: list[Found] = field(default_factory=list)  # words that nothing else has taken
+    found: list[DraftCriterion] = field(default_factory=list)
+    unread: list[DraftCriterion] = field(default_factory=list)  # words that nothing else has taken
     loose: list[tuple[Section, List | Table]] = field(default_factory=list)
     spans: list[tuple[Section, int, int]] = field(default_factory=list)  # what is no chunk
     sections: list[Section] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Outline:
     # -- headings and labels
 
     def _heading(self, block: Heading) -> None:
-        title = clean(block.words.plain)
+        title = bare_title(block.words.plain)
         self._close(block.level, block.line)
         self.section.empty = False
         if block.level == 1 and not self.title and not self.sections:
@@ -106,14 +106,14 @@ class Outline:
             self._open(Section(1, title, block.line, self.section, work=True))
             return
         section = Section(block.level, title, block.line, self.section)
-        section.phase, section.work = headings.is_phase(title), headings.is_work(title)
-        chunk = named(block.words) if self._chunk() is None and not section.phase else None
-        if chunk and (chunk.strong or headings.says_chunk(block.words.plain)):
+        section.phase, section.work = vocabulary.is_phase(title), vocabulary.is_work(title)
+        chunk = chunk_title(block.words) if self._chunk() is None and not section.phase else None
+        if chunk and (chunk.strong or vocabulary.is_chunk_title(block.words.plain)):
             section.chunk = Draft(chunk.id, chunk.title, "", (), section, block.line, [])
             self.details.append(section.chunk)
         elif not section.phase:
             inherited = self.section.kind if not section.work else ""
-            section.kind = kind_of(title) or inherited
+            section.kind = section_kind(title) or inherited
             section.work = section.work or (self.section.work and self.section.level > 1 and not section.kind)
         self._open(section)
         if not section.phase and not section.chunk:
@@ -127,7 +127,7 @@ class Outline:
         while self.section.parent is not None and self.section.level >= level:
             closed, self.section = self.section, self.section.parent
             closed.end = line - 1
-            named_so = closed.phase or headings.is_work(closed.title) or closed.chunk or kind_of(closed.title)
+            named_so = closed.phase or vocabulary.is_work(closed.title) or closed.chunk or section_kind(closed.title)
             if closed.empty and closed.level > 1 and closed.title and not named_so and not closed.background:
                 self._take(closed.title, closed.line)
 
@@ -140,13 +140,13 @@ class Outline:
 
     def _paragraph(self, block: Paragraph, follower: Block | None) -> None:
         words = block.words
-        if words.label and not words.rest and headings.is_phase(clean(words.label)):
+        if words.label and not words.rest and vocabulary.is_phase(bare_title(words.label)):
             self._close(BOLD_PHASE, block.line)
-            self._open(Section(BOLD_PHASE, clean(words.label), block.line, self.section, phase=True))
+            self._open(Section(BOLD_PHASE, bare_title(words.label), block.line, self.section, phase=True))
             return
         self._keep(block.line, block.end)
         label, rest = _label(words, follower)
-        kind = kind_of(label) or ("files" if headings.words_of(label) in (["files"], ["file"]) else "")
+        kind = section_kind(label) or ("files" if vocabulary.title_words(label) in (["files"], ["file"]) else "")
         if kind and not (kind in TOLD and self.section.kind in CRITERIA):
             self._labelled(kind, rest, words, block.line)
             return
@@ -156,27 +156,27 @@ class Outline:
             self._take(words.raw, block.line)
 
     def _is_field(self, label: str) -> bool:
-        return headings.is_field(label) if self.section.level <= 1 else headings.is_standing(label)
+        return vocabulary.is_header_field(label) if self.section.level <= 1 else vocabulary.is_status_field(label)
 
     def _labelled(self, kind: str, rest: str, words: Words, line: int) -> None:
         self.label, self.label_used = kind, bool(rest)
         if kind == "files" and self.section.chunk:
-            self.section.chunk.files += split_files(Words(plain=rest, codes=words.codes)) if rest else ()
+            self.section.chunk.files += file_names(Words(plain=rest, codes=words.codes)) if rest else ()
         elif kind in CRITERIA and (rest or not _is_title(words)):
-            text = rest if rest and headings.is_pure(words.label or words.raw.partition(":")[0]) else words.raw
-            self.found.append(Found(kind, text, self.section, line))
+            text = rest if rest and vocabulary.is_plain_label(words.label or words.raw.partition(":")[0]) else words.raw
+            self.found.append(DraftCriterion(kind, text, self.section, line))
 
     def _take(self, text: str, line: int) -> None:
         """Words that are no list and no table: a criterion, background, part of a chunk, or left over."""
         kind, chunk = self.label or self.section.kind, self._chunk()
         if kind in CRITERIA:
-            self.found.append(Found(kind, text, self.section, line))
+            self.found.append(DraftCriterion(kind, text, self.section, line))
         elif kind or self.section.background:
             return
         elif chunk:
             chunk.scope = f"{chunk.scope or chunk.title}\n{text}"
         else:
-            self.unread.append(Found("text", text, self.section, line))
+            self.unread.append(DraftCriterion("text", text, self.section, line))
 
     def _keep(self, line: int, end: int) -> None:
         self.section.empty = False
@@ -189,9 +189,11 @@ class Outline:
         self.label_used = bool(self.label)
         if kind in CRITERIA:
             self._keep(block.line, block.end)
-            self.found += [Found(kind, item.text, self.section, item.line) for item in block.walk() if item.text]
+            self.found += [
+                DraftCriterion(kind, item.text, self.section, item.line) for item in block.walk() if item.text
+            ]
         elif kind == "files" and chunk:
-            chunk.files += tuple(name for item in block.items for name in split_files(item.words))
+            chunk.files += tuple(name for item in block.items for name in file_names(item.words))
         elif kind:
             self._keep(block.line, block.end)
         elif chunk:
@@ -205,12 +207,14 @@ class Outline:
         before = len(self.drafts)
         others: list[Item] = []
         for item in items:
-            chunk = named(item.words)
+            chunk = chunk_title(item.words)
             if chunk and (chunk.strong or self._is_work() or item.checked is not None):
                 self.drafts.append(self._draft(item, chunk.id, chunk.title))
             elif not self._chunks(item.items):
                 others.append(item)
-            elif item.text and not (headings.is_phase(clean(item.words.plain)) or headings.is_work(item.words.plain)):
+            elif item.text and not (
+                vocabulary.is_phase(bare_title(item.words.plain)) or vocabulary.is_work(item.words.plain)
+            ):
                 self._take(item.text, item.line)
         found = len(self.drafts) > before
         self.section.empty = self.section.empty and not found
@@ -222,13 +226,13 @@ class Outline:
         return self.section.work or self.section.phase
 
     def _draft(self, item: Item, name: str, title: str) -> Draft:
-        title, files = cut_files(title)
+        title, files = split_off_files(title)
         if not title and item.more:
             title = item.more[0]
-        nested = [one for one in item.items if headings.words_of(one.words.plain)[:1] not in (["files"], ["file"])]
+        nested = [one for one in item.items if vocabulary.title_words(one.words.plain)[:1] not in (["files"], ["file"])]
         for one in item.items:
             if one not in nested:
-                files += split_files(Words(plain=one.words.plain.partition(":")[2], codes=one.words.codes))
+                files += file_names(Words(plain=one.words.plain.partition(":")[2], codes=one.words.codes))
         details = [*item.more, *(line for one in nested for line in _outline(one, 0))]
         scope = "\n".join([title, *details]) if details else ""
         return Draft(name, title, scope, files, self.section, item.line, [(item.line, item.end)])
@@ -250,19 +254,19 @@ class Outline:
             rows = [
                 (row.line, _row_text(block, row))
                 for row in block.rows
-                if section.level > 1 or kind != "text" or not headings.is_field(row.cells[0].plain)
+                if section.level > 1 or kind != "text" or not vocabulary.is_header_field(row.cells[0].plain)
             ]
             if not block.rows:
                 rows = [(block.line, " | ".join(cell.raw for cell in block.header if cell.raw))]
-            self._leave([Found(kind, text, section, line) for line, text in rows if text])
+            self._leave([DraftCriterion(kind, text, section, line) for line, text in rows if text])
             return
         for item in block.walk():
             of = "ship" if item.checked is not None else kind
             label = _label(item.words, None)[0]
-            if item.text.strip() and not (section.level <= 1 and headings.is_field(label)):
-                self._leave([Found(of, item.text, section, item.line)])
+            if item.text.strip() and not (section.level <= 1 and vocabulary.is_header_field(label)):
+                self._leave([DraftCriterion(of, item.text, section, item.line)])
 
-    def _leave(self, some: list[Found]) -> None:
+    def _leave(self, some: list[DraftCriterion]) -> None:
         for one in some:
             (self.unread if one.kind == "text" else self.found).append(one)
 
@@ -271,11 +275,11 @@ class Outline:
     def _table(self, block: Table) -> None:
         kind = self.label or self.section.kind
         self.label_used = bool(self.label)
-        name, scope = column(block.header, headings.ID_COLUMNS), _scope_column(block.header)
-        files = column(block.header, headings.FILE_COLUMNS)
+        name, scope = column_index(block.header, vocabulary.ID_COLUMNS), _scope_column(block.header)
+        files = column_index(block.header, vocabulary.FILE_COLUMNS)
         if name is None and scope is not None and files is not None and scope != 0 and _looks_like_ids(block):
             name = 0
-        chunk_table = any(headings.words_of(cell.plain)[:1] in (["chunk"], ["chunks"]) for cell in block.header)
+        chunk_table = any(vocabulary.title_words(cell.plain)[:1] in (["chunk"], ["chunks"]) for cell in block.header)
         if chunk_table or (
             scope is not None and not kind and (files is not None or (name is not None and self._is_work()))
         ):
@@ -297,24 +301,24 @@ class Outline:
         name, scope, files = columns
         where = f"{self.file}:{row.line}"
         title = row.cells[scope].raw if scope is not None else ""
-        identity = clean(row.cells[name].plain) if name is not None else ""
+        identity = bare_title(row.cells[name].plain) if name is not None else ""
         if scope is None and name is not None:
-            both = named(row.cells[name])
+            both = chunk_title(row.cells[name])
             identity, title = (both.id, both.title) if both and both.title else (identity, "")
             if not title:
                 raise BadInput("the table of chunks has no column for their scope", where, "name a column Scope")
         if name is not None and not identity:
             raise BadInput("a chunk has no id", where, "write one such as 1A in its first column")
         spans = [(block.line, block.line + 1), (row.line, row.line)]
-        listed = split_files(row.cells[files]) if files is not None else ()
+        listed = file_names(row.cells[files]) if files is not None else ()
         more = []
         for number, cell in enumerate(row.cells):
             header = block.header[number].plain
             if number in columns or not cell.raw:
                 continue
-            if (kind := kind_of(header)) in CRITERIA:
-                self.found.append(Found(kind, cell.raw, self.section, row.line))
-            elif not headings.is_standing(header):
+            if (kind := section_kind(header)) in CRITERIA:
+                self.found.append(DraftCriterion(kind, cell.raw, self.section, row.line))
+            elif not vocabulary.is_status_field(header):
                 more.append(f"{header}: {cell.raw}" if header else cell.raw)
         text = "\n".join([title, *more]) if more else ""
         self.drafts.append(Draft(identity, title, text, listed, self.section, row.line, spans))
@@ -328,7 +332,7 @@ def _label(words: Words, follower: Block | None) -> tuple[str, str]:
         return words.raw, ""
     label, colon, rest = words.raw.partition(":")
     short = colon and rest[:1].isspace() and len(label.split()) <= LABEL_WORDS
-    if not words.label and short and (kind_of(label) in CRITERIA or headings.is_field(label)):
+    if not words.label and short and (section_kind(label) in CRITERIA or vocabulary.is_header_field(label)):
         return label, rest.strip()
     return "", ""
 
@@ -336,7 +340,7 @@ def _label(words: Words, follower: Block | None) -> tuple[str, str]:
 def _is_title(words: Words) -> bool:
     """A line over what follows, rather than a sentence that asks for something itself."""
     bold = bool(words.label) and not words.rest.strip(":")
-    known = kind_of(words.label or words.raw) or headings.is_work(words.label or words.raw)
+    known = section_kind(words.label or words.raw) or vocabulary.is_work(words.label or words.raw)
     limit = LABEL_WORDS if known else LABEL_WORDS - 2 + bold
     led = words.raw.rstrip("*_").endswith(":") or (bold and bool(known))
     return led and len(words.raw.split()) <= limit
@@ -348,14 +352,14 @@ def _outline(item: Item, depth: int) -> list[str]:
 
 
 def _scope_column(header: tuple[Words, ...]) -> int | None:
-    for name in headings.SCOPE_COLUMNS:
-        if (at := column(header, frozenset([name]))) is not None:
+    for name in vocabulary.SCOPE_COLUMNS:
+        if (at := column_index(header, frozenset([name]))) is not None:
             return at
     return None
 
 
 def _looks_like_ids(block: Table) -> bool:
-    return all(headings.WEAK_ID.fullmatch(clean(row.cells[0].plain)) for row in block.rows)
+    return all(vocabulary.WEAK_ID.fullmatch(bare_title(row.cells[0].plain)) for row in block.rows)
 
 
 def _row_text(block: Table, row: Row) -> str:
@@ -363,6 +367,8 @@ def _row_text(block: Table, row: Row) -> str:
     said = [
         cell.raw
         for head, cell in zip(block.header, row.cells, strict=False)
-        if cell.raw and clean(head.plain).lower().rstrip(".") not in NUMBERING and not headings.is_standing(head.plain)
+        if cell.raw
+        and bare_title(head.plain).lower().rstrip(".") not in NUMBERING
+        and not vocabulary.is_status_field(head.plain)
     ]
     return " | ".join(said or [cell.raw for cell in row.cells if cell.raw])

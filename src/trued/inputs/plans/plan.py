@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.inputs.plans.chunks import chunks_of
-from trued.inputs.plans.outline import TEACH, Draft, Found, Outline, Section
+from trued.inputs.plans.outline import TEACH, Draft, DraftCriterion, Outline, Section
 from trued.model import Criterion, Plan, Source, Task
 from trued.support.located import read_text
 from trued.support.markdown import List, parse, split_lines
@@ -49,14 +49,14 @@ def parse_plan(text: str, file: str) -> Plan:
     )
 
 
-def _criteria(found: list[Found], phases: "_Phases", file: str) -> tuple[Criterion, ...]:
+def _criteria(found: list[DraftCriterion], phases: "_Phases", file: str) -> tuple[Criterion, ...]:
     return tuple(
         Criterion(text=one.text, kind=one.kind, phase=phases.name(one.section), source=Source(file=file, line=one.line))
         for one in sorted(found, key=lambda one: one.line)
     )
 
 
-def tick(text: str, done: Mapping[int, str]) -> str:
+def tick_lines(text: str, done: Mapping[int, str]) -> str:
     """The plan with these lines ticked, each with a note of who and what; every other byte as it was."""
     lines = split_lines(text)
     boxes = {

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from trued.inputs.plans.plan import tick
+from trued.inputs.plans.plan import tick_lines
 from trued.model import Criterion, Grade, Judged, Plan, Requirement, Verdict
 
 
-def ticked(plan: Plan, requirements: Sequence[Requirement], verdict: Verdict) -> str:
+def ticked_plan(plan: Plan, requirements: Sequence[Requirement], verdict: Verdict) -> str:
     """A copy of the plan in which every criterion that is proven or attested is ticked, with who and what."""
     judged = {one.id: one for one in verdict.requirements}
     done = {}
@@ -14,7 +14,7 @@ def ticked(plan: Plan, requirements: Sequence[Requirement], verdict: Verdict) ->
         standing = [judged[one.id] for one in requirements if one.id in judged and _stands_for(one, criterion)]
         if standing and all(one.grade.rank >= Grade.ATTESTED.rank for one in standing):
             done[criterion.source.line] = "; ".join(_who_and_what(one, verdict.commit) for one in standing)
-    return tick(plan.text, done)
+    return tick_lines(plan.text, done)
 
 
 def _stands_for(requirement: Requirement, criterion: Criterion) -> bool:

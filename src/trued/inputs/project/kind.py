@@ -12,12 +12,12 @@ from trued.inputs.project.manifests import (
     Project,
     Read,
     folders,
-    is_read,
+    is_manifest,
     json_table,
     make_targets,
     makefile_of,
     projects,
-    reading,
+    text_reader,
 )
 from trued.inputs.project.python import PythonCommands
 from trued.model import Commands, Value
@@ -31,7 +31,7 @@ _NODE_TEST = re.compile(r"(?:[^/]+/)*[^/]+\.test\.[cm]?[jt]s|(?:test|tests)/(?:[
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-class Kind(Value):
+class ProjectKind(Value):
     """Languages, and one command line for each step; "" where nothing is known."""
 
     names: tuple[str, ...] = ()
@@ -51,35 +51,35 @@ class Kind(Value):
         return {step: command for step in STEPS if (command := getattr(self, step))}
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """`Python; test: uv run pytest`."""
         return "; ".join((self.name, *(f"{step}: {command}" for step, command in self.commands.items())))
 
 
-def detected(paths: Collection[str], read: Read) -> Kind:
+def project_kind(paths: Collection[str], read: Read) -> ProjectKind:
     """By the files of a commit; of those that `to_read` names the text is asked for."""
     plain = [path for path in paths if not _UNSEEN.search(path)]
     by_folder = folders(plain, DEEP)
-    inside = reading(by_folder, read)
+    inside = text_reader(by_folder, read)
     found = _counted([*projects(plain, read, DEEP), *toolchains.toolchain_projects(by_folder, inside)], inside)
     why = [f"{LANGUAGES[one.language]}: {_place(one)}" for one in found]
     told = [_told(one, by_folder[one.folder], inside) for one in found]
     why += [f"no test command for {_where(one)}: {reason}" for one, reason in told if reason and not one.test]
     own = [one for one, _ in told]
-    kind = Kind(names=tuple(dict.fromkeys(LANGUAGES[one.language] for one in own)), why=tuple(why))
+    kind = ProjectKind(names=tuple(dict.fromkeys(LANGUAGES[one.language] for one in own)), why=tuple(why))
     for step in STEPS:
         kind = _with(kind, step, own)
     return _filled(kind, by_folder["."], inside)
 
 
-def corrected(kind: Kind, commands: Commands) -> Kind:
+def with_user_commands(kind: ProjectKind, commands: Commands) -> ProjectKind:
     """What the user says goes before what was found."""
     said = {step: command for step in STEPS if (command := getattr(commands, step))}
     why = tuple(f"{step}: as [commands] says" for step in said)
     return kind.model_copy(update={**said, "why": (*kind.why, *why)}) if said else kind
 
 
-def to_read(paths: Collection[str]) -> tuple[str, ...]:
+def files_to_read(paths: Collection[str]) -> tuple[str, ...]:
     """The files whose text says something: manifests, and of each project's tests the nearest few."""
     by_folder = folders([path for path in paths if not _UNSEEN.search(path)], DEEP)
     names = {name for folder, inside in by_folder.items() for name in _telling(folder, inside)}
@@ -88,7 +88,7 @@ def to_read(paths: Collection[str]) -> tuple[str, ...]:
 
 def _telling(folder: str, names: set[str]) -> Iterator[str]:
     manifests = [one for one in (*python_commands.TOLD, *toolchains.READ) if one in names]
-    manifests += [one for one in names if is_read(one)]
+    manifests += [one for one in names if is_manifest(one)]
     tests = list[str]()
     if folder == "." or manifests:  # elsewhere nobody looks for a project
         started = [one for one in (*python_commands.STARTED, *MAKEFILES) if one in names]
@@ -142,7 +142,7 @@ def _node_tests(names: set[str]) -> list[str]:
     return sorted(own, key=lambda name: (name.count("/"), name))
 
 
-def _with(kind: Kind, step: str, own: Sequence[Project]) -> Kind:
+def _with(kind: ProjectKind, step: str, own: Sequence[Project]) -> ProjectKind:
     """One command line for all projects of the repository."""
     commands = [command for one in own if (command := getattr(one, step))]
     if len(commands) > MOST or (step == "start" and len(commands) > 1):
@@ -151,7 +151,7 @@ def _with(kind: Kind, step: str, own: Sequence[Project]) -> Kind:
     return kind.model_copy(update={step: " && ".join(commands)})
 
 
-def _filled(kind: Kind, root: set[str], inside: Inside) -> Kind:
+def _filled(kind: ProjectKind, root: set[str], inside: Inside) -> ProjectKind:
     """What is not known otherwise may be a target of the root's Makefile."""
     file = makefile_of(root)
     targets = make_targets(inside(".", file) if file else "")

@@ -45,7 +45,7 @@ class Project:
         return command if self.folder == "." else f"(cd {shlex.quote(self.folder)} && {command})"
 
 
-def is_read(path: str) -> bool:
+def is_manifest(path: str) -> bool:
     """Does the file's text, and not only its being there, say how a project is set up?"""
     names = (path, path.partition("/")[2])
     return any(name in _READ or REQUIREMENTS.fullmatch(name) for name in names)
@@ -54,7 +54,7 @@ def is_read(path: str) -> bool:
 def projects(paths: Collection[str], read: Read, deep: int = 1) -> tuple[Project, ...]:
     """All of them, Python before Node, the root's before those of its folders."""
     by_folder = folders(paths, deep)
-    inside = reading(by_folder, read)
+    inside = text_reader(by_folder, read)
     return (*_python_projects(by_folder, inside), *_node_projects(by_folder, inside))
 
 
@@ -73,7 +73,7 @@ def folders(paths: Collection[str], deep: int = 1) -> dict[str, set[str]]:
 Inside: TypeAlias = Callable[[str, str], str]
 
 
-def reading(by_folder: Mapping[str, set[str]], read: Read) -> Inside:
+def text_reader(by_folder: Mapping[str, set[str]], read: Read) -> Inside:
     """A file's text by folder and name; "" where there is none."""
 
     def inside(folder: str, name: str) -> str:

@@ -28,7 +28,7 @@ PREFIXES = ("ship", "goal", "constraint", "text")
 _ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
 
 
-def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:
+def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:
     """What must hold when the goal is met.
 
     The user's requirements stand as they are; whatever of the plan or text they do not cover stands beside them,
@@ -55,7 +55,7 @@ def _by_hand_alone(one: Requirement) -> Requirement:
     return one.model_copy(update={"checks": tuple(each for each in one.checks if isinstance(each, ManualCheck))})
 
 
-def with_visible(asked: Requirements, brought: Iterable[Requirement]) -> Requirements:
+def with_visible_checks(asked: Requirements, brought: Iterable[Requirement]) -> Requirements:
     """With the checks that a plan brings for its tasks, beside those that were written for them.
 
     Pages that a covered criterion names are still looked at: everybody sees what they show, and that may refute.
@@ -77,7 +77,7 @@ def with_visible(asked: Requirements, brought: Iterable[Requirement]) -> Require
     return asked.model_copy(update={"requirements": made})
 
 
-def commanded(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
+def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
     """Those of the user's own words that name a command, with that command as a check that everybody sees."""
     found = [(one, quoted_command(one.text)) for one in asked if not one.parts]
     return tuple(

@@ -58,7 +58,7 @@ def quoted_command(sentence: str) -> str:
     return named_command(sentence) if "`" in sentence else ""
 
 
-def recognised(sentence: str) -> str:
+def guard_kind(sentence: str) -> str:
     """The kind of thing that the sentence asks to stay as it is, or ""."""
     words = " ".join(sentence.replace("`", "").replace("*", "").split()).strip(" .!")
     return next((kind for kind, every in _COMPILED.items() if any(one.fullmatch(words) for one in every)), "")

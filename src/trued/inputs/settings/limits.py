@@ -18,18 +18,18 @@ _COUNT = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _NUMBER = r"\d[\d_]*(?:\.\d+)?"
 
-Given: TypeAlias = tuple[str, str, float]  # scope ("", "feature", "task" or a role), what, amount
+LimitChange: TypeAlias = tuple[str, str, float]  # scope ("", "feature", "task" or a role), what, amount
 
 
 # -- flags and variables
 
 
-def changes(given: Iterable[str], where: str = "--limit") -> list[Given]:
+def parse_limits(given: Iterable[str], where: str = "--limit") -> list[LimitChange]:
     """`usd=5`, `tokens=2M`, `time=2h`, `feature:usd=9`, `task:usd=1`, `purple-team-a:calls=9`."""
     return [_change(one.strip(), where) for one in given]
 
 
-def _change(text: str, where: str) -> Given:
+def _change(text: str, where: str) -> LimitChange:
     name, equals, value = text.partition("=")
     scope, _, what = name.strip().rpartition(":")
     if not equals or not value.strip():
@@ -68,7 +68,7 @@ def _with_units(what: str, text: str) -> float:
     return sum(float(number.replace("_", "")) * units[unit] for number, unit in parts)
 
 
-def changed(limits: Spending, given: Iterable[Given]) -> Spending:
+def apply_limits(limits: Spending, given: Iterable[LimitChange]) -> Spending:
     """With what a person said last."""
     for scope, what, number in given:
         value = int(number) if what in WHOLE else number
@@ -91,7 +91,7 @@ def limit_of(limits: Spending, scope: str) -> Limit:
 # -- layers
 
 
-def lowered(mine: Spending, project: Spending) -> Spending:
+def lower_limits(mine: Spending, project: Spending) -> Spending:
     """A repository may lower the user's own limits, and never raise one: it is not its money."""
     roles = {
         name: _lower(mine.roles.get(name, Limit()), project.roles.get(name, Limit()))

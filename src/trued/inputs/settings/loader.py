@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from trued.errors import BadInput
 from trued.inputs.settings.file_format import ALL_ROLES, CONVERSIONS, TABLES, check_agent, expand_home, file_model
-from trued.inputs.settings.limits import changed, changes, lowered
+from trued.inputs.settings.limits import apply_limits, lower_limits, parse_limits
 from trued.inputs.validation import RuleBroken, explain, validate
 from trued.model import Settings, Spending
 from trued.support.located import Located, nearest, read_text, read_toml
@@ -58,7 +58,7 @@ MERGED_BY_KEY = ("roles", "team", "commands", "forge", "tickets")
 NETWORKS = ("none", "loopback", "host")  # the narrowest first
 
 
-def home(environ: Mapping[str, str]) -> Path:
+def state_folder(environ: Mapping[str, str]) -> Path:
     """The folder of all private state."""
     if given := environ.get("TRUED_HOME"):
         return _at("TRUED_HOME", expand_home, given).absolute()
@@ -125,9 +125,9 @@ def _network(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mappin
 
 def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> Spending:
     """A repository may lower its user's limits; environment and flags replace both."""
-    limits = lowered(user.get("limits", Spending()), project.get("limits", Spending()))
+    limits = lower_limits(user.get("limits", Spending()), project.get("limits", Spending()))
     for layer in above:
-        limits = changed(limits, layer.get("limits", ()))
+        limits = apply_limits(limits, layer.get("limits", ()))
     return limits
 
 
@@ -221,7 +221,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         value: Any = [part for part in text.split(":" if key == "readable" else ",") if part]
         layer[key] = _setting(key, value if key in ("readable", "variables") else text, name)
     if limits := environ.get("TRUED_LIMIT", ""):
-        layer["limits"] = changes(limits.split(","), "TRUED_LIMIT")
+        layer["limits"] = parse_limits(limits.split(","), "TRUED_LIMIT")
     if agent := environ.get("TRUED_AGENT", ""):
         layer["agents"] = {ALL_ROLES: _at("TRUED_AGENT", check_agent, agent)}
     return layer
@@ -234,7 +234,7 @@ def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if key not in Settings.model_fields:
             raise BadInput(f"unknown setting {key}", then=nearest(key, Settings.model_fields))
-        layer[key] = changes(value) if key == "limits" else _setting(key, value, f"--{key.replace('_', '-')}")
+        layer[key] = parse_limits(value) if key == "limits" else _setting(key, value, f"--{key.replace('_', '-')}")
     for agent in layer.get("agents", {}).values():
         _at("--agent", check_agent, agent)
     return layer

@@ -76,6 +76,6 @@ STARTER = """\
 """
 
 
-def starter(agents: str = "") -> str:
+def starter_settings(agents: str = "") -> str:
     """`agents` is who plays, if known."""
     return STARTER.replace("{agents}\n", agents or AGENTS)

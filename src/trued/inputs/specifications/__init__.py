@@ -9,14 +9,21 @@ from typing import Protocol
 from trued.errors import BadInput
 from trued.inputs.specifications.checklist import Checklist
 from trued.inputs.specifications.openspec import OpenSpec
-from trued.inputs.specifications.own_file import Own
+from trued.inputs.specifications.own_file import OwnFile
 from trued.inputs.specifications.speckit import SpecKit
 from trued.model import Requirements
 
-__all__ = ["GROUPS", "Source", "found", "known", "read", "read_file"]
+__all__ = [
+    "GROUPS",
+    "SpecificationFormat",
+    "find_specifications",
+    "known_formats",
+    "read_specification",
+    "read_specifications",
+]
 
 
-class Source(Protocol):
+class SpecificationFormat(Protocol):
     """One way to keep requirements in a repository. Pure: it is handed paths and texts, and touches nothing."""
 
     @property
@@ -34,10 +41,10 @@ class Source(Protocol):
 
 
 # A group counts when none before it found anything: who wrote a requirements file has said what counts.
-GROUPS: tuple[tuple[Source, ...], ...] = ((Own(),), (SpecKit(), OpenSpec()), (Checklist(),))
+GROUPS: tuple[tuple[SpecificationFormat, ...], ...] = ((OwnFile(),), (SpecKit(), OpenSpec()), (Checklist(),))
 
 
-def found(paths: Iterable[str]) -> dict[str, Source]:
+def find_specifications(paths: Iterable[str]) -> dict[str, SpecificationFormat]:
     """Path → who reads it, of the first group that finds anything."""
     listed = sorted(paths)
     for group in GROUPS:
@@ -46,7 +53,7 @@ def found(paths: Iterable[str]) -> dict[str, Source]:
     return {}
 
 
-def read(taken: Mapping[str, Source], texts: Mapping[str, str]) -> Requirements:
+def read_specifications(taken: Mapping[str, SpecificationFormat], texts: Mapping[str, str]) -> Requirements:
     """All that these files ask for, under ids that no two of them share."""
     parts = [
         source.read({path: texts[path] for path in sorted(taken) if taken[path] is source and path in texts})
@@ -62,7 +69,7 @@ def read(taken: Mapping[str, Source], texts: Mapping[str, str]) -> Requirements:
     return whole.model_copy(update={"file": ", ".join(sorted(texts)), "requirements": tuple(unique)})
 
 
-def read_file(path: str, text: str) -> Requirements:
+def read_specification(path: str, text: str) -> Requirements:
     """One Markdown file that the user names: read by whoever knows its place, else as a checklist."""
     spots = [source for group in GROUPS for source in group if source.found([path.lstrip("/"), _tail(path)])]
     for source in (*spots, SpecKit(), OpenSpec(), Checklist()):
@@ -82,5 +89,5 @@ def _tail(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def known() -> str:
+def known_formats() -> str:
     return ", ".join(source.name for group in GROUPS for source in group)

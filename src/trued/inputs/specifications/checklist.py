@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
-from trued.inputs.specifications.ids import commanded, made, slug, with_fences, without_fences
+from trued.inputs.specifications.ids import command_checks, requirement_of, slug, with_fences, without_fences
 from trued.model import Requirement, Requirements
 from trued.support.markdown import List, parse
 
@@ -40,6 +40,6 @@ def _listed(path: str, text: str, prefix: str) -> list[Requirement]:
         if item.checked is not None and item.words.raw
     ]
     return [
-        made(f"{prefix}{number}", item.text, path, item.line, commanded(item.words))
+        requirement_of(f"{prefix}{number}", item.text, path, item.line, command_checks(item.words))
         for number, item in enumerate(items, 1)
     ]

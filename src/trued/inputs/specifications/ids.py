@@ -21,17 +21,17 @@ def slug(text: str, otherwise: str = "requirement") -> str:
     return words[:LONGEST].strip("-_") or otherwise
 
 
-def made(name: str, text: str, file: str, line: int, checks: tuple[Check, ...] = ()) -> Requirement:
+def requirement_of(name: str, text: str, file: str, line: int, checks: tuple[Check, ...] = ()) -> Requirement:
     return Requirement(id=name, text=text, source=Source(file=file, line=line), checks=checks)
 
 
-def commanded(words: Words) -> tuple[Check, ...]:
+def command_checks(words: Words) -> tuple[Check, ...]:
     """A sentence that is nothing but "`make lint` passes" names its own check."""
     command = quoted_command(words.raw)
     return (CommandCheck(command=command),) if command else ()
 
 
-def fenced(text: str, file: str) -> Iterator[tuple[int, tuple[Check, ...]]]:
+def fenced_checks(text: str, file: str) -> Iterator[tuple[int, tuple[Check, ...]]]:
     """Line and checks of each fenced block that is marked as ours."""
     for start, _, yaml in _fences(text):
         yield start + 1, _checks(yaml, f"{file}:{start + 1}")
@@ -64,7 +64,7 @@ def _checks(yaml: str, where: str) -> tuple[Check, ...]:
 def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Requirement, ...]:
     """Each fenced block goes to the requirement that stands nearest above it."""
     result = list(found)
-    for line, checks in fenced(text, file) if found else ():
+    for line, checks in fenced_checks(text, file) if found else ():
         above = [n for n, one in enumerate(result) if one.source.line <= line]
         if not above:
             raise BadInput(

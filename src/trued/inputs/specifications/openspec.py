@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from trued.inputs.specifications.ids import commanded, slug, with_fences, without_fences
-from trued.inputs.specifications.ids import made as requirement
+from trued.inputs.specifications.ids import command_checks, slug, with_fences, without_fences
+from trued.inputs.specifications.ids import requirement_of as requirement
 from trued.model import Requirement, Requirements
 from trued.support.markdown import Block, Heading, List, Paragraph, parse
 
@@ -82,7 +82,7 @@ class _Spec:
         """The words below a heading are part of what it asks."""
         last = self.found[-1]
         if isinstance(block, Paragraph):
-            words, checks = block.words.raw, commanded(block.words)
+            words, checks = block.words.raw, command_checks(block.words)
         elif isinstance(block, List):
             words, checks = "\n".join(item.text for item in block.walk()), ()
         else:

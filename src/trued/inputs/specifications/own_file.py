@@ -9,7 +9,7 @@ from trued.model import Requirements
 NAMES = ("trued.requirements", ".trued/requirements")
 
 
-class Own:
+class OwnFile:
     name = "trued.requirements.toml|yaml|json"
 
     def found(self, paths: Iterable[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from trued.inputs.specifications.ids import commanded, made, slug, with_fences, without_fences
+from trued.inputs.specifications.ids import command_checks, requirement_of, slug, with_fences, without_fences
 from trued.model import Check, Requirement, Requirements
 from trued.support.markdown import Heading, Item, List, Paragraph, parse
 
@@ -90,7 +90,7 @@ class _Spec:
 
     def _item(self, item: Item) -> None:
         """With what is nested in it; a nested point that has a number of its own is a requirement of its own."""
-        whole, checks = "\n".join(one.text for one in item.walk()), commanded(item.words)
+        whole, checks = "\n".join(one.text for one in item.walk()), command_checks(item.words)
         if match := NUMBERED.match(item.words.raw):
             self._add(match[1].upper(), whole, item.line, checks)
         elif self.section:
@@ -107,7 +107,7 @@ class _Spec:
         return f"{kind}{join}{number if number and kind == self.story else self.counts[kind]}"
 
     def _add(self, name: str, text: str, line: int, checks: tuple[Check, ...] = ()) -> None:
-        self.found.append(made(f"{self.prefix}{name}", text, self.file, line, checks))
+        self.found.append(requirement_of(f"{self.prefix}{name}", text, self.file, line, checks))
 
 
 def _asking(title: str) -> str:

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 _TAG = re.compile(r"<img\b[^>]{0,2000}?\bsrc\s*=\s*[\"']([^\"'\s>]+)", re.IGNORECASE)
 
 
-def pictures(text: str) -> list[tuple[str, int]]:
+def picture_references(text: str) -> list[tuple[str, int]]:
     """Address or path of each, as it was written; inside code there are none."""
     found: list[tuple[str, int]] = []
     if "![" not in text and not _TAG.search(text):

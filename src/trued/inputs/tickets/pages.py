@@ -30,7 +30,7 @@ _DOUBT = re.compile(
 _HOLE = re.compile(r"\b[XYZN]\b|[{}<>]|…|\.\.\.|\bxx+\b|%[sd]|\*")  # a word that stands for another
 
 
-def pages_of(criterion: Criterion) -> BrowserCheck | None:
+def page_check(criterion: Criterion) -> BrowserCheck | None:
     """The check that the words ask for; None where there is a doubt."""
     text = " ".join(criterion.text.split())
     quotes = [(match, next(part for part in match.groups() if part)) for match in _QUOTED.finditer(text)]

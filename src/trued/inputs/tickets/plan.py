@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trued.inputs.requirements.guard_phrases import quoted_command
-from trued.inputs.tickets.ticket import pages_of
+from trued.inputs.tickets.ticket import page_check
 from trued.model import BrowserCheck, Check, CommandCheck, Criterion, Plan, Requirement, Serve, Source, Ticket
 
 
-def plan_of(ticket: Ticket) -> Plan:
+def ticket_plan(ticket: Ticket) -> Plan:
     """One plan without tasks: the ticket is built as a whole, and judged clause by clause."""
     source = ticket.source if ticket.source.file else Source(file=ticket.key)
     criteria = (*ticket.requirements, *ticket.acceptance)
@@ -31,13 +31,15 @@ def _shown(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
 
 
 def _check(criterion: Criterion) -> Check | None:
-    if page := pages_of(criterion):
+    if page := page_check(criterion):
         return page.model_copy(update={"visible": True})  # the implementer reads the same words
     command = quoted_command(criterion.text)
     return CommandCheck(command=command) if command else None
 
 
-def servable(brought: Iterable[Requirement], serve: Serve | None) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
+def servable_requirements(
+    brought: Iterable[Requirement], serve: Serve | None
+) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
     """Without pages that nobody can serve, and what is said of those."""
     given = tuple(brought)
     pages = [one for one in given if any(isinstance(check, BrowserCheck) for check in one.checks)]

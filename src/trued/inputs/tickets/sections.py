@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from trued.inputs.sentences import sentences, sentences_of
-from trued.inputs.tickets.images import pictures
-from trued.inputs.vocabulary import clean, kind_of, split_files, words_of
+from trued.inputs.tickets.images import picture_references
+from trued.inputs.vocabulary import bare_title, file_names, section_kind, title_words
 from trued.model import Criterion, Source
 from trued.support.markdown import Block, Heading, List, Other, Paragraph, Words, parse, split_lines
 
@@ -30,7 +30,7 @@ _LABEL = re.compile(r"(?:\*\*|__)?([A-Z][\w '/-]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)
 
 def part_of(title: str) -> Part | None:
     """What stands below a heading, a label or a field of that name; None for one that says nothing of it."""
-    words = set(words_of(clean(title)))
+    words = set(title_words(bare_title(title)))
     if "preview" in words:
         return "preview"
     if words & _SHOWN and not words & _WRONG:
@@ -41,7 +41,7 @@ def part_of(title: str) -> Part | None:
         return "areas"
     if len(words) == 1 and words & set(_TITLES):
         return "summary"
-    kind = kind_of(title)
+    kind = section_kind(title)
     if kind == "ship":
         return "acceptance"
     return "requirements" if kind in ("goal", "constraint") or words & _ASKED else None
@@ -75,7 +75,7 @@ class Parts:
 
     def read(self, text: str, first: int = 1, part: Part = "told") -> None:
         """Take in a text that begins on line `first`, below a heading of that kind."""
-        at = _At(split_lines(text), pictures(text), first, part, part)
+        at = _At(split_lines(text), picture_references(text), first, part, part)
         blocks = parse(text)
         for number, block in enumerate(blocks):
             if isinstance(block, Heading):
@@ -89,7 +89,7 @@ class Parts:
 
     def _heading(self, block: Heading, at: "_At", bare: bool) -> None:
         if block.level == 1 and not self.title and not self.requirements and not self.acceptance:
-            self.title = clean(block.words.plain)
+            self.title = bare_title(block.words.plain)
             at.part, at.level, at.labelled = at.top, 0, False
             return
         named = part_of(block.words.plain)
@@ -172,4 +172,4 @@ def _listed(block: Block) -> list[str]:
 
 
 def _names(words: Words) -> tuple[str, ...]:
-    return tuple(name.strip(" .") for name in split_files(words) if name.strip(" ."))
+    return tuple(name.strip(" .") for name in file_names(words) if name.strip(" ."))

@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Any
 
 from trued.errors import BadInput
-from trued.inputs.tickets.pages import pages_of
+from trued.inputs.tickets.pages import page_check
 from trued.inputs.tickets.sections import Part, Parts, part_of
 from trued.model import Criterion, Source, Ticket
 from trued.protocols import TrackerIssue
@@ -13,7 +13,7 @@ from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
 from trued.support.redaction import plain
 
-__all__ = ["is_ticket", "pages_of", "parse_ticket", "ticket_of"]
+__all__ = ["is_ticket", "page_check", "parse_ticket", "ticket_from_issue"]
 
 LIMIT = 256 * 1024  # characters; trackers hold less, and nobody reads more
 BRACKETS = 5000  # each may begin a link: a text of nothing else keeps every Markdown parser busy for minutes
@@ -74,7 +74,7 @@ def parse_ticket(text: str, file: str) -> Ticket:
     return _ticket(parts, key, summary, text, missing, given.kind(summary))
 
 
-def ticket_of(issue: TrackerIssue) -> Ticket:
+def ticket_from_issue(issue: TrackerIssue) -> Ticket:
     """An issue as its tracker holds it; one without a key is a file."""
     if not issue.key:
         return parse_ticket(issue.body, issue.url)

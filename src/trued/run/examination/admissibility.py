@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from trued.inputs.clauses import clauses, plain, unquoted
-from trued.inputs.requirements.guard_phrases import recognised
+from trued.inputs.clauses import clauses, one_line, unquoted_clauses
+from trued.inputs.requirements.guard_phrases import guard_kind
 from trued.model import BrowserCheck, Case, HttpCase, Requirement, Requirements, Serve, Value
 from trued.proof.checks.examples import case_flaw, with_time_limit
 from trued.proof.entry_points import KnownNames, why_not_a_server
@@ -23,7 +23,7 @@ BACKGROUND = "text-"  # sentences by themselves; scopes and criteria of a plan a
 
 def is_open(one: Requirement) -> bool:
     """Does the requirement have no check of the user's, and none by the base's own tools?"""
-    return not one.checks and not recognised(one.text)
+    return not one.checks and not guard_kind(one.text)
 
 
 class Fault(Value):
@@ -114,7 +114,7 @@ class CaseRules:
         quotes = dict.fromkeys(
             one.quotes for item in told for _, one in proving_cases(item.run) if one.quotes not in sure
         )
-        return "; ".join(quotes) or plain(self.open[name].text)
+        return "; ".join(quotes) or one_line(self.open[name].text)
 
     def _told(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> tuple[list[_Item], list[Fault]]:
         """Without cases that a mutant passes; exchanges stay where others build on them."""
@@ -216,13 +216,13 @@ class CaseRules:
         if one.parts:
             return ()
         shown = [each for every in kept for _, each in proving_cases(every.run)]
-        rest = unquoted(one.text, [each.quotes for each in shown])
+        rest = unquoted_clauses(one.text, [each.quotes for each in shown])
         started = " ".join(each.model_dump_json(exclude={"quotes"}) for each in shown)
         every = [clause.rstrip(" .") for clause in clauses(one.text)]
         silent = [clause for clause in every if not all(KnownNames(started).said(name) for name in _called(clause))]
         if rest := (*rest, *(clause for clause in silent if not any(clause in each for each in rest))):
             return rest
-        return (plain(one.text),) if len(shown) < len(clauses(one.text)) else ()
+        return (one_line(one.text),) if len(shown) < len(clauses(one.text)) else ()
 
     def _side_doors(self, kept: Sequence[_Item], interface: Sequence[str]) -> tuple[str, ...]:
         doors = [unnamed_entry(shown, interface, self.known) for one in kept for shown in cases_of(one.run)]

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from trued.inputs.project.manifests import PackageManifest, json_table, make_targets, makefile_of
-from trued.inputs.requirements.guard_phrases import named_command, recognised
+from trued.inputs.requirements.guard_phrases import guard_kind, named_command
 from trued.model import EXISTING_TESTS, Check, CommandCheck, Requirement, Requirements, TestsCheck
 from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import has_tests, is_named_like_a_script_test, is_named_like_a_test
@@ -97,7 +97,7 @@ def _recognised(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Req
     """A sentence that asks for the base's own tests, build, lint or types is checked by the base's own means."""
     if one.checks or one.parts:
         return one
-    kind = "tests" if one.keep else recognised(one.text)
+    kind = "tests" if one.keep else guard_kind(one.text)
     return one.model_copy(update={"keep": True, "checks": tools[kind]}) if kind in tools else one
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trued.errors import AgentFailed, BadInput
-from trued.inputs.project.manifests import is_read
+from trued.inputs.project.manifests import is_manifest
 from trued.model import Figures, Finding, Goal, Outcome, Task, TestsCheck, Verdict
 from trued.run.agent_call import AgentAnswer
 from trued.run.branch import SetUp
@@ -168,7 +168,7 @@ async def _new_script(run: Run, project: HandoffProject) -> dict[str, str]:
     if before is not None and not untouched(before):
         return {}
     paths = await run.branch.paths()
-    texts = await run.branch.texts(filter(is_read, paths))
+    texts = await run.branch.texts(filter(is_manifest, paths))
     script = init_script(paths, texts.get, start=project.start, test=project.test, more=project.set_up)
     return {SCRIPT: script} if script != before else {}
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from trued.inputs.vocabulary import clean, is_work, kind_of
+from trued.inputs.vocabulary import bare_title, is_work, section_kind
 from trued.model import Criterion, Source, Value
 from trued.support.markdown import Block, Heading, Item, List, parse, split_lines
 from trued.support.plurals import counted
@@ -110,7 +110,9 @@ class _Reading:
         self.context.append(f"{text}\n" if text.endswith("\n") else f"{text}\n\n")
 
     def _kind(self) -> str:
-        return next((kind for one in reversed(self.headings) if (kind := kind_of(clean(one.words.plain)))), "")
+        return next(
+            (kind for one in reversed(self.headings) if (kind := section_kind(bare_title(one.words.plain)))), ""
+        )
 
     def _asks(self, block: List) -> bool:
         return self._kind() in ("ship", "constraint") and not (self._kind() == "constraint" and _boxed(block))
@@ -157,12 +159,12 @@ class _Reading:
         """The story of a task: a top heading is a feature; a deeper heading or a grouping item is its story."""
         above = [one for one in self.headings if one is not self.title]
         top = above[0] if above else None
-        name = clean(top.words.plain) if top else clean(self.title.words.plain) if self.title else UNNAMED
+        name = bare_title(top.words.plain) if top else bare_title(self.title.words.plain) if self.title else UNNAMED
         key = top.line if top else 0
         self.shown |= {one.line for one in above} or {one.line for one in self.headings[:1]}
         if key not in self.features:
             self.backlog, self.features[key] = self.backlog.with_new_feature(name)
-        feature, deeper = self.features[key], [clean(one.words.plain) for one in above[1:]]
+        feature, deeper = self.features[key], [bare_title(one.words.plain) for one in above[1:]]
         deeper += [_state(group)[1]] if group else []
         place = (feature, group.line if group else above[-1].line if deeper else 0)
         if place not in self.stories:

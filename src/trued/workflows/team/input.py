@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from trued.inputs.requirements.coverage import account
+from trued.inputs.requirements.coverage import user_requirements
 from trued.model import Goal, Requirements, Ticket
 from trued.model.events import of_kind
 from trued.workflows.descriptor import CallRange, SealedWork
@@ -13,7 +13,7 @@ FEATURE_TASKS = 12  # of a feature, where nobody has counted them
 
 
 def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    account(Crew(goal=goal).plan(), goal, requirements)
+    user_requirements(Crew(goal=goal).plan(), goal, requirements)
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trued.inputs.goals import parse_goal
-from trued.inputs.project.kind import Kind
+from trued.inputs.project.kind import ProjectKind
 from trued.model import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
 from trued.workflows.team.backlog import NAME, Backlog, BacklogTask, render
 from trued.workflows.team.files import FOLDER, Records
@@ -21,7 +21,7 @@ class Crew(Value):
     goal: Goal
     backlog: Backlog = Backlog()
     settings: TeamSettings = TeamSettings()
-    kind: Kind = Kind()
+    kind: ProjectKind = ProjectKind()
     specs: dict[str, str] = {}  # noqa: RUF012  feature → how it is built
     tests: dict[str, tuple[NamedTests, ...]] = {}  # noqa: RUF012  feature → tests that its tech lead names
     sealed: tuple[str, ...] = ()  # criteria that the contract holds

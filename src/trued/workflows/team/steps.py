@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trued.errors import BadInput
-from trued.inputs.project.kind import corrected
+from trued.inputs.project.kind import with_user_commands
 from trued.model import Finding, Goal, Outcome, Plan, Reply, Task, TeamSettings, Verdict
 from trued.model.events.run import EditApplied, EditNotUnderstood
 from trued.run.project import detect_project
@@ -44,7 +44,7 @@ FOUND = 50  # features that are named at the beginning; all are in the backlog
 async def start_crew(run: Run, goal: Goal) -> Crew:
     """Detect the project, read the team's settings, and take over an older list of tasks if there is one."""
     run.branch.own(FOLDER)
-    kind = corrected(await detect_project(run.branch), run.settings.commands)
+    kind = with_user_commands(await detect_project(run.branch), run.settings.commands)
     crew = Crew(goal=goal, settings=await _settings(run), kind=kind)
     return await _take_over_old_plan(
         run, crew.with_records(crew.records.with_project(kind.name, kind.commands, kind.why))
