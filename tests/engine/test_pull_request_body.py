@@ -81,7 +81,7 @@ def test_a_body_holds_evidence_both_pictures_rounds_and_costs_and_hostile_text_s
 @pytest.mark.spec("TIC-9", "USE-6")
 @given(st.text(max_size=400))
 def test_no_words_of_an_agent_leave_their_quotation(words: str) -> None:
-    html = MarkdownIt("commonmark").enable("table").render(f"{quoted(words)}\n\n# After")
+    html = MarkdownIt("commonmark").enable("table").render(f"{quotation(words)}\n\n# After")
     assert html.rstrip().endswith("<h1>After</h1>")
     assert "<img" not in html
     assert "<a " not in html

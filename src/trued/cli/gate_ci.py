@@ -22,7 +22,7 @@ from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings import loader as config
 from trued.model import Grade
 from trued.reporting.views import ledger
-from trued.support.markdown_escape import text
+from trued.support.markdown_escape import escaped
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:
@@ -130,11 +130,11 @@ def _report(done: Verified, accept: Grade, *, as_json: bool) -> None:
 
 def summary(sentence: str, data: dict[str, Any]) -> str:
     """The verdict as a Markdown table for GitHub's job summary."""
-    rows = [f"| {text(row['id'])} | {row['grade']} | {text(row['why'])} |" for row in data["requirements"]]
-    undecided = [f"- {text(one)}" for one in data["undecided"]]
+    rows = [f"| {escaped(row['id'])} | {row['grade']} | {escaped(row['why'])} |" for row in data["requirements"]]
+    undecided = [f"- {escaped(one)}" for one in data["undecided"]]
     notes = ["", "Notes:", "", *undecided] if undecided else []
     table = ["| requirement | grade | why |", "| --- | --- | --- |", *rows]
-    return "\n".join([f"### trued gate: {text(sentence)}", "", *table, *notes, ""])
+    return "\n".join([f"### trued gate: {escaped(sentence)}", "", *table, *notes, ""])
 
 
 def _append_summary(place: Path, content: str) -> None:

@@ -153,7 +153,7 @@ def body_of(work: Work, links: Mapping[str, str]) -> str:
     """Markdown for a reviewer. Whatever comes from outside is shown as text; an agent's words are marked as such."""
     parts = [
         _headline(work),
-        f"{quoted(work.words)}\n>\n> *Written by {text(work.by)}, an agent. Nobody checked these words.*"
+        f"{quotation(work.words)}\n>\n> *Written by {escaped(work.by)}, an agent. Nobody checked these words.*"
         if work.words
         else "",
         _section("Requirements", _requirements(work)),
@@ -172,19 +172,20 @@ def _headline(work: Work) -> str:
     grade = work.verdict.grade
     mark = MARKS.get(grade, "✅" if work.proven else "❌")
     state = "" if work.proven else ": **not proven**"
-    ticket = f" for {text(work.key)}" if work.key else ""
+    ticket = f" for {escaped(work.key)}" if work.key else ""
     where = f"\n\nTicket: {_address(work.url)}" if work.url else ""
-    bar = f"\n\n> {text(work.bar)}" if work.bar else ""
+    bar = f"\n\n> {escaped(work.bar)}" if work.bar else ""
     return f"{mark} Work{ticket} is graded **{grade}**{state}, on commit `{work.head}`.{where}{bar}"
 
 
 def _address(url: str) -> str:
-    return f"<{url}>" if re.fullmatch(r"https?://[^\s<>\"'\\]+", url) else text(url)
+    return f"<{url}>" if re.fullmatch(r"https?://[^\s<>\"'\\]+", url) else escaped(url)
 
 
 def _requirements(work: Work) -> str:
     rows = [
-        f"| {_mark(one)} | {text(one.id)}<br>{text(one.text)} | {one.grade} | {text(one.why[0] if one.why else '')} |"
+        f"| {_mark(one)} | {escaped(one.id)}<br>{escaped(one.text)} | {one.grade} "
+        f"| {escaped(one.why[0] if one.why else '')} |"
         for one in work.verdict.requirements
     ]
     return _table(("", "requirement", "grade", "why"), rows)
@@ -200,17 +201,17 @@ def _pictures(work: Work, links: Mapping[str, str]) -> str:
     for page, pair in pairs(work.evidence).items():
         cells = [_picture(pair.get(when), when, links) for when in ("before", "after")]
         if any(cells):
-            rows.append(f"| {text(page)} | {' | '.join(one or '–' for one in cells)} |")
+            rows.append(f"| {escaped(page)} | {' | '.join(one or '–' for one in cells)} |")
     return _table(("page", "before", "after"), rows)
 
 
 def _picture(picture: Picture | None, when: str, links: Mapping[str, str]) -> str:
     if picture is None or picture.sha256 not in links:
         return ""
-    where = f"{picture.side} `{picture.commit[:12]}`, {text(picture.viewport or '?')}"
+    where = f"{picture.side} `{picture.commit[:12]}`, {escaped(picture.viewport or '?')}"
     what = f"{when}, {where}, `sha256:{picture.sha256[:12]}`"
-    said = f"<br>{text(picture.says[0])}" if picture.says else ""
-    return f"![{text(picture.page)} {when}]({_link(links[picture.sha256])})<br>{what}{said}"
+    said = f"<br>{escaped(picture.says[0])}" if picture.says else ""
+    return f"![{escaped(picture.page)} {when}]({_link(links[picture.sha256])})<br>{what}{said}"
 
 
 def _link(address: str) -> str:
@@ -228,10 +229,10 @@ def rounds_told(rounds: Sequence[Round], spent: Sequence[Spent]) -> str:
 def _rounds(rounds: Sequence[Round]) -> str:
     rows = []
     for one in rounds:
-        found = "<br>".join(map(text, one.issues[:10])) or "nothing"
+        found = "<br>".join(map(escaped, one.issues[:10])) or "nothing"
         more = f"<br>… {len(one.issues) - 10} more" if one.issues[10:] else ""
-        beyond = "".join(f"<br>beyond the named files: {text(each)}" for each in one.beyond)
-        rows.append(f"| {one.number} | {found}{more} | {text(one.fate)} | {text(one.mended or '–')}{beyond} |")
+        beyond = "".join(f"<br>beyond the named files: {escaped(each)}" for each in one.beyond)
+        rows.append(f"| {one.number} | {found}{more} | {escaped(one.fate)} | {escaped(one.mended or '–')}{beyond} |")
     return _table(("round", "found", "since the last", "then mended"), rows)
 
 
@@ -239,8 +240,8 @@ def _spent(spent: Sequence[Spent]) -> str:
     if not spent:
         return ""
     rows = [
-        f"| {text(one.role)} | {text(_public(one.agent))} | {one.calls} | {one.tokens_in:,} | {one.tokens_out:,} | "
-        f"{one.cached:,} | {one.peak:,} | {one.mark}${one.usd:.2f} |"
+        f"| {escaped(one.role)} | {escaped(_public(one.agent))} | {one.calls} | {one.tokens_in:,} | "
+        f"{one.tokens_out:,} | {one.cached:,} | {one.peak:,} | {one.mark}${one.usd:.2f} |"
         for one in spent
     ]
     calls, usd = sum(one.calls for one in spent), sum(one.usd for one in spent)
@@ -258,17 +259,17 @@ def _evidence(work: Work) -> str:
 
 
 def _evidence_of(judged: Judged, work: Work) -> str:
-    lines = [f"**{text(judged.id)}**{f' · {text(_public(judged.source))}' if judged.source else ''}"]
-    lines += [f"- {text(why)}" for why in judged.why[:5]]
-    lines += [f"- rests on {text(judged.rests_on)}"] if judged.rests_on else []
+    lines = [f"**{escaped(judged.id)}**{f' · {escaped(_public(judged.source))}' if judged.source else ''}"]
+    lines += [f"- {escaped(why)}" for why in judged.why[:5]]
+    lines += [f"- rests on {escaped(judged.rests_on)}"] if judged.rests_on else []
     facts = [one for one in work.verdict.evidence if one.requirement == judged.id and one.side == "head"]
     for one in facts[:10]:
         passed = sum(tried.outcome is Outcomes.PASSED for tried in one.tried)
         held = ", held out" if one.held_out else ""
-        command = "" if one.held_out else f" {text(one.command, 160)}:"
+        command = "" if one.held_out else f" {escaped(one.command, 160)}:"
         lines.append(
             f"- {one.kind}{held}:{command} {passed} of {len(one.tried)} passed on `{one.commit[:12]}`, "
-            f"turn {one.turn}, {text(one.isolation)}"
+            f"turn {one.turn}, {escaped(one.isolation)}"
         )
     return "\n".join(lines if facts else [*lines, "- nothing was run for it"])
 
@@ -279,12 +280,12 @@ def _public(words: str) -> str:
 
 
 def _undecided(work: Work) -> str:
-    return "\n".join(f"- {text(one)}" for one in dict.fromkeys((*work.said, *work.verdict.undecided)))
+    return "\n".join(f"- {escaped(one)}" for one in dict.fromkeys((*work.said, *work.verdict.undecided)))
 
 
 def _claimed(work: Work, links: Mapping[str, str]) -> str:
     shown = dict.fromkeys((name, links[one]) for name, one in work.claimed if one in links)
-    return "\n\n".join(f"{text(name)}\n\n![{text(name)}]({_link(address)})" for name, address in shown)
+    return "\n\n".join(f"{escaped(name)}\n\n![{escaped(name)}]({_link(address)})" for name, address in shown)
 
 
 def _receipt(work: Work) -> str:

@@ -16,7 +16,7 @@ from trued.model.step_keys import is_amendment, is_contract, is_decision, is_fin
 from trued.proof.contract import apply_approvals, contract_hash
 from trued.run import approvals as people
 from trued.run.approvals import WHOLE, Since, asked_of
-from trued.support.path_sets import without
+from trued.support.path_sets import paths_outside
 from trued.support.redaction import Redactor, secrets_in
 
 if TYPE_CHECKING:

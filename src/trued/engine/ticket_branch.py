@@ -12,7 +12,7 @@ from trued.errors import BadInput
 from trued.inputs.tickets.ticket import is_ticket, parse_ticket, ticket_from_issue
 from trued.integrations.forges import forge_of
 from trued.integrations.trackers import tracker_of
-from trued.integrations.trackers.names import recognised
+from trued.integrations.trackers.names import ticket_name
 from trued.model import Goal, RunRecord, Settings, Ticket
 from trued.protocols import Forge
 from trued.workspace.git.push import tip_at
@@ -23,7 +23,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
 
 def held_elsewhere(name: str, settings: Settings) -> bool:
     """Does it name a ticket of a tracker?"""
-    found = recognised(name, settings)
+    found = ticket_name(name, settings)
     return found is not None and found.kind != "file"
 
 

@@ -8,7 +8,7 @@ from trued.errors import BadInput
 WITHIN_S = 30
 
 
-def address_of(root: Path, remote: str) -> str:
+def remote_address(root: Path, remote: str) -> str:
     """The address of a remote as git itself would push to it; "" where there is none of that name."""
     if remote.startswith("-") or not remote.isprintable() or not remote.strip():
         raise BadInput(f"{remote!r} is no remote", "forge.remote", 'write a name such as "origin"')

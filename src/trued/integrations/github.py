@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from trued.errors import BadInput, TruedError
-from trued.integrations.http import TRIES, Place, elsewhere, nonsense, refusal, unreachable
+from trued.integrations.http import TRIES, Service, redirected, refusal_of, unexpected_answer, unreachable
 
 if TYPE_CHECKING:
     from github import Github
@@ -21,7 +21,7 @@ REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._
 _SSH = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9.-]+):(?!//)(.+)")
 
 
-def web_of(api: str) -> str:
+def web_address(api: str) -> str:
     """Where people look at what the API speaks of."""
     if api.rstrip("/") == API:
         return WEB
@@ -45,21 +45,21 @@ def repository_of(address: str, api: str = API) -> str:
         host, path = match.groups()
     else:
         return ""
-    home = urlsplit(web_of(api)).hostname or ""
+    home = urlsplit(web_address(api)).hostname or ""
     if host.lower() not in (home, *(("www.github.com", "ssh.github.com") if home == "github.com" else ())):
         return ""
     name = "/".join(path.strip("/").split("/")[:2]).removesuffix(".git")
     return name if REPOSITORY.fullmatch(name) else ""
 
 
-def named(repository: str, where: str) -> str:
+def check_repository(repository: str, where: str) -> str:
     if not REPOSITORY.fullmatch(repository):
         raise BadInput(f"{repository!r} is no repository of GitHub", where, 'write it as "owner/name"')
     return repository
 
 
 @contextmanager
-def speaking(at: Place, doing: str) -> "Iterator[Github]":
+def github_session(at: Service, doing: str) -> "Iterator[Github]":
     """A connection; whatever goes wrong in the block is one sentence afterwards."""
     try:
         import github
@@ -90,13 +90,13 @@ def speaking(at: Place, doing: str) -> "Iterator[Github]":
     except TruedError:
         raise
     except github.GithubException as error:
-        raise refusal(at, error.status, _words(error.data), error.headers or {}, doing) from None
+        raise refusal_of(at, error.status, _words(error.data), error.headers or {}, doing) from None
     except RequestException as error:
         raise unreachable(at, error, doing) from None
     except RuntimeError:  # so the library speaks of a redirection to another host
-        raise elsewhere(at, doing) from None
+        raise redirected(at, doing) from None
     except (github.BadAttributeException, AssertionError, AttributeError, KeyError, TypeError, ValueError):
-        raise nonsense(at, doing) from None
+        raise unexpected_answer(at, doing) from None
     finally:
         hub.close()
 

@@ -19,7 +19,7 @@ FAR = 366 * 86400  # no limit lasts longer; a server that says so is wrong
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Service:
     """Who is spoken to, where, and with whose word. The token is in no message and no file."""
 
     name: str  # GitHub | Jira
@@ -41,16 +41,16 @@ class Place:
         return flat if len(flat) <= WORDS_LIMIT else f"{flat[:WORDS_LIMIT]}…"
 
 
-def place(name: str, url: str, token_env: str, environ: Mapping[str, str], user_env: str = "") -> Place:
+def service_of(name: str, url: str, token_env: str, environ: Mapping[str, str], user_env: str = "") -> Service:
     """An address that a token may be sent to, with the token of that variable, if it is set."""
-    checked(url, name)
+    check_address(url, name)
     token = environ.get(token_env, "").strip()
     if any(not char.isprintable() or char.isspace() for char in token) or not token.isascii():
         raise BadInput(f"{token_env} holds no token", then="set it to the token alone, on one line")
-    return Place(name, url.rstrip("/"), token_env, token, environ.get(user_env, "").strip() if user_env else "")
+    return Service(name, url.rstrip("/"), token_env, token, environ.get(user_env, "").strip() if user_env else "")
 
 
-def checked(url: str, name: str) -> str:
+def check_address(url: str, name: str) -> str:
     """A token is sent over TLS, or stays on this machine."""
     try:
         parts = urlsplit(url)
@@ -73,20 +73,20 @@ def checked(url: str, name: str) -> str:
 # -- refusals
 
 
-def no_token(at: Place, what: str) -> BadInput:
+def missing_token(at: Service, what: str) -> BadInput:
     return BadInput(f"there is no token for {at.name} to {what}", at.token_env, f"set {at.token_env} to one")
 
 
-def refusal(at: Place, status: int, words: object, headers: Mapping[str, str], doing: str) -> TruedError:
+def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, str], doing: str) -> TruedError:
     """The sentence for an answer that is none. `doing` says what was asked for: "open a pull request in a/b"."""
     known = {str(name).lower(): str(value) for name, value in headers.items()}
     said = at.said(words)
     if status == 429 or (status == 403 and _limited(said, known)):
-        return not_now(at, known)
+        return rate_limited(at, known)
     if status == 401:
         then = f"set {at.token_env} to a valid one"
         if not at.token:
-            return no_token(at, doing)
+            return missing_token(at, doing)
         return BadInput(f"{at.name} does not accept the token in {at.token_env}", at.host, then)
     if status == 403:
         what = f"{at.name} does not allow to {doing}{f': {said}' if said else ''}"
@@ -96,29 +96,29 @@ def refusal(at: Place, status: int, words: object, headers: Mapping[str, str], d
         hint = seen if at.token else f"{seen}, and {at.token_env} is not set"
         return BadInput(f"{at.name} knows nothing of it: cannot {doing}", at.host, f"mind the spelling; {hint}")
     if 300 <= status < 400:
-        return elsewhere(at, doing)
+        return redirected(at, doing)
     if status >= 500:
         return ForgeFailed(f"{at.host} broke with {status} when asked to {doing}: try again later")
     return BadInput(f"{at.name} refused to {doing} with {status}{f': {said}' if said else ''}", at.host, "mend that")
 
 
-def not_now(at: Place, headers: Mapping[str, str]) -> LimitReached:
+def rate_limited(at: Service, headers: Mapping[str, str]) -> LimitReached:
     until = _until(headers)
     more = "" if at.token else f"; set {at.token_env} for a higher limit"
     when = f"it goes on at {until:%Y-%m-%d %H:%M:%S} UTC" if until else "try again in a few minutes"
     return LimitReached(f"{at.name} ({at.host}) takes no more requests for now: {when}{more}")
 
 
-def elsewhere(at: Place, doing: str) -> ForgeFailed:
+def redirected(at: Service, doing: str) -> ForgeFailed:
     return ForgeFailed(f"{at.host} sends us elsewhere when asked to {doing}, and no token follows: mend the address")
 
 
-def unreachable(at: Place, error: BaseException, doing: str) -> ForgeFailed:
+def unreachable(at: Service, error: BaseException, doing: str) -> ForgeFailed:
     said = at.said(_root(error))
     return ForgeFailed(f"cannot reach {at.name} at {at.host} to {doing}: {said or type(error).__name__}")
 
 
-def nonsense(at: Place, doing: str) -> ForgeFailed:
+def unexpected_answer(at: Service, doing: str) -> ForgeFailed:
     then = "is its address right, and does nothing between answers for it?"
     return ForgeFailed(f"{at.host} does not answer as {at.name} does when asked to {doing}: {then}")
 

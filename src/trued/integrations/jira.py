@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from trued.errors import BadInput
-from trued.integrations.http import TRIES, Place, elsewhere, nonsense, refusal, unreachable
+from trued.integrations.http import TRIES, Service, redirected, refusal_of, unexpected_answer, unreachable
 
 if TYPE_CHECKING:
     from jira import JIRA
@@ -17,17 +17,17 @@ CLOUD = ".atlassian.net"
 VERSIONS = ("3", "2")  # documents, as Cloud keeps them; wiki text, which is all that Server knows
 
 
-def raw_issue(at: Place, key: str, doing: str) -> dict[str, Any]:
+def raw_issue(at: Service, key: str, doing: str) -> dict[str, Any]:
     """As the first kind of API that is there tells it, with the names of its fields."""
     cloud = (urlsplit(at.url).hostname or "").endswith(CLOUD)
     with _in_words(at, doing):
         for version in VERSIONS[:1] if cloud else VERSIONS:
             if (found := _asked(at, key, version)) is not None:
                 return found
-    raise nonsense(at, doing)
+    raise unexpected_answer(at, doing)
 
 
-def _asked(at: Place, key: str, version: str, tries: int = TRIES) -> dict[str, Any] | None:
+def _asked(at: Service, key: str, version: str, tries: int = TRIES) -> dict[str, Any] | None:
     """None: this version of the API is not there."""
     from jira import JIRAError
 
@@ -43,7 +43,7 @@ def _asked(at: Place, key: str, version: str, tries: int = TRIES) -> dict[str, A
         raise
 
 
-def _connection(at: Place, version: str) -> "JIRA":
+def _connection(at: Service, version: str) -> "JIRA":
     from jira import JIRA
 
     jira = JIRA(
@@ -61,7 +61,7 @@ def _connection(at: Place, version: str) -> "JIRA":
 
 
 @contextmanager
-def _in_words(at: Place, doing: str) -> Iterator[None]:
+def _in_words(at: Service, doing: str) -> Iterator[None]:
     try:
         from jira import JIRAError
         from requests.exceptions import JSONDecodeError, RequestException, TooManyRedirects
@@ -72,15 +72,15 @@ def _in_words(at: Place, doing: str) -> Iterator[None]:
     except JIRAError as error:
         status, response = error.status_code or 0, error.response
         words = error.text if 400 <= status < 500 else ""
-        raise refusal(at, status, words, response.headers if response is not None else {}, doing) from None
+        raise refusal_of(at, status, words, response.headers if response is not None else {}, doing) from None
     except TooManyRedirects:
-        raise elsewhere(at, doing) from None
+        raise redirected(at, doing) from None
     except (JSONDecodeError, AttributeError, KeyError, NotImplementedError, TypeError):
-        raise nonsense(at, doing) from None
+        raise unexpected_answer(at, doing) from None
     except RequestException as error:
         raise unreachable(at, error, doing) from None
     except ValueError:
-        raise nonsense(at, doing) from None
+        raise unexpected_answer(at, doing) from None
 
 
 def _is_about_the_issue(response: Any) -> bool:

@@ -42,7 +42,7 @@ from trued.proof.room.interpreter import Interpreter, find_interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.unverified import CODE, Observed, list_warnings
 from trued.protocols import Emit, Workspace
-from trued.support.path_sets import without
+from trued.support.path_sets import paths_outside
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
 MOST_FILES, MOST_BYTES = 1000, 2**20  # that are looked through for what acts on its surroundings

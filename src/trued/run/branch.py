@@ -10,7 +10,7 @@ from trued.run.editable_files import LiveCopies, closest_version
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import content_hash, digest, folder_name
-from trued.support.path_sets import without
+from trued.support.path_sets import paths_outside
 from trued.support.redaction import in_json
 
 SET_UP_S = 900.0  # a first set-up downloads what the project needs

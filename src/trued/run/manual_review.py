@@ -16,7 +16,7 @@ from trued.run.approvals import WHOLE, Since, asked_of, is_manual, steps_of
 from trued.run.state import PeopleState
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.path_sets import without
+from trued.support.path_sets import paths_outside
 
 ACCEPT, REJECT = "accept", "reject"
 

@@ -16,7 +16,7 @@ from trued.run.briefs import brief
 from trued.run.context import RunContext
 from trued.run.steps import Steps
 from trued.support.hashing import digest, folder_name
-from trued.support.path_sets import owns, without
+from trued.support.path_sets import includes_path, paths_outside
 from trued.support.redaction import subject_line
 from trued.wire import Usage, add_usage
 

@@ -16,7 +16,7 @@ _ITEM = re.compile(r"(\s*)(?:[-*+]|\d{1,3}[.)])\s+(.*)")
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 
 
-def text(words: str, longest: int = LONGEST) -> str:
+def escaped(words: str, longest: int = LONGEST) -> str:
     """On one line."""
     flat = " ".join(plain(words).split()) or "…"
     flat = flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
@@ -24,7 +24,7 @@ def text(words: str, longest: int = LONGEST) -> str:
     return _SPECIAL.sub(r"\\\1", quiet.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
-def code(words: str, kind: str = "") -> str:
+def code_block(words: str, kind: str = "") -> str:
     """A block that nothing inside it can close."""
     clean = plain(words)
     longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
@@ -32,7 +32,7 @@ def code(words: str, kind: str = "") -> str:
     return f"{fence}{kind}\n{clean}\n{fence}"
 
 
-def quoted(words: str) -> str:
+def quotation(words: str) -> str:
     """Somebody's Markdown as a quotation: its paragraphs, points and headings, and nothing else of it."""
     lines = plain(words).strip().splitlines()
     shown = [
@@ -46,10 +46,10 @@ def _line(line: str) -> str:
     if not line.strip():
         return ""
     if found := _ITEM.fullmatch(line):
-        return f"{found[1].replace(chr(9), '  ')[:8]}- {text(found[2], 2000)}"
+        return f"{found[1].replace(chr(9), '  ')[:8]}- {escaped(found[2], 2000)}"
     if found := _HEADING.fullmatch(line):
-        return f"**{text(found[1])}**"
-    return text(line, 2000)
+        return f"**{escaped(found[1])}**"
+    return escaped(line, 2000)
 
 
 def _without_fences(lines: list[str]) -> Iterator[str]:

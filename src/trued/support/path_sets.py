@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable
 
 
-def owns(owned: Collection[str], path: str) -> bool:
+def includes_path(owned: Collection[str], path: str) -> bool:
     return path in owned or any(one.endswith("/") and path.startswith(one) for one in owned)
 
 
-def without(files: Iterable[str], owned: Collection[str]) -> tuple[str, ...]:
+def paths_outside(files: Iterable[str], owned: Collection[str]) -> tuple[str, ...]:
     """The engine's own files do not make it another work."""
     names = frozenset(owned)
     folders = tuple(one for one in names if one.endswith("/"))

@@ -64,7 +64,7 @@ def descendants(root: int) -> set[int]:
     return {pid for pid in found if _alive(pid)}
 
 
-def family(root: int) -> set[int]:
+def likely_descendants(root: int) -> set[int]:
     """The same at next to no cost, for a look now and then: a process that just begins or ends may be left out."""
     found: set[int] = set()
     front = [root]
@@ -87,7 +87,7 @@ def parent(pid: int) -> int:
     return stat[1] if stat else 0
 
 
-def number(identity: str) -> int:
+def pid_of(identity: str) -> int:
     return int(identity.partition(":")[0])
 
 
@@ -97,7 +97,7 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
 
     def found() -> set[int]:
         pids = carriers(mark) | (descendants(below) if below else set())
-        pids |= {number(one) for one in identities if identity(number(one)) == one}
+        pids |= {pid_of(one) for one in identities if identity(pid_of(one)) == one}
         return pids - {os.getpid()}
 
     while (left := found()) and time.monotonic() < deadline:
@@ -106,7 +106,7 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
                 ended.add(name)
                 send(pid, signal.SIGKILL, still=lambda pid=pid, name=name: identity(pid) == name)  # type: ignore[misc]
         if below == os.getpid():
-            bury()
+            reap_zombies()
         time.sleep(0.003)
     return len(ended)
 
@@ -132,7 +132,7 @@ def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
     return False
 
 
-async def gone(pid: int) -> None:
+async def wait_for_exit(pid: int) -> None:
     """Returns when the process has ended, at no cost while it lives. It need not be a child."""
     import asyncio  # loaded by those who wait: most commands never do
 
@@ -159,7 +159,7 @@ def adopt_orphans() -> bool:
     return bool(ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
-def bury(*, spare: int = 0) -> None:
+def reap_zombies(*, spare: int = 0) -> None:
     """Take leave of children that have ended; `spare` is left for the one who waits for it."""
     for pid in _children(os.getpid()):
         stat = _stat(pid)

@@ -108,7 +108,7 @@ class World:
         return list(read_events(self.folder(call)))
 
     def supervisor(self, call: str = "one") -> int:
-        return processes.number((self.folder(call) / "lock").read_text())
+        return processes.pid_of((self.folder(call) / "lock").read_text())
 
     def left(self) -> set[int]:
         """Processes that still carry a marker of this run."""

@@ -25,7 +25,7 @@ def github(bare: Path) -> Iterator[GitHub]:
 
 
 def forge(github: GitHub, token: str = TOKEN, repository: str = "acme/shop", timeout_s: float = 20) -> GitHubForge:
-    return GitHubForge(Place("GitHub", github.url, "GITHUB_TOKEN", token, timeout_s=timeout_s), repository)
+    return GitHubForge(Service("GitHub", github.url, "GITHUB_TOKEN", token, timeout_s=timeout_s), repository)
 
 
 def said(error: pytest.ExceptionInfo[TruedError]) -> str:
@@ -126,7 +126,7 @@ def test_what_is_too_long_is_cut_and_says_so(github: GitHub, offer: PullRequestP
 
 def test_a_picture_of_a_pushed_commit_has_an_address() -> None:
     def at(url: str) -> str:
-        return GitHubForge(Place("GitHub", url, "GITHUB_TOKEN"), "acme/shop").picture("abc", "a b/ü#.png")
+        return GitHubForge(Service("GitHub", url, "GITHUB_TOKEN"), "acme/shop").picture("abc", "a b/ü#.png")
 
     assert at("https://api.github.com") == "https://github.com/acme/shop/blob/abc/a%20b/%C3%BC%23.png?raw=true"
     assert at("https://git.example.com/api/v3") == (
@@ -219,7 +219,7 @@ def test_a_forge_that_never_answers_or_is_not_there(github: GitHub, offer: PullR
     with pytest.raises(ForgeFailed, match=r"cannot reach GitHub at 127\.0\.0\.1"):
         forge(github, timeout_s=1).ready()
     with pytest.raises(ForgeFailed) as error:
-        GitHubForge(Place("GitHub", "http://127.0.0.1:9", "GITHUB_TOKEN", TOKEN), "acme/shop").ready()
+        GitHubForge(Service("GitHub", "http://127.0.0.1:9", "GITHUB_TOKEN", TOKEN), "acme/shop").ready()
     assert "cannot reach GitHub at 127.0.0.1:9" in said(error)
 
 
@@ -237,7 +237,7 @@ def test_the_token_is_in_no_message_even_if_the_server_repeats_it(github: GitHub
     with pytest.raises(BadInput) as error:
         forge(github).ready()
     assert "[token] may not see this" in said(error)
-    assert TOKEN not in repr(Place("GitHub", github.url, "GITHUB_TOKEN", TOKEN))
+    assert TOKEN not in repr(Service("GitHub", github.url, "GITHUB_TOKEN", TOKEN))
 
 
 def test_a_repository_with_a_new_name_says_so(github: GitHub) -> None:

@@ -11,7 +11,7 @@ from tests.integrations.forges.answering import Answering, Fault
 from tests.integrations.forges.servers import TOKEN, GitHub, Jira, github_server, jira_server
 from trued.errors import BadInput, ForgeFailed, LimitReached
 from trued.inputs.tickets.ticket import ticket_from_issue
-from trued.integrations.http import Place
+from trued.integrations.http import Service
 from trued.integrations.trackers import is_ticket_name, tracker_of
 from trued.integrations.trackers.jira import JiraTracker
 from trued.model import ForgeSettings, Settings, TicketSettings
@@ -239,7 +239,7 @@ def test_a_tracker_that_answers_nonsense_is_one_sentence(
 def test_a_jira_that_never_answers_or_is_not_there(jira: Jira, tmp_path: Path) -> None:
     jira.faults.append(answering.hanging())
     for url in (jira.url, "http://127.0.0.1:9"):
-        at = Place("Jira", url, "JIRA_TOKEN", TOKEN, timeout_s=0.3)
+        at = Service("Jira", url, "JIRA_TOKEN", TOKEN, timeout_s=0.3)
         with pytest.raises(ForgeFailed, match="cannot reach Jira"):
             JiraTracker(at, on_jira(jira)).issue("SHOP-7")
 

@@ -27,7 +27,7 @@ from trued.proof.room.bench import check_hash
 from trued.reporting.views.junit import junit
 from trued.reporting.views.markdown import markdown
 from trued.reporting.views.verdict import Verification, ran_by, reasons_sentence, short_source, verification_data
-from trued.support.markdown_escape import code, text
+from trued.support.markdown_escape import code_block, escaped
 
 CHECK = ExamplesCheck(cases=(CallCase(call="tiny:double", args=(21,), returns=42),))
 HOSTILE = (
@@ -257,10 +257,10 @@ def _made(written: str) -> list[str]:
 
 @pytest.mark.spec("USE-6")
 def test_hostile_text_calls_nobody_and_links_nowhere() -> None:
-    shown = text(HOSTILE)
+    shown = escaped(HOSTILE)
     for bait in ("<script", "@everyone", "#1", "https://", "www.evil", "\x1b", "\u202e", " | ", "](", "**"):
         assert bait not in shown, bait
-    block = code("a\n```\n<b>@x</b>\n````")
+    block = code_block("a\n```\n<b>@x</b>\n````")
     assert block.startswith("`````\n")
     assert block.endswith("\n`````")
 

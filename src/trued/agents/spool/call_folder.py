@@ -105,7 +105,7 @@ class CallFolder:
     def emit_adopted(self, keeper: str) -> None:
         """Report that a running supervisor was adopted."""
         self._waited = True
-        self.tell("adopted", pid=processes.number(keeper))
+        self.tell("adopted", pid=processes.pid_of(keeper))
 
     def raise_if_stopped(self) -> None:
         """Raise Interrupted if somebody stopped the call before it had a report."""
@@ -211,7 +211,7 @@ async def stop_call(folder: Path) -> None:
         ):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_S):
-                    await processes.gone(processes.number(keeper))
+                    await processes.wait_for_exit(processes.pid_of(keeper))
 
 
 async def reap_call(folder: Path) -> int:

@@ -130,7 +130,7 @@ class Launcher:
         death."""
         processes.bury(spare=agent.pid)
         strays = []
-        for pid in processes.family(os.getpid()):
+        for pid in processes.likely_descendants(os.getpid()):
             if name := _started_agent(pid, order.agent):
                 self._record.tell("tried to start an agent", program=name)
                 known = processes.identity(pid)

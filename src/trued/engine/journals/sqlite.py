@@ -182,7 +182,7 @@ class SqliteJournal:
             who = self._lock(run).read_text()
         except OSError:
             return 0
-        pid = processes.number(who) if who.partition(":")[0].isdigit() else 0
+        pid = processes.pid_of(who) if who.partition(":")[0].isdigit() else 0
         return pid if pid and processes.identity(pid) == who else 0
 
     def _lock(self, run: str) -> Path:

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, create_m
 from trued.errors import BadInput
 from trued.inputs.settings.limits import read_amount
 from trued.inputs.validation import RuleBroken, rule
-from trued.integrations.github import named
-from trued.integrations.http import checked
+from trued.integrations.github import check_repository
+from trued.integrations.http import check_address
 from trued.model import Commands, Environment, ForgeSettings, Limit, Rate, Settings, Spending, TicketSettings, Value
 
 ALL_ROLES = "*"  # the files say `default`
@@ -59,7 +59,7 @@ def _amount(of: str, *, more_than_0: bool = False) -> BeforeValidator:
 def _address(of: str) -> AfterValidator:
     def check(url: str) -> str:
         try:
-            return checked(url, of) if url else url
+            return check_address(url, of) if url else url
         except BadInput as error:
             raise RuleBroken(error.what, error.then) from None
 
@@ -68,7 +68,7 @@ def _address(of: str) -> AfterValidator:
 
 def _repository(name: str) -> str:
     try:
-        return named(name, "") if name else name
+        return check_repository(name, "") if name else name
     except BadInput as error:
         raise RuleBroken(error.what, error.then) from None
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.integrations.git_remotes import address_of
-from trued.integrations.github import API, NAME, named, repository_of
-from trued.integrations.http import place
+from trued.integrations.git_remotes import remote_address
+from trued.integrations.github import API, NAME, check_repository, repository_of
+from trued.integrations.http import service_of
 from trued.model import ForgeSettings
 from trued.protocols import Forge
 
@@ -17,8 +17,8 @@ def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, fo
     if settings.kind == "local":
         return _local(folder, root)
     api = settings.url or API
-    pushed_to = repository_of(address_of(root, settings.remote), api)
-    repository = named(settings.repository, "forge.repository") if settings.repository else pushed_to
+    pushed_to = repository_of(remote_address(root, settings.remote), api)
+    repository = check_repository(settings.repository, "forge.repository") if settings.repository else pushed_to
     if settings.kind == "auto" and not pushed_to:
         return _local(folder, root)
     if not repository:
@@ -26,7 +26,7 @@ def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, fo
         raise BadInput(what, str(root), 'name one: [forge] repository = "owner/name"')
     from trued.integrations.forges.github import GitHubForge
 
-    at = place(NAME, api, settings.token_env, environ)
+    at = service_of(NAME, api, settings.token_env, environ)
     return GitHubForge(at, repository, settings.remote, pushed_to)
 
 

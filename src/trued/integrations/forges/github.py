@@ -23,7 +23,7 @@ class GitHubForge:
 
     name = "github"
 
-    def __init__(self, at: Place, repository: str, remote: str = "origin", pushed_to: str = "") -> None:
+    def __init__(self, at: Service, repository: str, remote: str = "origin", pushed_to: str = "") -> None:
         self._at, self._repository, self._pushed_to = at, repository, pushed_to or repository
         self._remote = remote
 
@@ -34,8 +34,8 @@ class GitHubForge:
     def ready(self) -> None:
         doing = f"offer a pull request in {self._repository}"
         if not self._at.token:
-            raise no_token(self._at, doing)
-        with speaking(self._at, doing) as hub:
+            raise missing_token(self._at, doing)
+        with github_session(self._at, doing) as hub:
             target = hub.get_repo(self._repository)
             self._check(target, self._repository, doing)
             source = target if self._pushed_to == self._repository else hub.get_repo(self._pushed_to)
@@ -47,27 +47,27 @@ class GitHubForge:
 
     def offered(self, branch: str) -> ForgePullRequest | None:
         doing = f"look for the pull request of {branch} in {self._repository}"
-        with speaking(self._at, doing) as hub:
+        with github_session(self._at, doing) as hub:
             found = self._pulls(hub.get_repo(self._repository), branch)
             return self._shown(found[0], doing) if found else None
 
     def offer(self, offer: PullRequestProposal) -> ForgePullRequest:
         doing = f"offer a pull request of {offer.branch} in {self._repository}"
         if not self._at.token:
-            raise no_token(self._at, doing)
-        with speaking(self._at, doing) as hub:
+            raise missing_token(self._at, doing)
+        with github_session(self._at, doing) as hub:
             repository = hub.get_repo(self._repository)
             pull = self._open_one(repository, offer) or self._opened(repository, offer)
             return self._shown(self._up_to_date(pull, offer, doing), doing)
 
     def picture(self, commit: str, path: str) -> str:
         """A page that sends the file itself to whoever may see the repository, also a private one."""
-        return f"{web_of(self._at.url)}/{self._pushed_to}/blob/{quote(commit)}/{quote(path)}?raw=true"
+        return f"{web_address(self._at.url)}/{self._pushed_to}/blob/{quote(commit)}/{quote(path)}?raw=true"
 
     def _check(self, repository: "Repository", name: str, doing: str) -> None:
         data = repository.raw_data
         if not isinstance(data, dict) or not isinstance(data.get("full_name"), str):
-            raise nonsense(self._at, doing)
+            raise unexpected_answer(self._at, doing)
         if data["full_name"].lower() != name.lower():  # what is written to the old name is not taken
             what, now = f"{name} is called {self._at.said(data['full_name'])} now", "git remote set-url, or [forge]"
             raise BadInput(what, self._at.host, f"use that name: {now} repository")
@@ -104,11 +104,11 @@ class GitHubForge:
     def _up_to_date(self, pull: "PullRequest", offer: PullRequestProposal, doing: str) -> "PullRequest":
         title, body = title_of(offer), body_of(offer)
         if pull.state != "open":
-            raise nonsense(self._at, doing)
+            raise unexpected_answer(self._at, doing)
         if (pull.title, pull.body or "", pull.base.ref) != (title, body, offer.onto):
             pull.edit(title=title, body=body, base=offer.onto)
             if pull.title != title:
-                raise nonsense(self._at, doing)
+                raise unexpected_answer(self._at, doing)
         if pull.draft != offer.draft:
             if offer.draft:
                 pull.convert_to_draft()

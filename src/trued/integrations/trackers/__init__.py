@@ -4,26 +4,26 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.integrations.git_remotes import address_of
+from trued.integrations.git_remotes import remote_address
 from trued.integrations.github import NAME as GITHUB
 from trued.integrations.github import TOKEN_ENV as GITHUB_TOKEN
-from trued.integrations.github import named, repository_of
-from trued.integrations.http import place
+from trued.integrations.github import check_repository, repository_of
+from trued.integrations.http import service_of
 from trued.integrations.jira import NAME as JIRA
 from trued.integrations.jira import TOKEN_ENV as JIRA_TOKEN
-from trued.integrations.trackers.names import Named, github_api, recognised
+from trued.integrations.trackers.names import TicketName, github_api, ticket_name
 from trued.model import Settings
 from trued.protocols import Tracker
 
 
 def is_ticket_name(name: str, settings: Settings) -> bool:
     """Whether that names a ticket of a tracker, or a file that may hold one."""
-    return recognised(name, settings) is not None
+    return ticket_name(name, settings) is not None
 
 
 def tracker_of(settings: Settings, name: str, environ: Mapping[str, str], root: Path) -> Tracker:
     """The tracker that holds the ticket of that name; nothing is asked of it yet."""
-    found = recognised(name, settings)
+    found = ticket_name(name, settings)
     if found is None:
         raise BadInput(f"{name!r} names no ticket", then="name a file, #12, owner/name#12, SHOP-7 or a page's address")
     if found.kind == "github":
@@ -35,21 +35,21 @@ def tracker_of(settings: Settings, name: str, environ: Mapping[str, str], root: 
     return FileTracker()
 
 
-def _github(found: Named, settings: Settings, environ: Mapping[str, str], root: Path) -> Tracker:
+def _github(found: TicketName, settings: Settings, environ: Mapping[str, str], root: Path) -> Tracker:
     from trued.integrations.trackers.github import GitHubTracker
 
     api = github_api(settings)
-    origin = repository_of(address_of(root, settings.forge.remote), api)
+    origin = repository_of(remote_address(root, settings.forge.remote), api)
     repository = found.within or origin
     if not repository:
         what = f"nobody knows of which repository #{found.key} is"
         raise BadInput(what, then=f"write owner/name#{found.key}, or [tickets] project in the settings")
     own = settings.tickets.token_env if settings.tickets.kind == "github" else ""
-    at = place(GITHUB, api, own or settings.forge.token_env or GITHUB_TOKEN, environ)
-    return GitHubTracker(at, named(repository, "tickets.project"), settings)
+    at = service_of(GITHUB, api, own or settings.forge.token_env or GITHUB_TOKEN, environ)
+    return GitHubTracker(at, check_repository(repository, "tickets.project"), settings)
 
 
-def _jira(found: Named, settings: Settings, environ: Mapping[str, str]) -> Tracker:
+def _jira(found: TicketName, settings: Settings, environ: Mapping[str, str]) -> Tracker:
     from trued.integrations.trackers.jira import JiraTracker
 
     address = found.within or settings.tickets.url
@@ -57,5 +57,5 @@ def _jira(found: Named, settings: Settings, environ: Mapping[str, str]) -> Track
         then = 'write [tickets] url = "https://example.atlassian.net" in your own settings'
         raise BadInput(f"nobody knows the Jira of {found.key}", then=then)
     own = settings.tickets
-    at = place(JIRA, address, own.token_env or JIRA_TOKEN, environ, own.user_env)
+    at = service_of(JIRA, address, own.token_env or JIRA_TOKEN, environ, own.user_env)
     return JiraTracker(at, settings)

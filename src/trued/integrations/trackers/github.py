@@ -1,10 +1,10 @@
 """Tickets that are issues on GitHub."""
 
 from trued.errors import BadInput
-from trued.integrations.github import speaking
-from trued.integrations.http import Place, nonsense
-from trued.integrations.trackers.kinds import kind_of
-from trued.integrations.trackers.names import recognised
+from trued.integrations.github import github_session
+from trued.integrations.http import Service, unexpected_answer
+from trued.integrations.trackers.kinds import issue_kind
+from trued.integrations.trackers.names import ticket_name
 from trued.model import Settings
 from trued.protocols import TrackerIssue
 
@@ -12,7 +12,7 @@ from trued.protocols import TrackerIssue
 class GitHubTracker:
     """Issues of one repository. What is public can be read without a token."""
 
-    def __init__(self, at: Place, repository: str, settings: Settings) -> None:
+    def __init__(self, at: Service, repository: str, settings: Settings) -> None:
         self._at, self._repository, self._settings = at, repository, settings
 
     def issue(self, name: str) -> TrackerIssue:
@@ -20,10 +20,10 @@ class GitHubTracker:
         if found is None or found.kind != "github":
             raise BadInput(f"{name!r} is no issue on GitHub", then="write #12, or the address of its page")
         doing = f"read issue {found.key} of {self._repository}"
-        with speaking(self._at, doing) as hub:
+        with github_session(self._at, doing) as hub:
             data = hub.get_repo(self._repository).get_issue(int(found.key)).raw_data
             if not isinstance(data, dict) or not isinstance(data.get("title"), str):
-                raise nonsense(self._at, doing)
+                raise unexpected_answer(self._at, doing)
             if data.get("pull_request"):
                 raise BadInput(f"#{found.key} of {self._repository} is a pull request", self._at.host, "name an issue")
             labels = tuple(_name(one) for one in data.get("labels") or ())
@@ -31,7 +31,7 @@ class GitHubTracker:
                 key=f"#{found.key}",
                 title=data["title"],
                 body=str(data.get("body") or ""),
-                kind=kind_of(_name(data.get("type")), labels),
+                kind=issue_kind(_name(data.get("type")), labels),
                 labels=labels,
                 url=str(data.get("html_url") or ""),
             )

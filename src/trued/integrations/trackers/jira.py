@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from trued.errors import BadInput
-from trued.integrations.http import Place, no_token, nonsense
+from trued.integrations.http import Service, missing_token, unexpected_answer
 from trued.integrations.jira import raw_issue
 from trued.integrations.trackers.jira_document import markdown_of_document
 from trued.integrations.trackers.jira_wiki import markdown_of_wiki
-from trued.integrations.trackers.kinds import kind_of
-from trued.integrations.trackers.names import recognised
+from trued.integrations.trackers.kinds import issue_kind
+from trued.integrations.trackers.names import ticket_name
 from trued.model import Settings
 from trued.protocols import TrackerIssue
 
@@ -26,7 +26,7 @@ STANDING = frozenset(_STANDING.split())
 class JiraTracker:
     """Issues of one Jira."""
 
-    def __init__(self, at: Place, settings: Settings) -> None:
+    def __init__(self, at: Service, settings: Settings) -> None:
         self._at, self._settings = at, settings
 
     def issue(self, name: str) -> TrackerIssue:
@@ -35,11 +35,11 @@ class JiraTracker:
             raise BadInput(f"{name!r} is no issue of Jira", then="write SHOP-7, or the address of its page")
         doing = f"read {found.key}"
         if not self._at.token:
-            raise no_token(self._at, doing)
+            raise missing_token(self._at, doing)
         raw = raw_issue(self._at, found.key, doing)
         fields = raw.get("fields")
         if not isinstance(fields, dict) or not isinstance(fields.get("summary"), str):
-            raise nonsense(self._at, doing)
+            raise unexpected_answer(self._at, doing)
         return self._read(str(raw.get("key") or found.key), fields, raw.get("names"))
 
     def _read(self, key: str, fields: Mapping[str, Any], names: object) -> TrackerIssue:
@@ -56,7 +56,7 @@ class JiraTracker:
             key=key,
             title=str(fields["summary"]),
             body=_words(fields.get("description"), pictures),
-            kind=kind_of(str(kind.get("name", "")) if isinstance(kind, dict) else "", labels),
+            kind=issue_kind(str(kind.get("name", "")) if isinstance(kind, dict) else "", labels),
             labels=labels,
             fields=self._fields(fields, known, pictures),
             pictures=tuple(url for url in pictures.values() if url),

@@ -8,7 +8,7 @@ _FEATURES = "feature features feat enhancement enhancements story improvement re
 BUGS, FEATURES = frozenset(_BUGS.split()), frozenset(_FEATURES.split())
 
 
-def kind_of(type_: str, labels: Iterable[str] = ()) -> str:
+def issue_kind(type_: str, labels: Iterable[str] = ()) -> str:
     """bug | feature | "": the type outweighs labels, and labels that say both say nothing."""
     for words in (_words(type_), {word for label in labels for word in _words(label)}):
         bug, feature = bool(words & BUGS), bool(words & FEATURES)

@@ -7,7 +7,7 @@ from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 from trued.errors import BadInput
-from trued.integrations.github import API, REPOSITORY, repository_of, web_of
+from trued.integrations.github import API, REPOSITORY, repository_of, web_address
 from trued.integrations.jira import CLOUD
 from trued.model import Settings
 
@@ -17,7 +17,7 @@ FILES = (".md", ".markdown", ".txt", ".json")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class TicketName:
     """Which tracker is meant, and what it is asked for."""
 
     kind: Literal["file", "github", "jira"]
@@ -26,12 +26,12 @@ class Named:
     url: str = ""
 
 
-def recognised(name: str, settings: Settings) -> Named | None:
+def ticket_name(name: str, settings: Settings) -> TicketName | None:
     """The ticket that is meant, or None: then it is a goal in words."""
     name = name.strip()
     kind = settings.tickets.kind
     if kind in ("auto", "file") and _is_file(name):
-        return Named("file", name)
+        return TicketName("file", name)
     if not name or len(name.split()) != 1 or kind == "file":
         return None
     if name.startswith(("https://", "http://")):
@@ -43,28 +43,28 @@ def recognised(name: str, settings: Settings) -> Named | None:
     return None
 
 
-def _github(name: str, settings: Settings) -> Named | None:
+def _github(name: str, settings: Settings) -> TicketName | None:
     own = settings.forge.repository
     if settings.tickets.kind == "github" or REPOSITORY.fullmatch(settings.tickets.project):
         own = settings.tickets.project or own
     repository, sign, number = name.rpartition("#")
     if sign and repository and REPOSITORY.fullmatch(repository) and NUMBER.fullmatch(number):
-        return Named("github", number, repository)
+        return TicketName("github", number, repository)
     match = NUMBER.fullmatch(name)
     if match and (name.startswith("#") or settings.tickets.kind == "github"):
-        return Named("github", match[1], own)
+        return TicketName("github", match[1], own)
     return None
 
 
-def _jira(name: str, settings: Settings) -> Named | None:
+def _jira(name: str, settings: Settings) -> TicketName | None:
     project = settings.tickets.project
     if settings.tickets.kind == "jira" and project and (match := NUMBER.fullmatch(name)):
         name = f"{project}-{match[1]}"
     asked = settings.tickets.kind == "jira"
-    return Named("jira", name.upper()) if KEY.fullmatch(name.upper() if asked else name) else None
+    return TicketName("jira", name.upper()) if KEY.fullmatch(name.upper() if asked else name) else None
 
 
-def _page(address: str, settings: Settings) -> Named | None:
+def _page(address: str, settings: Settings) -> TicketName | None:
     """A page of a tracker whose address the user has set, or of one that everybody knows."""
     try:
         parts = urlsplit(address)
@@ -82,18 +82,18 @@ def _page(address: str, settings: Settings) -> Named | None:
     root = f"{parts.scheme}://{parts.netloc}{before if browse else ''}"
     own = settings.tickets.url
     if own and (urlsplit(own).scheme, urlsplit(own).netloc.lower()) == (parts.scheme, parts.netloc.lower()):
-        return Named("jira", key.upper(), own, address)
+        return TicketName("jira", key.upper(), own, address)
     if host.endswith(CLOUD) and parts.scheme == "https" and not parts.port and not parts.username:
-        return Named("jira", key.upper(), root, address)
+        return TicketName("jira", key.upper(), root, address)
     what = f"{host} is not the Jira of your settings, so no token is sent there"
     raise BadInput(what, address, f'write [tickets] url = "{root}" in your own settings')
 
 
-def _issue_page(address: str, number: str, settings: Settings) -> Named:
+def _issue_page(address: str, number: str, settings: Settings) -> TicketName:
     api = github_api(settings)
     if repository := repository_of(address, api):
-        return Named("github", number, repository, address)
-    what = f"this is no page of {urlsplit(web_of(api)).netloc}, so no token is sent there"
+        return TicketName("github", number, repository, address)
+    what = f"this is no page of {urlsplit(web_address(api)).netloc}, so no token is sent there"
     raise BadInput(what, address, "for a GitHub of your own write [forge] url in your own settings")
 
 

@@ -5,7 +5,7 @@ Every text from outside may be hostile: it is shown as text, makes no markup, ca
 
 from trued.model import Grade, Judged
 from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
-from trued.support.markdown_escape import code, text
+from trued.support.markdown_escape import code_block, escaped
 
 MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
 GRADES = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
@@ -16,13 +16,13 @@ MOST_FAILING = 10  # cases of one check
 def markdown(one: Verification) -> str:
     rows = [_row(judged, one.accept) for judged in one.verdict.requirements]
     parts = [
-        f"### {MARKS.get(one.outcome.state, '❌')} trued: {text(one.headline)}",
+        f"### {MARKS.get(one.outcome.state, '❌')} trued: {escaped(one.headline)}",
         "| | requirement | grade | why |\n| --- | --- | --- | --- |\n" + "\n".join(rows) if rows else "",
-        f"> {text(one.bar)}" if one.bar else "",
-        *(f"> {text(finding.what)}" for finding in one.verdict.remarks),
+        f"> {escaped(one.bar)}" if one.bar else "",
+        *(f"> {escaped(finding.what)}" for finding in one.verdict.remarks),
         _folded("Evidence", "\n\n".join(_evidence(one, judged) for judged in one.verdict.requirements)),
-        _folded("Not checked", "\n".join(f"- {text(note)}" for note in one.unchecked)),
-        _folded("Notes", "\n".join(f"- {text(note)}" for note in one.facts)),
+        _folded("Not checked", "\n".join(f"- {escaped(note)}" for note in one.unchecked)),
+        _folded("Notes", "\n".join(f"- {escaped(note)}" for note in one.facts)),
         _facts(one),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -31,16 +31,15 @@ def markdown(one: Verification) -> str:
 def _row(judged: Judged, accept: Grade) -> str:
     met = judged.grade.rank >= accept.rank
     mark = GRADES.get(judged.grade, "✅" if met else "🟡" if judged.holds else "❌")
-    return (
-        f"| {mark} | {text(judged.id)}<br>{text(judged.text)} | {judged.grade} | {text(reasons_sentence(judged.why))} |"
-    )
+    what, why = f"{escaped(judged.id)}<br>{escaped(judged.text)}", escaped(reasons_sentence(judged.why))
+    return f"| {mark} | {what} | {judged.grade} | {why} |"
 
 
 def _evidence(one: Verification, judged: Judged) -> str:
     rests = one.rests_on(judged)
-    lines = [f"**{text(judged.id)}**{f' · {text(short_source(judged.source))}' if judged.source else ''}"]
-    lines += [f"- {text(check.said)}{', held out' if check.held_out else ''}" for check in one.checks(judged)]
-    lines += [f"- rests on {text(rests)}"] if rests else []
+    lines = [f"**{escaped(judged.id)}**{f' · {escaped(short_source(judged.source))}' if judged.source else ''}"]
+    lines += [f"- {escaped(check.said)}{', held out' if check.held_out else ''}" for check in one.checks(judged)]
+    lines += [f"- rests on {escaped(rests)}"] if rests else []
     lines += [] if one.checks(judged) else ["- there is no evidence"]
     blocks = [_failing(check) for check in one.checks(judged) if check.failing]
     return "\n".join(lines) + "".join(f"\n\n{block}" for block in blocks)
@@ -49,14 +48,14 @@ def _evidence(one: Verification, judged: Judged) -> str:
 def _failing(check: CheckedSides) -> str:
     said = [check.told(tried)[:MOST_DETAIL] for tried in check.failing[:MOST_FAILING]]
     more = len(check.failing) - MOST_FAILING
-    return code("\n".join(said) + (f"\n… {more} more" if more > 0 else ""))
+    return code_block("\n".join(said) + (f"\n… {more} more" if more > 0 else ""))
 
 
 def _facts(one: Verification) -> str:
     isolation = ", ".join(one.isolation) or "nothing was run"
-    line = f"commit `{one.verdict.commit}` against base `{one.contract.base}` · {text(isolation)}"
-    held = f"examples are {'held out' if one.contract.held_out else 'visible'}: {text(one.contract.held_out_why)}"
-    again = f"Reproduce:\n\n{code(one.reproduce, 'sh')}" if one.reproduce else ""
+    line = f"commit `{one.verdict.commit}` against base `{one.contract.base}` · {escaped(isolation)}"
+    held = f"examples are {'held out' if one.contract.held_out else 'visible'}: {escaped(one.contract.held_out_why)}"
+    again = f"Reproduce:\n\n{code_block(one.reproduce, 'sh')}" if one.reproduce else ""
     return "\n\n".join(part for part in (f"{line}<br>{held}", again) if part)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import Field
 
 from trued.model import Goal, Value
-from trued.support.markdown_escape import code
+from trued.support.markdown_escape import code_block
 from trued.support.redaction import plain
 from trued.workflows.pipeline.task_plan import Work, waves
 
@@ -139,12 +139,12 @@ def task_page(work: Work, wave: int, criteria: Iterable[Acceptance]) -> str:
         f"- Files: {_names(work.files) or 'not named'}",
         *(f"- Serves {one.id}: {_line(one.text)}" for one in criteria if one.id in work.criteria),
     ]
-    shown = ["## Shown by", code(work.tests)] if work.tests else []
+    shown = ["## Shown by", code_block(work.tests)] if work.tests else []
     parts = [
         f"# {work.id}: {_line(work.title)}",
         "\n".join(lines),
         "## To do",
-        code(work.brief or work.title, "text"),
+        code_block(work.brief or work.title, "text"),
         *shown,
     ]
     return "\n\n".join(parts) + "\n"

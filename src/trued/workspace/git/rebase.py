@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.support.path_sets import owns
+from trued.support.path_sets import includes_path
 from trued.workspace.git.command import GitFailed
 from trued.workspace.git.store import CommitAuthor, Store
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.errors import BadInput, StateFailed
-from trued.support.path_sets import owns
+from trued.support.path_sets import includes_path
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed
 from trued.workspace.git.removal import remove_tree_now
 
