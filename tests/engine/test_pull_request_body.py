@@ -13,7 +13,7 @@ from trued.engine.pull_request_body import Round, Spent, Work, body_of, offered,
 from trued.errors import BadInput
 from trued.model import Evidence, Grade, Judged, Outcomes, Shot, Tried, Verdict
 from trued.protocols import ForgePullRequest, PullRequestProposal, Workspace
-from trued.support.markdown_escape import quoted
+from trued.support.markdown_escape import quotation
 
 EVIL = "Fixes #7, @all <img src=x onerror=alert(1)> ![t](http://evil/t.png) [x](javascript:1) | a | b |\n</details>"
 

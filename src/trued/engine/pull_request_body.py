@@ -9,7 +9,7 @@ from trued.errors import BadInput
 from trued.model import Evidence, Grade, Judged, Outcomes, Picture, Verdict
 from trued.proof.screenshots import evidence_pictures
 from trued.protocols import Forge, ForgePullRequest, PullRequestProposal, Workspace
-from trued.support.markdown_escape import quoted, text
+from trued.support.markdown_escape import escaped, quotation
 from trued.support.redaction import inert, plain
 
 MOST_PICTURES = 24

@@ -182,7 +182,7 @@ class RunStore:
             from trued.workspace.git.changes_since import changes_since
 
             found = changes_since(Path(record.repository), self.home, run_id, before, after)
-            return Since(without(found[1], owned), found[0]) if found else Since(known=False)
+            return Since(paths_outside(found[1], owned), found[0]) if found else Since(known=False)
 
         asked = {one.id: asked_of(one) for one in contract.requirements}
         return people.standing(given, at, people.taken(self._heard(run_id)), compare, asked)

@@ -67,7 +67,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     ids = set(requirements)
     due = tuple(one for one in contract.requirements if one.id in ids)
     every = (*due, *contract.suites)
-    changed = list(without(await workspace.changed_files(contract.base, commit), owned))
+    changed = list(paths_outside(await workspace.changed_files(contract.base, commit), owned))
     trial = _Trial(contract, every, objections, turns=QUICK_TURNS if hurried else GREEN_TURNS)
     if distinct_checks(every) or trial.runnable:
         trial.declares = await declared_changes(workspace, contract.base, commit)
@@ -162,7 +162,7 @@ async def _earlier_facts(
 ) -> list[Evidence]:
     """Earlier facts about the same work: the engine's own files do not make it another."""
     earlier = {one.commit for one in known if one.side == "head"}
-    same = {one for one in earlier if not without(await workspace.changed_files(one, commit), owned)}
+    same = {one for one in earlier if not paths_outside(await workspace.changed_files(one, commit), owned)}
     return [one for one in known if one.side == "head" and one.commit in same]
 
 

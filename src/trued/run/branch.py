@@ -97,7 +97,7 @@ class Branch:
 
     async def changes(self, since: str = "") -> tuple[str, ...]:
         """Files of the work that differ from the base, or from the commit `since`."""
-        return without(await self._workspace.changed_files(since or self.base, self.head), self._steps.owned)
+        return paths_outside(await self._workspace.changed_files(since or self.base, self.head), self._steps.owned)
 
     async def paths_in(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Files of the head whose path occurs in these texts."""

@@ -122,7 +122,7 @@ async def _approval_of(steps: Steps, requirement: Requirement) -> Approval | Non
 
 async def _changes_between(steps: Steps, before: str, after: str) -> Since:
     owned = {*steps.not_part_of_work}
-    return Since(without(await steps.context.workspace.changed_files(before, after), owned))
+    return Since(paths_outside(await steps.context.workspace.changed_files(before, after), owned))
 
 
 async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | None:

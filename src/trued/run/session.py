@@ -166,8 +166,8 @@ class Session(Generic[R]):
         if got.clone != self.clone:
             await run.workspace.drop_clone(got.clone, "the call has ended")
         sealed = steps.sealed_files
-        touched = without({*got.changed, *got.undone}, self.only)  # it may write its own documents
-        if edited := sorted(path for path in touched if owns(sealed, path)):
+        touched = paths_outside({*got.changed, *got.undone}, self.only)  # it may write its own documents
+        if edited := sorted(path for path in touched if includes_path(sealed, path)):
             run.journal.emit(SealedFileEdited(role=self.name, files=tuple(edited[:MOST_NAMED])))
         if self.publishes:
             await steps.publish()

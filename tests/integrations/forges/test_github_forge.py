@@ -14,7 +14,7 @@ from tests.integrations.forges.conftest import git
 from tests.integrations.forges.servers import READ_ONLY, TOKEN, GitHub, github_server
 from trued.errors import BadInput, ForgeFailed, LimitReached, TruedError
 from trued.integrations.forges.github import BODY_LIMIT, GitHubForge
-from trued.integrations.http import Place
+from trued.integrations.http import Service
 from trued.protocols import PullRequestProposal
 
 

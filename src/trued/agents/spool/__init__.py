@@ -101,7 +101,7 @@ class Spool:
         call.emit_adopted(keeper)
         try:
             with self._slots.taken():
-                await self._wait_for_supervisor(call, processes.gone(processes.number(keeper)))
+                await self._wait_for_supervisor(call, processes.wait_for_exit(processes.pid_of(keeper)))
         except asyncio.CancelledError:
             await stop_call(call.path)
             await reap_call(call.path)

@@ -195,7 +195,7 @@ def supervisor_identity(folder: Path) -> str:
     """The identity that the supervisor wrote into the lock, if it still lives; "" otherwise."""
     try:
         written = (folder / "lock").read_text().strip()
-        return written if written and processes.identity(processes.number(written)) == written else ""
+        return written if written and processes.identity(processes.pid_of(written)) == written else ""
     except (OSError, ValueError):  # ValueError: the lock does not name a process
         return ""
 
@@ -205,7 +205,7 @@ async def stop_call(folder: Path) -> None:
     keeper = supervisor_identity(folder)
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         if keeper and processes.send(
-            processes.number(keeper),
+            processes.pid_of(keeper),
             signal_number,
             still=lambda: is_supervised(folder) and supervisor_identity(folder) == keeper,
         ):

@@ -56,7 +56,7 @@ class Supervisor:
 
     async def gone(self) -> None:
         """Wait until it has ended."""
-        await processes.gone(self.pid)
+        await processes.wait_for_exit(self.pid)
 
     async def end(self) -> int:
         """Return its exit code; if it still runs, we were asked to stop, so end it and what it started."""

@@ -128,7 +128,7 @@ class Launcher:
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
         """Kill agents that the agent starts; record processes that could not be found by the marker after our own
         death."""
-        processes.bury(spare=agent.pid)
+        processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
             if name := _started_agent(pid, order.agent):
@@ -251,7 +251,7 @@ class _AgentProcess:
         return bool(piece)
 
     async def wait(self) -> None:
-        await processes.gone(self.pid)
+        await processes.wait_for_exit(self.pid)
         self._process.wait()
 
     def drain(self) -> None:

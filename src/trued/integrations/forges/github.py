@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from trued.errors import BadInput
-from trued.integrations.github import speaking, web_of
-from trued.integrations.http import Place, no_token, nonsense
+from trued.integrations.github import github_session, web_address
+from trued.integrations.http import Service, missing_token, unexpected_answer
 from trued.protocols import ForgePullRequest, PullRequestProposal
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class GitHubForge:
 
     def _shown(self, pull: "PullRequest", doing: str) -> ForgePullRequest:
         if not isinstance(pull.number, int) or pull.state not in ("open", "closed"):
-            raise nonsense(self._at, doing)
+            raise unexpected_answer(self._at, doing)
         return ForgePullRequest(
             number=pull.number,
             url=pull.html_url,

@@ -16,7 +16,7 @@ class GitHubTracker:
         self._at, self._repository, self._settings = at, repository, settings
 
     def issue(self, name: str) -> TrackerIssue:
-        found = recognised(name, self._settings)
+        found = ticket_name(name, self._settings)
         if found is None or found.kind != "github":
             raise BadInput(f"{name!r} is no issue on GitHub", then="write #12, or the address of its page")
         doing = f"read issue {found.key} of {self._repository}"

@@ -30,7 +30,7 @@ class JiraTracker:
         self._at, self._settings = at, settings
 
     def issue(self, name: str) -> TrackerIssue:
-        found = recognised(name, self._settings)
+        found = ticket_name(name, self._settings)
         if found is None or found.kind != "jira":
             raise BadInput(f"{name!r} is no issue of Jira", then="write SHOP-7, or the address of its page")
         doing = f"read {found.key}"

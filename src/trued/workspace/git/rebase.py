@@ -38,7 +38,7 @@ class HeadViews:
     @classmethod
     async def of(cls, store: Store, base: str, head: str, owned: Collection[str], scratch: Path) -> "HeadViews":
         """Those of the `owned` files and folders that the head changed."""
-        return cls(tuple(path for path in await store.changed_files(base, head) if owns(owned, path)), scratch)
+        return cls(tuple(path for path in await store.changed_files(base, head) if includes_path(owned, path)), scratch)
 
 
 async def rebase_commits(store: Store, base: str, head: str, onto: str, views: HeadViews | None = None) -> RebaseResult:

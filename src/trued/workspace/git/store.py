@@ -300,7 +300,7 @@ class Store:
         """Take only the `only` paths from `tree`, the rest from `head`; return the new tree and what `tree` had
         elsewhere."""
         differing = await self._changed_paths(head, tree)
-        wanted = [path for path in differing if owns(only, path)]
+        wanted = [path for path in differing if includes_path(only, path)]
         made = await self._replace_paths(head, wanted, tree, scratch) if wanted else await self.tree(head)
         return made, await self._read_undone(tree, [path for path in differing if path not in wanted])
 
@@ -432,7 +432,7 @@ class Store:
 
 def _is_fixed(path: str, fixed: Collection[str]) -> bool:
     """Whether the path is one of these, or lies in a folder that stands where such a file should be."""
-    return owns(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
+    return includes_path(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
 
 
 def is_older(file: Path, seconds: float) -> bool:
