@@ -252,12 +252,12 @@ import sys
 from trued.errors import BadInput
 from trued.integrations.forges.github import GitHubForge
 from trued.integrations.trackers.jira import JiraTracker
-from trued.integrations.http import Place
+from trued.integrations.http import Service
 from trued.model import Settings, TicketSettings
 assert not {"github", "jira", "requests"} & set(sys.modules)
 sys.modules["github"] = sys.modules["jira"] = None
 settings = Settings(tickets=TicketSettings(url="http://127.0.0.1:9"))
-at = Place("x", "http://127.0.0.1:9", "TOKEN", "t")
+at = Service("x", "http://127.0.0.1:9", "TOKEN", "t")
 for call in (GitHubForge(at, "a/b").ready, lambda: JiraTracker(at, settings).issue("SHOP-7")):
     try:
         call()
