@@ -1,4 +1,4 @@
-"""Clauses of the user's words: which of them are quoted, and what of a text nobody quotes. Pure."""
+"""Split sentences into clauses, and find the clauses that no case quotes."""
 
 import re
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ _SMALL = frozenset(_JOINING.split())
 
 
 def clauses(text: str) -> list[str]:
-    """The parts of a sentence that can be true or false by themselves; rather one too many than two in one.
+    """The parts of a sentence that can be true or false by themselves; when in doubt, one more.
 
-    What stands in code marks, quotation marks or brackets is never cut.
+    Code, quotations and brackets are never cut.
     """
     flat = one_line(text)
     shelter = [(found.start(), found.end()) for found in _KEPT.finditer(flat)]
@@ -35,9 +35,9 @@ def clauses(text: str) -> list[str]:
 
 
 def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
-    """What of the text no quotation reaches, verbatim; single words that only join are left out.
+    """The parts of the text that no quotation covers, verbatim, without single joining words.
 
-    A clause that no quotation touches at all is never left out, however short it is.
+    A clause that no quotation touches is always included, however short.
     """
     flat = one_line(text)
     open_ = [True] * len(flat)
@@ -70,5 +70,5 @@ def _telling(text: str) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """Words as they are, whatever lines they were broken into."""
+    """The text on one line."""
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""A goal as people write it: success criteria, constraints and sentences, verbatim, each with its line."""
+"""Parse a goal's text: success criteria, constraints and sentences, verbatim, each with its line."""
 
 from dataclasses import dataclass, field
 
@@ -15,13 +15,15 @@ TEACH = 'say what is to be built; a heading "Success criteria" or "Constraints" 
 
 
 class GoalParts(Value):
-    """Every sentence of the goal is in one of these, and none is in two."""
+    """The sentences of a goal, each in exactly one group."""
 
     title: str = ""
     criteria: tuple[Criterion, ...] = ()  # under "Success criteria", "Acceptance criteria", "Done when" …
     constraints: tuple[Criterion, ...] = ()
-    sentences: tuple[Criterion, ...] = ()  # all else that asks for something
-    background: tuple[Criterion, ...] = ()  # under "Background", "Non-goals", "Notes" …: told, and nothing to be shown
+    sentences: tuple[Criterion, ...] = ()  # everything else that asks for something
+    background: tuple[
+        Criterion, ...
+    ] = ()  # under "Background", "Non-goals", "Notes" …; agents read it, nothing is checked
 
     @property
     def asked(self) -> tuple[Criterion, ...]:
@@ -89,7 +91,7 @@ class _Reading:
         return self.sections[-1].kind if self.sections else ""
 
     def _close(self, level: int) -> None:
-        """A heading with nothing below it is all that is said there."""
+        """Close sections down to this level; a heading with nothing below it is a sentence itself."""
         while self.sections and self.sections[-1].level >= level:
             closed = self.sections.pop()
             if self.sections:
@@ -100,7 +102,7 @@ class _Reading:
                 self._keep(closed.title, closed.line, closed.kind)
 
     def _title(self, blocks: list[Block]) -> None:
-        """A title says what the goal is, where no sentence does."""
+        """Take the title as a sentence if there is no other."""
         first = next((one for one in blocks if isinstance(one, Heading)), None)
         if self.title and first and not self.found["sentences"] and section_kind(self.title) != "goal":
             self._keep(first.words.raw, first.line, "")

@@ -1,4 +1,4 @@
-"""The sentences of plain text, verbatim and with their lines; rather one too long than one cut in two."""
+"""Split text into sentences, verbatim and with their lines; when in doubt, a longer one."""
 
 from collections.abc import Iterator
 
@@ -13,12 +13,12 @@ NEAR = 60  # characters that are looked at on either side of a possible end
 
 
 def sentences(text: str) -> list[tuple[str, int]]:
-    """What the text asks, a sentence or list item at a time, with the line on which it begins."""
+    """The sentences and list items of a text, each with the line on which it begins."""
     lines = split_lines(text)
     found: list[tuple[str, int]] = []
     for block in parse(text):
         said = sentences_of(block, lines)
-        if said and isinstance(block, Other) and found:  # code that a sentence speaks of is part of it
+        if said and isinstance(block, Other) and found:  # code belongs to the sentence before it
             before, line = found.pop()
             said = [(f"{before}\n{said[0][0]}", line)]
         found += said
@@ -34,7 +34,7 @@ def sentence_criteria(goal: Goal) -> tuple[Criterion, ...]:
 
 
 def sentences_of(block: Block, lines: list[str]) -> list[tuple[str, int]]:
-    """Those of one block of the text with these lines."""
+    """The sentences of one block."""
     if isinstance(block, Paragraph):
         return [(one, block.line + above) for one, above in _split("".join(lines[block.line - 1 : block.end]))]
     if isinstance(block, List):

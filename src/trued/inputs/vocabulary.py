@@ -1,4 +1,4 @@
-"""What the words of a plan's headings, labels, columns and list items mean: sections, phases, chunk ids, files."""
+"""What the words in headings, labels, table columns and list items mean: sections, phases, chunk ids, files."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ SHIP = _set(
 )
 SHIP_PHRASES = ("done when", "ship when", "definition of done", "done if", "ready when", "test plan", "tests to pass")
 NOT_ASKED = ("nongoal", "non goal", "anti goal", "not goal", "out of scope", "not in scope", "future work")
-# Sections that speak about the work and ask for none: by one of their words, or by all of them.
+# Sections about the work that ask for nothing: ASIDE by any of their words, PROBLEM by all of them.
 ASIDE = _set(
     "question questions research reference references risk risks changelog history glossary appendix "
     "alternatives decisions links resources notes note rationale approach architecture comparison diagram "
@@ -33,7 +33,7 @@ FILLER = _set(
     "the a an and or of our for this key main core hard project primary secondary high level overall "
     "statement list technical functional nonfunctional user business product plan have nice to current"
 )
-# About the state of the work, wherever it stands; and what a header may say besides.
+# Fields about the state of the work, anywhere; and further fields of a header.
 STANDING = _set(
     "status created updated modified date author authors owner owners assignee priority estimate effort reviewer "
     "reviewers due sprint team why rationale depends on last by"
@@ -52,7 +52,7 @@ ID_COLUMNS = frozenset(["chunk", "id", "#", "no", "nr", "number", "key", "chunk 
 SCOPE_COLUMNS = ("scope", "description", "what", "task", "work", "title", "summary", "name", "deliverable", "change")
 FILE_COLUMNS = frozenset(["files", "file", "paths", "path", "files touched", "files changed", "modules", "where"])
 
-STRONG_ID = re.compile(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: nobody writes that by chance
+STRONG_ID = re.compile(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: an id wherever it stands
 WEAK_ID = re.compile(r"(?:[A-Za-z]{1,12}[-_]?)?\d{1,4}(?:\.\d{1,3}){0,3}[A-Za-z]{0,2}")
 JOINTS = re.compile(r"\s+and\s+|\s+or\s+|\s*[&/,+;]\s*")
 ABOUT = re.compile(r"\s(?:about|for|on|behind)\s")

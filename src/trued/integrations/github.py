@@ -1,4 +1,4 @@
-"""GitHub, on github.com or on a server of one's own: names of repositories, and a connection that refuses in words."""
+"""GitHub (github.com or a server): names of repositories, and sessions whose errors are one sentence."""
 
 import math
 import re
@@ -22,7 +22,7 @@ _SSH = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9.-]+):(?!//)(.+)")
 
 
 def web_address(api: str) -> str:
-    """Where people look at what the API speaks of."""
+    """The address of the web pages that belong to an API address."""
     if api.rstrip("/") == API:
         return WEB
     parts = urlsplit(api)
@@ -54,13 +54,13 @@ def repository_of(address: str, api: str = API) -> str:
 
 def check_repository(repository: str, where: str) -> str:
     if not REPOSITORY.fullmatch(repository):
-        raise BadInput(f"{repository!r} is no repository of GitHub", where, 'write it as "owner/name"')
+        raise BadInput(f"{repository!r} is not a GitHub repository", where, 'write it as "owner/name"')
     return repository
 
 
 @contextmanager
 def github_session(at: Service, doing: str) -> "Iterator[Github]":
-    """A connection; whatever goes wrong in the block is one sentence afterwards."""
+    """A session for one block; errors in it become one sentence."""
     try:
         import github
         from requests.exceptions import RequestException

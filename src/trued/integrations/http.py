@@ -1,4 +1,4 @@
-"""A place on the network with the token that it may see, and its refusals in one sentence each."""
+"""A remote service with its token, and its HTTP errors as one sentence each."""
 
 import math
 import time
@@ -20,7 +20,7 @@ FAR = 366 * 86400  # no limit lasts longer; a server that says so is wrong
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Who is spoken to, where, and with whose word. The token is in no message and no file."""
+    """A service, its address and the token for it. The token is never in a message or file."""
 
     name: str  # GitHub | Jira
     url: str
@@ -34,7 +34,7 @@ class Service:
         return urlsplit(self.url).netloc.rpartition("@")[2] or self.url
 
     def said(self, words: object) -> str:
-        """What the server says, on one line, without what steers a terminal, and without the token."""
+        """The server's message on one line, without control characters and without the token."""
         flat = " ".join(plain(str(words or "")).split())
         if self.token:
             flat = flat.replace(self.token, "[token]")
@@ -42,16 +42,16 @@ class Service:
 
 
 def service_of(name: str, url: str, token_env: str, environ: Mapping[str, str], user_env: str = "") -> Service:
-    """An address that a token may be sent to, with the token of that variable, if it is set."""
+    """The service at this address, with the token of that variable if it is set. Raises BadInput."""
     check_address(url, name)
     token = environ.get(token_env, "").strip()
     if any(not char.isprintable() or char.isspace() for char in token) or not token.isascii():
-        raise BadInput(f"{token_env} holds no token", then="set it to the token alone, on one line")
+        raise BadInput(f"{token_env} does not hold a token", then="set it to the token alone, on one line")
     return Service(name, url.rstrip("/"), token_env, token, environ.get(user_env, "").strip() if user_env else "")
 
 
 def check_address(url: str, name: str) -> str:
-    """A token is sent over TLS, or stays on this machine."""
+    """Refuse an address that would get the token unencrypted, unless it is this machine."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -62,7 +62,7 @@ def check_address(url: str, name: str) -> str:
         or not host
         or any(char.isspace() or not char.isprintable() for char in url)
     ):
-        raise BadInput(f"{url!r} is no address of {name}", then="write https://… in your own settings")
+        raise BadInput(f"{url!r} is not an address of {name}", then="write https://… in your own settings")
     if parts.username or parts.password:
         raise BadInput(f"the address of {name} has a password in it", then="name a variable with token_env instead")
     if parts.scheme == "http" and host not in LOCAL:
@@ -78,7 +78,7 @@ def missing_token(at: Service, what: str) -> BadInput:
 
 
 def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, str], doing: str) -> TruedError:
-    """The sentence for an answer that is none. `doing` says what was asked for: "open a pull request in a/b"."""
+    """The error for an HTTP status. `doing` says what was attempted: "open a pull request in a/b"."""
     known = {str(name).lower(): str(value) for name, value in headers.items()}
     said = at.said(words)
     if status == 429 or (status == 403 and _limited(said, known)):
@@ -99,18 +99,20 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
         return redirected(at, doing)
     if status >= 500:
         return ForgeFailed(f"{at.host} broke with {status} when asked to {doing}: try again later")
-    return BadInput(f"{at.name} refused to {doing} with {status}{f': {said}' if said else ''}", at.host, "mend that")
+    return BadInput(f"{at.name} refused to {doing} with {status}{f': {said}' if said else ''}", at.host, "fix that")
 
 
 def rate_limited(at: Service, headers: Mapping[str, str]) -> LimitReached:
     until = _until(headers)
     more = "" if at.token else f"; set {at.token_env} for a higher limit"
-    when = f"it goes on at {until:%Y-%m-%d %H:%M:%S} UTC" if until else "try again in a few minutes"
-    return LimitReached(f"{at.name} ({at.host}) takes no more requests for now: {when}{more}")
+    when = f"try again at {until:%Y-%m-%d %H:%M:%S} UTC" if until else "try again in a few minutes"
+    return LimitReached(f"{at.name} ({at.host}) has reached its rate limit: {when}{more}")
 
 
 def redirected(at: Service, doing: str) -> ForgeFailed:
-    return ForgeFailed(f"{at.host} sends us elsewhere when asked to {doing}, and no token follows: mend the address")
+    return ForgeFailed(
+        f"{at.host} redirects elsewhere when asked to {doing}, and no token is sent there: correct the address"
+    )
 
 
 def unreachable(at: Service, error: BaseException, doing: str) -> ForgeFailed:
@@ -119,12 +121,12 @@ def unreachable(at: Service, error: BaseException, doing: str) -> ForgeFailed:
 
 
 def unexpected_answer(at: Service, doing: str) -> ForgeFailed:
-    then = "is its address right, and does nothing between answers for it?"
+    then = "check its address, and proxies on the way"
     return ForgeFailed(f"{at.host} does not answer as {at.name} does when asked to {doing}: {then}")
 
 
 def _root(error: BaseException) -> str:
-    """The last words of a chain; the first ones are about our own machinery."""
+    """The innermost reason of a chain of errors."""
     reason = getattr(error.args[0], "reason", None) if error.args else None
     words = str(reason or error)
     return words.rpartition(": ")[2] if reason is not None else words
@@ -136,7 +138,7 @@ def _limited(said: str, headers: Mapping[str, str]) -> bool:
 
 
 def _until(headers: Mapping[str, str]) -> datetime | None:
-    """When it goes on, by what the server says; None if it says nothing that can be true."""
+    """When requests are allowed again, by the server's headers; None if they say nothing plausible."""
     now, given = time.time(), headers.get("retry-after", "")
     try:
         if given:

@@ -1,4 +1,4 @@
-"""Jira, Cloud or Server: one issue, whole, or a refusal in words."""
+"""Fetch an issue from Jira Cloud or Server; errors become one sentence."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,7 +18,7 @@ VERSIONS = ("3", "2")  # documents, as Cloud keeps them; wiki text, which is all
 
 
 def raw_issue(at: Service, key: str, doing: str) -> dict[str, Any]:
-    """As the first kind of API that is there tells it, with the names of its fields."""
+    """The issue as the newest available API returns it, with the names of its fields."""
     cloud = (urlsplit(at.url).hostname or "").endswith(CLOUD)
     with _in_words(at, doing):
         for version in VERSIONS[:1] if cloud else VERSIONS:
@@ -84,7 +84,7 @@ def _in_words(at: Service, doing: str) -> Iterator[None]:
 
 
 def _is_about_the_issue(response: Any) -> bool:
-    """Jira's own word that the issue is not there, not a web server's that there is no such API."""
+    """Whether Jira says that the issue does not exist, rather than a web server that the API does not."""
     try:
         return response is not None and bool(response.json().get("errorMessages"))
     except (ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""Files that are there or are not: written aside, synced, renamed."""
+"""Write files atomically: to a temporary name, synced, then renamed."""
 
 import os
 from contextlib import suppress
@@ -8,7 +8,7 @@ from trued.errors import StateFailed
 
 
 def write(path: Path, content: str | bytes, *, sync: bool = True) -> None:
-    """Put `content` at `path` in one step that survives `kill -9` and, when synced, a power cut."""
+    """Write `content` to `path` in one step that survives `kill -9` and, if synced, a power cut. Raises StateFailed."""
     data = content.encode() if isinstance(content, str) else content
     aside = path.parent / f".{path.name}.{os.getpid()}"
     try:

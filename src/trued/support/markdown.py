@@ -1,4 +1,4 @@
-"""Markdown as a flat list of blocks, each with the lines that it stands on and the words as they were written."""
+"""Parse Markdown into a flat list of blocks with their lines and their text as written."""
 
 import re
 from collections.abc import Iterator, Sequence

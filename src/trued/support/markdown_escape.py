@@ -1,4 +1,4 @@
-"""Text from outside in Markdown: shown as text, it makes no markup, calls nobody and links nowhere."""
+"""Escape text from outside for Markdown: no markup, mentions, links or closing keywords survive."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 
 
 def escaped(words: str, longest: int = LONGEST) -> str:
-    """On one line."""
+    """The text escaped, on one line, cut at `longest` characters."""
     flat = " ".join(plain(words).split()) or "…"
     flat = flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
     quiet = _LINKING.sub("\\1\u200b", _CALLING.sub("\\1\u200b", _CLOSING.sub("\\1\u200b", flat)))
@@ -25,7 +25,7 @@ def escaped(words: str, longest: int = LONGEST) -> str:
 
 
 def code_block(words: str, kind: str = "") -> str:
-    """A block that nothing inside it can close."""
+    """A fenced code block that its content cannot close."""
     clean = plain(words)
     longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -33,7 +33,7 @@ def code_block(words: str, kind: str = "") -> str:
 
 
 def quotation(words: str) -> str:
-    """Somebody's Markdown as a quotation: its paragraphs, points and headings, and nothing else of it."""
+    """Markdown as a quotation that keeps only paragraphs, list items and headings."""
     lines = plain(words).strip().splitlines()
     shown = [
         *map(_line, lines[:MOST_LINES]),

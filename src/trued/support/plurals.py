@@ -1,6 +1,6 @@
-"""How many of what: the number decides the noun, and the verb that goes with it."""
+"""Numbers with their noun."""
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """`1 guard stays green`, `2 guards stay green`."""
+    """`1 test`, `2 tests`; `many` is the plural if it is irregular."""
     return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,7 +1,7 @@
-"""The processes that belong to one agent call: who they are, when they end, and how they are ended.
+"""Find and end the processes of one agent call.
 
-Every process of a call carries a marker in its environment. What threw its environment away is still a descendant of
-the call's supervisor, to which orphans are given back while it lives.
+Every process of a call carries a marker in its environment. One that dropped its environment is still a descendant of
+the call's supervisor, which adopts orphans while it lives.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from pathlib import Path
 
 MARKER = "TRUED_CALL"
 AGENTS = (MARKER, "CLAUDECODE", "AI_AGENT", "CODEX_SANDBOX", "GEMINI_CLI", "OPENCODE", "QWEN_CODE", "CURSOR_AGENT")
-PATIENCE_S = 10.0  # a process that outlives SIGKILL for so long hangs in the kernel; nobody can end it
+PATIENCE_S = 10.0  # a process that survives SIGKILL this long hangs in the kernel
 _PROC = Path("/proc")
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 
@@ -26,7 +26,7 @@ def inside_agent() -> str:
 
 
 def agent_around() -> str:
-    """What shows that an agent started us, itself or by way of others: a variable that its tools carry; or ""."""
+    """The environment variable that shows that an agent started us, directly or not; or ""."""
     pid, carried = os.getpid(), set(os.environ)
     while pid > 1:
         if found := [name for name in AGENTS if name in carried]:
@@ -38,7 +38,7 @@ def agent_around() -> str:
 
 
 def marker(folder: Path) -> str:
-    """What the processes of the call in `runs/RUN/spool/CALL` carry. Runs of one name in two states are kept apart."""
+    """The marker of the call in `runs/RUN/spool/CALL`, unique for each state folder."""
     folder = folder.resolve()
     return f"{folder.parent.parent.name}/{folder.name}@{zlib.crc32(os.fsencode(folder)):08x}"
 
@@ -50,7 +50,7 @@ def carriers(mark: str) -> set[int]:
 
 
 def descendants(root: int) -> set[int]:
-    """Living processes below `root`, itself left out."""
+    """Living processes below `root`, without `root`."""
     children: dict[int, list[int]] = {}
     for pid in _all():
         if stat := _stat(pid):
@@ -65,7 +65,7 @@ def descendants(root: int) -> set[int]:
 
 
 def likely_descendants(root: int) -> set[int]:
-    """The same at next to no cost, for a look now and then: a process that just begins or ends may be left out."""
+    """Descendants at almost no cost; may miss a process that is just starting or ending."""
     found: set[int] = set()
     front = [root]
     while front:
@@ -76,13 +76,13 @@ def likely_descendants(root: int) -> set[int]:
 
 
 def identity(pid: int) -> str:
-    """The process, and not another one that was given the same number later; empty when it is gone."""
+    """The process with its start time, so that a reused pid differs; "" if it has ended."""
     stat = _stat(pid)
     return f"{pid}:{stat[2]}" if stat and stat[0] != "Z" else ""
 
 
 def parent(pid: int) -> int:
-    """Of a process that lives; 0 for one that does not."""
+    """The parent of a living process; 0 if it has ended."""
     stat = _stat(pid)
     return stat[1] if stat else 0
 
@@ -92,7 +92,7 @@ def pid_of(identity: str) -> int:
 
 
 def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
-    """End every process of this call until none is left: by marker, below a process, by identity. Their number."""
+    """Kill every process of this call, by marker, below a process, or by identity; returns how many."""
     identities, ended, deadline = tuple(known), set[str](), time.monotonic() + PATIENCE_S
 
     def found() -> set[int]:
@@ -112,7 +112,7 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
 
 
 def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
-    """Signal a process by a handle: `still` is asked once it is open, so that a reused number is never hit."""
+    """Signal a process by a handle; `still` is asked once it is open, so that a reused pid is never hit."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         try:
             handle = os.pidfd_open(pid)
@@ -133,7 +133,7 @@ def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
 
 
 async def wait_for_exit(pid: int) -> None:
-    """Returns when the process has ended, at no cost while it lives. It need not be a child."""
+    """Wait until the process has ended; it need not be a child."""
     import asyncio  # loaded by those who wait: most commands never do
 
     try:
@@ -155,12 +155,12 @@ async def wait_for_exit(pid: int) -> None:
 
 
 def adopt_orphans() -> bool:
-    """From now on, orphans among our descendants become our children, and not those of the system's first process."""
+    """Become the parent of orphaned descendants (PR_SET_CHILD_SUBREAPER). Returns whether it worked."""
     return bool(ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
 def reap_zombies(*, spare: int = 0) -> None:
-    """Take leave of children that have ended; `spare` is left for the one who waits for it."""
+    """Reap ended children, except `spare`, which somebody else waits for."""
     for pid in _children(os.getpid()):
         stat = _stat(pid)
         if pid != spare and stat and stat[0] == "Z":

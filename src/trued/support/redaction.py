@@ -1,4 +1,4 @@
-"""Text from outside, made safe to keep and to show: secrets replaced, control sequences gone."""
+"""Make text from outside safe to store and show: replace secrets, remove control sequences."""
 
 import base64
 import codecs
@@ -56,12 +56,12 @@ _ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
 
 
 def plain(text: str) -> str:
-    """Without anything that steers a terminal or hides: newlines and tabs are all that is left of controls."""
+    """The text without control and invisible characters; newlines and tabs stay."""
     return _CONTROL.sub("", text)
 
 
 def inert(text: str) -> str:
-    """For a commit's message, which forges act on: it skips nobody's CI, closes no ticket and calls nobody."""
+    """Text for a commit message that triggers nothing on a forge: no CI skip, closed ticket or mention."""
     return _BRACKETS.sub(r"(\1)", _ACTED_ON.sub(r"\1 ", text)).replace("***", "")
 
 

@@ -273,7 +273,7 @@ def test_a_heading_that_details_a_chunk_of_the_table_joins_it() -> None:
         ("| Chunk | Scope |\n|-|-|\n| 1A | |\n", 3, "no scope"),
         ("- [ ] 1A:\n", 1, "no scope"),
         ("| Chunk | Scope |\n|-|-|\n| | x |\n", 3, "no id"),
-        ("| Chunk | Scope |\n|-|-|\n| a/b | x |\n", 3, "no chunk id"),
+        ("| Chunk | Scope |\n|-|-|\n| a/b | x |\n", 3, "not a chunk id"),
         ("| Chunk | Owner |\n|-|-|\n| 1A | Ann |\n", 3, "no column for their scope"),
     ],
 )

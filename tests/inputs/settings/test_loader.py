@@ -306,7 +306,7 @@ def test_a_project_names_its_repository_and_its_user_the_addresses(places: tuple
         ('[tickets]\nuser_env = "HOME"', "a project's settings cannot set tickets.user_env"),
         ('[forge]\nrepo = "a/b"', "unknown setting forge.repo (did you mean"),
         ('[forge]\nkind = "gitlab"', "trued.toml:2: forge.kind"),
-        ('[forge]\nrepository = "../x"', "trued.toml:2: forge.repository: '../x' is no"),
+        ('[forge]\nrepository = "../x"', "trued.toml:2: forge.repository: '../x' is not a GitHub repository"),
         ("forge = 1", "forge is not a table"),
         ("[tickets]\nacceptance = [1]", "trued.toml:2: tickets.acceptance"),
     ],

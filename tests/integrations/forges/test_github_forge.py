@@ -170,10 +170,10 @@ def test_an_unknown_repository_and_an_archived_one(github: GitHub) -> None:
 @pytest.mark.parametrize("status", [403, 429])
 def test_a_limit_says_when_it_goes_on(github: GitHub, offer: PullRequestProposal, status: int) -> None:
     github.faults.append(answering.rate_limited(1800, status, times=1))
-    with pytest.raises(LimitReached, match=r"it goes on at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"):
+    with pytest.raises(LimitReached, match=r"try again at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"):
         forge(github).ready()
     github.faults.append(answering.too_quick(60, status, times=1))
-    with pytest.raises(LimitReached, match="it goes on at") as error:
+    with pytest.raises(LimitReached, match="try again at") as error:
         forge(github).offer(offer)
     assert error.value.code == 4
     assert len(github.asked) == 2  # nothing is tried again meanwhile

@@ -42,7 +42,7 @@ def test_a_file_that_is_not_ours_is_not_written_over(shop: Path, offer: PullRequ
     with pytest.raises(BadInput, match=f"holds the pull request of {offer.branch}"):
         forge.offer(replace(offer, branch="fix/another"))
     (tmp_path / "pull-request.md").write_text("# My own notes\n")
-    with pytest.raises(BadInput, match="is no pull request of ours"):
+    with pytest.raises(BadInput, match="is not a pull request of trued"):
         forge.offer(offer)
     assert (tmp_path / "pull-request.md").read_text() == "# My own notes\n"
 
@@ -97,11 +97,11 @@ def test_what_is_set_stands_above_what_is_found(tmp_path: Path) -> None:
     forge = forge_of(own, {}, clone, tmp_path)
     assert isinstance(forge, GitHubForge)
     assert forge.picture("abc", "a.png").startswith("http://127.0.0.1:9/acme/web/")
-    with pytest.raises(BadInput, match="is no repository on GitHub"):
+    with pytest.raises(BadInput, match="is not a GitHub repository"):
         forge_of(ForgeSettings(kind="github"), {}, cloned(tmp_path / "bare", ""), tmp_path)
-    with pytest.raises(BadInput, match="is no repository of GitHub"):
+    with pytest.raises(BadInput, match="is not a GitHub repository"):
         forge_of(ForgeSettings(kind="github", repository="../x"), {}, clone, tmp_path)
-    with pytest.raises(BadInput, match="is no remote"):
+    with pytest.raises(BadInput, match="is not a remote"):
         forge_of(ForgeSettings(remote="--upload-pack=x"), {}, clone, tmp_path)
 
 
@@ -116,11 +116,11 @@ def test_of_a_fork_the_branch_is_offered_to_where_it_came_from(tmp_path: Path) -
     [
         ("http://git.example.com/api/v3", "t", "would get the token unencrypted"),
         ("https://user:pass@git.example.com", "t", "has a password in it"),
-        ("file:///etc/passwd", "t", "is no address of GitHub"),
-        ("https://exa mple.com", "t", "is no address of GitHub"),
-        ("https://[", "t", "is no address of GitHub"),
-        ("https://git.example.com/api/v3", "two words", "GITHUB_TOKEN holds no token"),
-        ("https://git.example.com/api/v3", "a\r\nX-Evil: 1", "GITHUB_TOKEN holds no token"),
+        ("file:///etc/passwd", "t", "is not an address of GitHub"),
+        ("https://exa mple.com", "t", "is not an address of GitHub"),
+        ("https://[", "t", "is not an address of GitHub"),
+        ("https://git.example.com/api/v3", "two words", "GITHUB_TOKEN does not hold a token"),
+        ("https://git.example.com/api/v3", "a\r\nX-Evil: 1", "GITHUB_TOKEN does not hold a token"),
     ],
 )
 def test_a_token_goes_over_tls_to_an_address_that_is_one(url: str, token: str, words: str, tmp_path: Path) -> None:

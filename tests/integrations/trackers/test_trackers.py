@@ -198,7 +198,7 @@ def test_jira_refuses_in_one_sentence(jira: Jira, tmp_path: Path) -> None:
         issue(settings, "SHOP-8", tmp_path, JIRA_TOKEN=TOKEN, JIRA_USER=jira.user)
     with pytest.raises(BadInput, match="does not accept the token in JIRA_TOKEN"):
         issue(settings, "SHOP-7", tmp_path, JIRA_TOKEN="wrong-0123456789", JIRA_USER=jira.user)
-    with pytest.raises(BadInput, match="nobody knows the Jira of SHOP-7"):
+    with pytest.raises(BadInput, match="the Jira server of SHOP-7 is unknown"):
         issue(Settings(), "SHOP-7", tmp_path, JIRA_TOKEN=TOKEN)
     jira.faults.append(answering.too_quick(30, 429, times=1))
     with pytest.raises(LimitReached, match="it goes on at"):

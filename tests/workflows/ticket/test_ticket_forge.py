@@ -149,7 +149,7 @@ async def test_what_a_forge_refuses_is_one_sentence_and_nothing_has_begun(ground
         assert "\n" not in str(caught.value)
     github.faults.append(rate_limited(times=1))
     engine = engine_of(ground)
-    with pytest.raises(LimitReached, match="takes no more requests for now: it goes on at"):
+    with pytest.raises(LimitReached, match="has reached its rate limit: try again at"):
         await run(ground, github, engine)
     ground.git("push", "-q", "origin", f"HEAD:refs/heads/{BRANCH}")
     with pytest.raises(BadInput, match=f"the branch {BRANCH} at origin has other work"):

@@ -1,4 +1,4 @@
-"""Which of a plan's blocks are its chunks once all of it is read; what is none is left over and never dropped."""
+"""Decide which blocks of a plan are its chunks, once all of it is read; the others are kept as unread."""
 
 import re
 
@@ -7,11 +7,11 @@ from trued.inputs.plans.outline import Draft, Outline, Section
 from trued.support.markdown import List, Table
 
 NUMBER = re.compile(r"\d+")
-OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # 2A is of phase 2, wherever it stands
+OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # 2A belongs to phase 2, wherever it stands
 
 
 def chunks_of(outline: Outline) -> list[Draft]:
-    """Chunks by id; where a phase names none, its lists and tables, else its prose; without phases the checklists."""
+    """Chunks with an id; in a phase without any, its lists and tables, else its prose; without phases, checklists."""
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)
@@ -35,7 +35,7 @@ def chunks_of(outline: Outline) -> list[Draft]:
 
 
 def _join_details(outline: Outline) -> None:
-    """A heading such as `### 1A: …` says more of the chunk in the table, or is a chunk."""
+    """A heading such as `### 1A: …` adds to the chunk of that id, or is a chunk itself."""
     known = {draft.id.casefold(): draft for draft in outline.drafts if draft.id}
     for detail in outline.details:
         span = (detail.section.line, detail.section.end)
@@ -52,7 +52,7 @@ def _join_details(outline: Outline) -> None:
 
 
 def _busy(drafts: list[Draft]) -> set[int]:
-    """Sections that hold a chunk, at whatever depth."""
+    """Sections that hold a chunk at any depth."""
     found: set[int] = set()
     for draft in drafts:
         section: Section | None = draft.section
@@ -86,7 +86,7 @@ def _phase_of(section: Section | None) -> Section | None:
 
 
 def _from_prose(outline: Outline) -> None:
-    """A phase that holds no chunk is one: its heading and what stands below it."""
+    """A phase without chunks is a chunk itself: its heading and everything below it."""
     busy = _busy(outline.drafts)
     numbers = {found.group(1) for draft in outline.drafts if (found := OF_PHASE.match(draft.id))}
     made: dict[int, Draft] = {}

@@ -1,4 +1,4 @@
-"""A plan's blocks read in order: which are chunks, which are criteria, and under which headings they stand."""
+"""Read a plan's blocks in order: sections, chunks, criteria, and what is neither."""
 
 from dataclasses import dataclass, field
 
@@ -31,7 +31,7 @@ class Section:
 
     @property
     def background(self) -> bool:
-        """Under a heading that asks for nothing, whatever the headings between are called."""
+        """Whether it is below a heading that asks for nothing, such as "Background"."""
         if self.phase or self.chunk or self.kind in CRITERIA:
             return False
         return self.kind in BACKGROUND or (self.parent is not None and self.parent.background)
@@ -68,9 +68,9 @@ class Outline:
     drafts: list[Draft] = field(default_factory=list)
     details: list[Draft] = field(default_factory=list)  # headings that name a chunk
     found: list[DraftCriterion] = field(default_factory=list)
-    unread: list[DraftCriterion] = field(default_factory=list)  # words that nothing else has taken
+    unread: list[DraftCriterion] = field(default_factory=list)  # text that is neither chunk, criterion nor background
     loose: list[tuple[Section, List | Table]] = field(default_factory=list)
-    spans: list[tuple[Section, int, int]] = field(default_factory=list)  # what is no chunk
+    spans: list[tuple[Section, int, int]] = field(default_factory=list)  # lines outside of chunks
     sections: list[Section] = field(default_factory=list)
     label: str = ""
     label_used: bool = False
@@ -167,7 +167,7 @@ class Outline:
             self.found.append(DraftCriterion(kind, text, self.section, line))
 
     def _take(self, text: str, line: int) -> None:
-        """Words that are no list and no table: a criterion, background, part of a chunk, or left over."""
+        """Take text outside of lists and tables: a criterion, background, part of a chunk, or unread."""
         kind, chunk = self.label or self.section.kind, self._chunk()
         if kind in CRITERIA:
             self.found.append(DraftCriterion(kind, text, self.section, line))
@@ -203,7 +203,7 @@ class Outline:
             self.loose.append((self.section, block))
 
     def _chunks(self, items: tuple[Item, ...]) -> bool:
-        """Take the items that name a chunk; those beside them that name none are looked at later."""
+        """Take the items that name a chunk, and return whether there were any; the others become `loose`."""
         before = len(self.drafts)
         others: list[Item] = []
         for item in items:
@@ -238,7 +238,7 @@ class Outline:
         return Draft(name, title, scope, files, self.section, item.line, [(item.line, item.end)])
 
     def from_loose(self, section: Section, block: List | Table) -> None:
-        """Items or rows without ids, taken as chunks because their part of the plan names none."""
+        """Take items or rows without ids as chunks."""
         self.section = section
         if isinstance(block, List):
             self.drafts += [self._draft(item, "", item.words.raw) for item in block.items if item.text.strip()]
@@ -249,7 +249,7 @@ class Outline:
                 self.drafts.append(Draft("", text, "", (), section, row.line, spans))
 
     def left_over(self, section: Section, block: List | Table, kind: str = "text") -> None:
-        """What is no list of chunks, in a plan that has chunks: to be ticked off where it has boxes, else unread."""
+        """Keep a list or table that holds no chunks: items with a checkbox are ship criteria, the others unread."""
         if isinstance(block, Table):
             rows = [
                 (row.line, _row_text(block, row))
@@ -338,7 +338,7 @@ def _label(words: Words, follower: Block | None) -> tuple[str, str]:
 
 
 def _is_title(words: Words) -> bool:
-    """A line over what follows, rather than a sentence that asks for something itself."""
+    """Whether the line only introduces what follows, and asks for nothing itself."""
     bold = bool(words.label) and not words.rest.strip(":")
     known = section_kind(words.label or words.raw) or vocabulary.is_work(words.label or words.raw)
     limit = LABEL_WORDS if known else LABEL_WORDS - 2 + bold
@@ -363,7 +363,7 @@ def _looks_like_ids(block: Table) -> bool:
 
 
 def _row_text(block: Table, row: Row) -> str:
-    """What the row says, without its number and without columns that speak about the work."""
+    """The row's text, without its number and without status columns."""
     said = [
         cell.raw
         for head, cell in zip(block.header, row.cells, strict=False)

@@ -1,4 +1,4 @@
-"""A plan as people write it in Markdown: chunks and criteria in the user's own words, each with file and line."""
+"""Parse a Markdown plan: chunks and criteria in the user's own words, each with file and line."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ CUT = "[… cut here; the rest stands in the plan]"
 
 
 def read_plan(path: Path) -> str:
-    """The text of a plan file; one clear sentence where there is none."""
+    """Read a plan file. Raises BadInput if it cannot be read or is empty."""
     text = read_text(path)
     if not text.strip().strip("\ufeff"):
         raise BadInput("the plan is empty", f"{path}:1", TEACH)
@@ -57,7 +57,7 @@ def _criteria(found: list[DraftCriterion], phases: "_Phases", file: str) -> tupl
 
 
 def tick_lines(text: str, done: Mapping[int, str]) -> str:
-    """The plan with these lines ticked, each with a note of who and what; every other byte as it was."""
+    """The plan with these lines ticked, each with its note; every other byte is unchanged."""
     lines = split_lines(text)
     boxes = {
         item.line for block in parse(text) if isinstance(block, List) for item in block.walk() if item.checked is False
@@ -92,7 +92,7 @@ def _check(drafts: list[Draft], file: str) -> None:
         if not draft.title:
             raise BadInput(f"chunk {draft.id} has no scope", where, "say in a few words what is to be done")
         if len(draft.id) > ID_LIMIT or not all(char.isalnum() or char in "._-" for char in draft.id):
-            raise BadInput(f'"{draft.id[:ID_LIMIT]}" is no chunk id', where, "use letters, digits, '.', '_' and '-'")
+            raise BadInput(f'"{draft.id[:ID_LIMIT]}" is not a chunk id', where, "use letters, digits, '.', '_' and '-'")
         if (first := seen.setdefault(draft.id.casefold(), draft)) is not draft:
             raise BadInput(
                 f"chunk {draft.id} is there twice, first on line {first.line}",
@@ -172,7 +172,7 @@ def _home(draft: Draft) -> Section | None:
 
 
 def _excerpts(outline: Outline, phases: _Phases, lines: list[str]) -> dict[str, str]:
-    """What each phase says besides its chunks: prose and ship criteria."""
+    """The text of each phase beside its chunks: prose and ship criteria."""
     parts: dict[str, list[str]] = {}
     sizes: dict[str, int] = {}
     for section, start, end in outline.spans:
@@ -192,7 +192,7 @@ def _within_chunk(section: Section | None) -> bool:
 
 
 def _context(outline: Outline, phases: _Phases, lines: list[str]) -> str:
-    """Problem, goals, non-goals, constraints, and what else asks for something: what every agent may know."""
+    """What every agent may read: problem, goals, non-goals, constraints, and unread text."""
     parts: list[str] = []
     unread = {one.line for one in outline.unread}
     size = 0

@@ -1,4 +1,4 @@
-"""The plan's checklist, ticked by evidence or by a person's word and by nothing else."""
+"""Tick a plan's checklist: only by evidence, or by a person's approval."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from trued.model import Criterion, Grade, Judged, Plan, Requirement, Verdict
 
 
 def ticked_plan(plan: Plan, requirements: Sequence[Requirement], verdict: Verdict) -> str:
-    """A copy of the plan in which every criterion that is proven or attested is ticked, with who and what."""
+    """A copy of the plan in which every proven or attested criterion is ticked, with the requirement and commit."""
     judged = {one.id: one for one in verdict.requirements}
     done = {}
     for criterion in plan.criteria:

@@ -1,4 +1,4 @@
-"""What kind of project a commit holds, and how it is built, tested and started: shown, and correctable."""
+"""Detect a project's languages and how it is built, tested and started; users can correct it in [commands]."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -23,7 +23,7 @@ from trued.inputs.project.python import PythonCommands
 from trued.model import Commands, Value
 
 DEEP = 2  # folders below the root: packages/web
-MOST = 4  # projects whose commands are strung together; of more somebody says which are meant
+MOST = 4  # projects whose commands are joined; with more, the user must say which are meant
 LANGUAGES = {"python": "Python", "node": "Node", **toolchains.LANGUAGES}
 STEPS = ("build", "test", "start")
 TARGETS = {"build": ("build",), "test": ("test", "check"), "start": ("start", "run", "serve")}
@@ -32,7 +32,7 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class ProjectKind(Value):
-    """Languages, and one command line for each step; "" where nothing is known."""
+    """Languages, and one command line for each step; "" if unknown."""
 
     names: tuple[str, ...] = ()
     build: str = ""
@@ -47,7 +47,7 @@ class ProjectKind(Value):
 
     @property
     def commands(self) -> dict[str, str]:
-        """Those that are known."""
+        """The known ones, by step."""
         return {step: command for step in STEPS if (command := getattr(self, step))}
 
     @property
@@ -57,7 +57,7 @@ class ProjectKind(Value):
 
 
 def project_kind(paths: Collection[str], read: Read) -> ProjectKind:
-    """By the files of a commit; of those that `to_read` names the text is asked for."""
+    """Detect the kind from a commit's paths; `read` gives the text of those that `files_to_read` names."""
     plain = [path for path in paths if not _UNSEEN.search(path)]
     by_folder = folders(plain, DEEP)
     inside = text_reader(by_folder, read)
@@ -73,14 +73,14 @@ def project_kind(paths: Collection[str], read: Read) -> ProjectKind:
 
 
 def with_user_commands(kind: ProjectKind, commands: Commands) -> ProjectKind:
-    """What the user says goes before what was found."""
+    """The kind with the user's own commands in place of detected ones."""
     said = {step: command for step in STEPS if (command := getattr(commands, step))}
     why = tuple(f"{step}: as [commands] says" for step in said)
     return kind.model_copy(update={**said, "why": (*kind.why, *why)}) if said else kind
 
 
 def files_to_read(paths: Collection[str]) -> tuple[str, ...]:
-    """The files whose text says something: manifests, and of each project's tests the nearest few."""
+    """The files whose text is needed: manifests, and a few tests of each project."""
     by_folder = folders([path for path in paths if not _UNSEEN.search(path)], DEEP)
     names = {name for folder, inside in by_folder.items() for name in _telling(folder, inside)}
     return tuple(sorted(names))
@@ -90,7 +90,7 @@ def _telling(folder: str, names: set[str]) -> Iterator[str]:
     manifests = [one for one in (*python_commands.TOLD, *toolchains.READ) if one in names]
     manifests += [one for one in names if is_manifest(one)]
     tests = list[str]()
-    if folder == "." or manifests:  # elsewhere nobody looks for a project
+    if folder == "." or manifests:  # other folders hold no project
         started = [one for one in (*python_commands.STARTED, *MAKEFILES) if one in names]
         most = python_commands.LOOKED
         tests = [*started, *python_commands.tests_in(names)[:most], *_node_tests(names)[:most]]

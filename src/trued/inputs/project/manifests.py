@@ -1,4 +1,4 @@
-"""How the projects of a repository are set up: found by their manifests and lock files, a level deep."""
+"""Find a repository's projects by their manifests and lock files, and how each is installed."""
 
 import json
 import re
@@ -46,7 +46,7 @@ class Project:
 
 
 def is_manifest(path: str) -> bool:
-    """Does the file's text, and not only its being there, say how a project is set up?"""
+    """Whether the file's text says how a project is set up, not only its presence."""
     names = (path, path.partition("/")[2])
     return any(name in _READ or REQUIREMENTS.fullmatch(name) for name in names)
 
@@ -133,7 +133,7 @@ def _pip(
 
 
 def _needed(manifest: dict[str, Any], extras: list[str]) -> Iterator[str]:
-    """What a project that is no package asks for."""
+    """The dependencies of a project that is not a package."""
     project = table(manifest, "project")
     optional = table(project, "optional-dependencies")
     for entries in (project.get("dependencies"), *(optional.get(name) for name in extras)):

@@ -1,4 +1,4 @@
-"""Command lines that agents ran, taken apart: which programs, with what words. For naming things, never for running."""
+"""Take command lines apart that agents ran: programs and arguments. Only to describe them, never to run them."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 Words: TypeAlias = tuple[str, ...]  # a program by its bare name, and its arguments
 
-TEXT_LIMIT = 50_000  # of one command line; beyond it nobody typed it
+TEXT_LIMIT = 50_000  # characters of one command line
 DEPTH = 4  # shells within shells
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
 BEFORE = {  # programs that start the one that follows, and how many words of their own come first
@@ -67,7 +67,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _without_here_documents(text: str) -> str:
-    """What is fed to a program is no command line."""
+    """Without here-documents: they are input, not commands."""
     if "<<" not in text:
         return text
     lines = text.split("\n")

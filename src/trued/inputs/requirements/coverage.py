@@ -1,4 +1,4 @@
-"""The account of the user's words: every one of them is a requirement, or is covered by one of the user's own."""
+"""Make every sentence of the user a requirement, unless a requirement of the user's file covers it."""
 
 import difflib
 import re
@@ -24,15 +24,16 @@ from trued.model import (
 )
 
 PREFIXES = ("ship", "goal", "constraint", "text")
-# Names that only the engine gives: to the user's own words, to what nobody quotes of them, and to the base's tests.
+# Ids that only the engine gives: to the user's sentences, to their unquoted rests, and to the base's tests.
 _ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
 
 
 def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:
-    """What must hold when the goal is met.
+    """All requirements of a run.
 
-    The user's requirements stand as they are; whatever of the plan or text they do not cover stands beside them,
-    without a check, and ends unproven. Without a requirements file the whole source is a requirement, too.
+    The user's requirements stay as they are; what they do not cover of the plan or text is added without a check, and
+    ends unproven. Without a requirements file, the whole source is a requirement, too. Raises BadInput if a
+    requirement covers something that the source does not have.
     """
     given = requirements.requirements if requirements else ()
     if plan is None:
@@ -51,14 +52,14 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
 
 
 def _by_hand_alone(one: Requirement) -> Requirement:
-    """Without checks that an agent sees: they come back when cases are written for it that nobody sees."""
+    """The requirement with its manual checks only; visible checks are added again beside the held-out cases."""
     return one.model_copy(update={"checks": tuple(each for each in one.checks if isinstance(each, ManualCheck))})
 
 
 def with_visible_checks(asked: Requirements, brought: Iterable[Requirement]) -> Requirements:
-    """With the checks that a plan brings for its tasks, beside those that were written for them.
+    """The requirements with the visible checks that a plan brings for its tasks.
 
-    Pages that a covered criterion names are still looked at: everybody sees what they show, and that may refute.
+    Pages of a covered criterion are checked for the requirement that covers it: they may refute it.
     """
     brought = tuple(brought)
     checks = {(one.id, one.text): one.checks for one in brought}
@@ -78,7 +79,7 @@ def with_visible_checks(asked: Requirements, brought: Iterable[Requirement]) -> 
 
 
 def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """Those of the user's own words that name a command, with that command as a check that everybody sees."""
+    """The requirements whose text names a command, with that command as a visible check."""
     found = [(one, quoted_command(one.text)) for one in asked if not one.parts]
     return tuple(
         one.model_copy(update={"checks": (CommandCheck(command=command),)}) for one, command in found if command
@@ -86,20 +87,20 @@ def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]
 
 
 def _covering(one: Requirement, given: Iterable[Requirement]) -> str:
-    """Which of the user's requirements stands for it: one that names it goes before one that names everything."""
+    """The id of the user's requirement that covers it; one that names it wins over one that covers everything."""
     entries = {_plain(entry): by.id for by in given for entry in by.covers}
     kinds = (f"{kind}: {_plain(one.text)}" for kind in PREFIXES)
     return next((entries[name] for name in (one.id, _plain(one.text), *kinds, "goal") if name in entries), "")
 
 
 def _made_of(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
-    """The whole source stays a requirement of its own, and its clauses are its parts."""
+    """Make all others the parts of the requirement that stands for the whole source."""
     parts = tuple(one.id for one in found if one.id != whole)
     return tuple(one.model_copy(update={"parts": parts}) if one.id == whole and parts else one for one in found)
 
 
 def _named(criteria: tuple[Criterion, ...]) -> Iterator[tuple[str, Criterion]]:
-    """Criteria by kind and number: `ship-3` is the plan's third ship criterion, whatever else is covered."""
+    """Criteria by kind and number: `ship-3` is the third ship criterion of the plan."""
     counts: dict[str, int] = {}
     for one in criteria:
         counts[one.kind] = counts.get(one.kind, 0) + 1
@@ -134,7 +135,7 @@ def _unique(wanted: list[Requirement], taken: set[str]) -> Iterator[Requirement]
 
 
 class _Words:
-    """The plan's words by id and by text; remembers which of them are covered."""
+    """The plan's tasks and criteria by id and by text, and which of them are covered."""
 
     def __init__(self, plan: Plan, name: str = "the plan", whole: Goal | None = None) -> None:
         self.plan, self.name = plan, name

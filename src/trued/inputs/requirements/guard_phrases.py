@@ -1,4 +1,4 @@
-"""Sentences that ask for what the base has already: recognised by this list, and never by an agent."""
+"""Recognise sentences that ask to keep what the base already has, by this published list, never by an agent."""
 
 import re
 
@@ -45,20 +45,20 @@ _PASSES = re.compile(
 
 
 def named_command(sentence: str) -> str:
-    """The command that the sentence asks to succeed, and nothing else; "" where it names none.
+    """The command that the whole sentence asks to succeed; "" if it names none.
 
-    Without quotation marks any words could be one: whoever asks must know the program.
+    Without code marks any words could be a command: callers must know the program.
     """
     match = _PASSES.fullmatch(" ".join(sentence.replace("*", "").split()))
     return (match[1] or match[2] or "").strip() if match else ""
 
 
 def quoted_command(sentence: str) -> str:
-    """The same, where it is marked as code."""
+    """The command that the whole sentence asks to succeed, if it is marked as code."""
     return named_command(sentence) if "`" in sentence else ""
 
 
 def guard_kind(sentence: str) -> str:
-    """The kind of thing that the sentence asks to stay as it is, or ""."""
+    """What the sentence asks to keep: tests, build, lint, types, dependencies; or ""."""
     words = " ".join(sentence.replace("`", "").replace("*", "").split()).strip(" .!")
     return next((kind for kind, every in _COMPILED.items() if any(one.fullmatch(words) for one in every)), "")

@@ -1,4 +1,4 @@
-"""Limits and prices as people write them: in files, in variables, on the command line."""
+"""Parse limits as people write them, and merge them."""
 
 import math
 import re
@@ -25,7 +25,7 @@ LimitChange: TypeAlias = tuple[str, str, float]  # scope ("", "feature", "task" 
 
 
 def parse_limits(given: Iterable[str], where: str = "--limit") -> list[LimitChange]:
-    """`usd=5`, `tokens=2M`, `time=2h`, `feature:usd=9`, `task:usd=1`, `purple-team-a:calls=9`."""
+    """Parse `usd=5`, `tokens=2M`, `time=2h`, `feature:usd=9`, `task:usd=1`, `purple-team-a:calls=9`; or BadInput."""
     return [_change(one.strip(), where) for one in given]
 
 
@@ -41,7 +41,7 @@ def _change(text: str, where: str) -> LimitChange:
     except RuleBroken as broken:
         raise BadInput(f"{what}: {broken.what}", where, broken.then) from None
     if not number:
-        raise BadInput(f"{text!r} would let nobody work", where, "name more, or leave it out for no limit")
+        raise BadInput(f"{text!r} would stop all work", where, "name more, or leave it out for no limit")
     return scope, what, float(number)
 
 
@@ -69,7 +69,7 @@ def _with_units(what: str, text: str) -> float:
 
 
 def apply_limits(limits: Spending, given: Iterable[LimitChange]) -> Spending:
-    """With what a person said last."""
+    """The limits with these changes applied in order."""
     for scope, what, number in given:
         value = int(number) if what in WHOLE else number
         if not scope:
@@ -83,7 +83,7 @@ def apply_limits(limits: Spending, given: Iterable[LimitChange]) -> Spending:
 
 
 def limit_of(limits: Spending, scope: str) -> Limit:
-    """Of the run (""), of each feature or task, or of a role."""
+    """The limit of the run (""), of each feature or task, or of a role."""
     parts = {"": limits, FEATURE: limits.feature, TASK: limits.task}
     return parts[scope] if scope in parts else limits.roles.get(scope, Limit())
 
@@ -92,7 +92,7 @@ def limit_of(limits: Spending, scope: str) -> Limit:
 
 
 def lower_limits(mine: Spending, project: Spending) -> Spending:
-    """A repository may lower the user's own limits, and never raise one: it is not its money."""
+    """The lower of both limits everywhere: a repository may lower its user's limits, and never raise one."""
     roles = {
         name: _lower(mine.roles.get(name, Limit()), project.roles.get(name, Limit()))
         for name in {**mine.roles, **project.roles}

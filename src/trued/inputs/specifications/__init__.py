@@ -1,6 +1,6 @@
-"""Requirements that a repository holds already: spec-kit, OpenSpec, checklists, a requirements file of our own.
+"""Find and read requirements that a repository already has: spec-kit, OpenSpec, checklists, a requirements file.
 
-A source is one file here and one line in GROUPS: Kiro's and Task Master's folders follow in the same way.
+To add a format, write one module like its siblings and one entry in GROUPS.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class SpecificationFormat(Protocol):
-    """One way to keep requirements in a repository. Pure: it is handed paths and texts, and touches nothing."""
+    """One format in which repositories keep requirements. It reads no file itself: it gets paths and texts."""
 
     @property
     def name(self) -> str:
@@ -40,12 +40,12 @@ class SpecificationFormat(Protocol):
         ...
 
 
-# A group counts when none before it found anything: who wrote a requirements file has said what counts.
+# A group counts only if no group before it matches: a requirements file replaces all other formats.
 GROUPS: tuple[tuple[SpecificationFormat, ...], ...] = ((OwnFile(),), (SpecKit(), OpenSpec()), (Checklist(),))
 
 
 def find_specifications(paths: Iterable[str]) -> dict[str, SpecificationFormat]:
-    """Path → who reads it, of the first group that finds anything."""
+    """Path → format that reads it, from the first group that matches any path."""
     listed = sorted(paths)
     for group in GROUPS:
         if taken := {path: source for source in group for path in source.found(listed)}:
@@ -54,7 +54,7 @@ def find_specifications(paths: Iterable[str]) -> dict[str, SpecificationFormat]:
 
 
 def read_specifications(taken: Mapping[str, SpecificationFormat], texts: Mapping[str, str]) -> Requirements:
-    """All that these files ask for, under ids that no two of them share."""
+    """All requirements of these files, with unique ids."""
     parts = [
         source.read({path: texts[path] for path in sorted(taken) if taken[path] is source and path in texts})
         for source in dict.fromkeys(taken.values())
@@ -70,19 +70,19 @@ def read_specifications(taken: Mapping[str, SpecificationFormat], texts: Mapping
 
 
 def read_specification(path: str, text: str) -> Requirements:
-    """One Markdown file that the user names: read by whoever knows its place, else as a checklist."""
+    """Read one Markdown file that the user names, by the format of its place, else as a checklist."""
     spots = [source for group in GROUPS for source in group if source.found([path.lstrip("/"), _tail(path)])]
     for source in (*spots, SpecKit(), OpenSpec(), Checklist()):
         if (made := source.read({path: text})).requirements:
             return made
     raise BadInput(
-        f"{path} asks for nothing that can be told apart",
+        f"{path} has no requirements that can be told apart",
         then="write `- [ ] what must hold` lines, or a requirements file in TOML, YAML or JSON",
     )
 
 
 def _tail(path: str) -> str:
-    """From the folder on that a source knows, whatever lies above it."""
+    """The path from the folder on that a format knows."""
     for mark in ("openspec/", "specs/"):
         if (at := path.find(f"/{mark}")) >= 0:
             return path[at + 1 :]

@@ -1,4 +1,4 @@
-"""A plain Markdown checklist: each `- [ ]` is a requirement, whether or not somebody ticked it."""
+"""A plain Markdown checklist: each `- [ ]` or `- [x]` is a requirement."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath

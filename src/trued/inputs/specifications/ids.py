@@ -1,4 +1,4 @@
-"""What all sources do alike: ids from titles, checks that a text names by itself."""
+"""Shared by all formats: ids from titles, and checks that a text names itself."""
 
 import re
 from collections.abc import Iterator

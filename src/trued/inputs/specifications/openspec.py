@@ -46,7 +46,7 @@ class _Spec:
 
     file: str
     area: str
-    delta: str = ""  # added, modified, removed, renamed; "" in a specification that is no change
+    delta: str = ""  # added, modified, removed, renamed; "" outside of a change
     name: str = ""  # id of the requirement that we are in
     found: list[Requirement] = field(default_factory=list)
     open: bool = False  # the last one is still being told

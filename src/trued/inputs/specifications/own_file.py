@@ -1,4 +1,4 @@
-"""A requirements file of ours that lies in the repository itself: its cases are visible to everybody there."""
+"""A requirements file inside the repository; agents can read its cases."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath

@@ -1,4 +1,4 @@
-"""Pictures that a Markdown text shows, with their lines."""
+"""Find the pictures of a Markdown text, with their lines."""
 
 import re
 from functools import cache
@@ -10,7 +10,7 @@ _TAG = re.compile(r"<img\b[^>]{0,2000}?\bsrc\s*=\s*[\"']([^\"'\s>]+)", re.IGNORE
 
 
 def picture_references(text: str) -> list[tuple[str, int]]:
-    """Address or path of each, as it was written; inside code there are none."""
+    """Path or address of each picture as written, with its line; code is ignored."""
     found: list[tuple[str, int]] = []
     if "![" not in text and not _TAG.search(text):
         return found

@@ -1,4 +1,4 @@
-"""Criteria that name a page and what must be seen on it, as checks in a browser: from the user's words alone."""
+"""Make a browser check of a criterion that names a page and what it shows, from the user's words alone."""
 
 import re
 
@@ -19,7 +19,7 @@ _NOT = re.compile(
     r"n['’]t\b",
     re.IGNORECASE,
 )
-# Whoever says one of these speaks of more than opening the page, or of more pages than one.
+# These words speak of more than opening one page.
 _DOUBT = re.compile(
     r"\b(?:if|when|whenever|while|unless|until|after|before|once|click(?:s|ed|ing)?|press\w*|hover\w*|select\w*|enter\w*|"
     r"typ(?:e|es|ed|ing)|submit\w*|log(?:s|ged)?|sign(?:s|ed)?|or|either|may|might|could|except|only|mobile|tablet|"
@@ -31,7 +31,7 @@ _HOLE = re.compile(r"\b[XYZN]\b|[{}<>]|…|\.\.\.|\bxx+\b|%[sd]|\*")  # a word t
 
 
 def page_check(criterion: Criterion) -> BrowserCheck | None:
-    """The check that the words ask for; None where there is a doubt."""
+    """The check that the words ask for; None if in doubt."""
     text = " ".join(criterion.text.split())
     quotes = [(match, next(part for part in match.groups() if part)) for match in _QUOTED.finditer(text)]
     bare = _QUOTED.sub(lambda match: "\0" * len(match[0]), text)

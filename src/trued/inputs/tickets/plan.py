@@ -1,4 +1,4 @@
-"""A ticket as a plan: every sentence of it is a criterion; pages and commands that it names are visible checks."""
+"""Make a plan of a ticket: every sentence is a criterion; pages and commands that it names are visible checks."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -40,10 +40,11 @@ def _check(criterion: Criterion) -> Check | None:
 def servable_requirements(
     brought: Iterable[Requirement], serve: Serve | None
 ) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
-    """Without pages that nobody can serve, and what is said of those."""
+    """The requirements without page checks if there is no server, and a note for each that was dropped."""
     given = tuple(brought)
     pages = [one for one in given if any(isinstance(check, BrowserCheck) for check in one.checks)]
     if serve is not None or not pages:
         return given, ()
+    # in plans that runs have sealed: another wording would make them diverge
     said = [f"{one.id}: it names a page, and nobody has said how the project is served" for one in pages]
     return tuple(one for one in given if one not in pages), tuple(said)

@@ -1,4 +1,4 @@
-"""The parts of a ticket's text: which heading or label begins what, and the sentences below it."""
+"""Sort a ticket's text into its parts by headings and labels, sentence by sentence."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Part: TypeAlias = Literal[
 ]
 
 TITLE_WORDS = 3
-HINT_WORDS = 4  # a name of an area, an address; who says more says a sentence
+HINT_WORDS = 4  # the name of an area or an address; more words are a sentence
 HINTS = ("areas", "preview", "pictures")
 _SHOWN = frozenset(["picture", "pictures", "screenshot", "screenshots", "mockup", "mockups", "wireframe", "wireframes"])
 _AREAS = frozenset(["area", "areas", "component", "components", "module", "modules"])
@@ -29,7 +29,7 @@ _LABEL = re.compile(r"(?:\*\*|__)?([A-Z][\w '/-]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)
 
 
 def part_of(title: str) -> Part | None:
-    """What stands below a heading, a label or a field of that name; None for one that says nothing of it."""
+    """The part that a heading, label or field of this name begins; None if it begins none."""
     words = set(title_words(bare_title(title)))
     if "preview" in words:
         return "preview"
@@ -122,7 +122,7 @@ class Parts:
 
     def _add(self, part: Part, text: str, line: int, *, code: bool = False) -> None:
         into = self.acceptance if part == "acceptance" else self.requirements
-        if code and into:  # code that a sentence speaks of is part of it
+        if code and into:  # code belongs to the sentence before it
             before = into.pop()
             into.append(before.model_copy(update={"text": f"{before.text}\n{text}"}))
             return

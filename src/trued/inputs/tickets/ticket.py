@@ -1,4 +1,4 @@
-"""A ticket as people write it: Markdown with a header or headings, JSON, or an issue of a tracker."""
+"""Parse a ticket: Markdown with front matter or headings, JSON, or a tracker's issue."""
 
 import re
 from pathlib import PurePath
@@ -15,7 +15,7 @@ from trued.support.redaction import plain
 
 __all__ = ["is_ticket", "page_check", "parse_ticket", "ticket_from_issue"]
 
-LIMIT = 256 * 1024  # characters; trackers hold less, and nobody reads more
+LIMIT = 256 * 1024  # characters; trackers hold less
 BRACKETS = 5000  # each may begin a link: a text of nothing else keeps every Markdown parser busy for minutes
 SUMMARY_LIMIT = 200
 KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
@@ -60,7 +60,7 @@ def is_ticket(text: str, file: str) -> bool:
 
 
 def parse_ticket(text: str, file: str) -> Ticket:
-    """Read a file; nothing is invented: what it does not say is in `missing`."""
+    """Parse a ticket file; what it does not say is listed in `missing`. Raises BadInput."""
     if not text.strip().strip("\ufeff"):
         raise BadInput("the ticket is empty", f"{file}:1", TEACH)
     _bounded(text, f"{file}:1")
@@ -75,7 +75,7 @@ def parse_ticket(text: str, file: str) -> Ticket:
 
 
 def ticket_from_issue(issue: TrackerIssue) -> Ticket:
-    """An issue as its tracker holds it; one without a key is a file."""
+    """The ticket of a tracker's issue; an issue without a key is a file. Raises BadInput."""
     if not issue.key:
         return parse_ticket(issue.body, issue.url)
     file, title = issue.url or issue.key, _line(issue.title)
@@ -118,7 +118,7 @@ def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str],
 
 
 def _named(given: "_Given", parts: Parts, file: str) -> tuple[str, str, list[str]]:
-    """Key and summary: of the header, of the heading, else of the file's name; and what nobody said."""
+    """Key and summary: of the header, of the heading, else of the file's name; and which of them is missing."""
     missing: list[str] = []
     match = KEY.match(parts.title)
     title = parts.title[match.end() :] if match else parts.title
@@ -149,7 +149,7 @@ def _line(text: str) -> str:
 
 
 class _Given:
-    """What a header, or JSON, says by name."""
+    """The named fields of front matter or JSON."""
 
     def __init__(self, header: Located | None, file: str) -> None:
         self.header, self.file = header, file
@@ -163,7 +163,9 @@ class _Given:
         """One line of words; a number is a word, too."""
         value = self._value(part)
         if isinstance(value, bool) or not isinstance(value, str | int | None):
-            raise BadInput(f"{self.names[part]} is no line of words", self._where(part), "write it in quotation marks")
+            raise BadInput(
+                f"{self.names[part]} is not a line of text", self._where(part), "write it in quotation marks"
+            )
         return _line(str(value)) if value is not None else ""
 
     def kind(self, summary: str) -> str:
@@ -182,7 +184,7 @@ class _Given:
             return []
         every = value if isinstance(value, list) else [value]
         if any(isinstance(one, bool | dict | list) or one is None for one in every):
-            raise BadInput(f"{self.names[part]} is no list of words", self._where(part), "write a list of lines")
+            raise BadInput(f"{self.names[part]} is not a list of texts", self._where(part), "write a list of lines")
         many = isinstance(value, list)
         return [(str(one), self._at(part, n) if many else self._at(part)) for n, one in enumerate(every) if str(one)]
 
@@ -193,11 +195,11 @@ class _Given:
         parts.pictures += [text for text, _ in self.listed("pictures")]
         parts.preview = self.line("preview")
         if parts.preview and not parts.preview.startswith(("http://", "https://", "/")):
-            what = f"the preview {parts.preview!r} is no address"
+            what = f"the preview {parts.preview!r} is not an address"
             raise BadInput(what, self._where("preview"), "write http://…, https://… or a path")
         if description := self._value("description"):
             if not isinstance(description, str):
-                what = f"{self.names['description']} is no text"
+                what = f"{self.names['description']} is not text"
                 raise BadInput(what, self._where("description"), "write it as text")
             parts.read(description, self._at("description"))
 

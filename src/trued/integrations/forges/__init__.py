@@ -1,4 +1,4 @@
-"""Forges: where pull requests are offered, one file each, and which of them a repository has."""
+"""Select the forge on which a repository's pull requests are opened."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, fo
     if settings.kind == "auto" and not pushed_to:
         return _local(folder, root)
     if not repository:
-        what = f"the remote {settings.remote} is no repository on GitHub"
+        what = f"the remote {settings.remote} is not a GitHub repository"
         raise BadInput(what, str(root), 'name one: [forge] repository = "owner/name"')
     from trued.integrations.forges.github import GitHubForge
 

@@ -43,7 +43,7 @@ class GitHubForge:
             permissions = source.raw_data.get("permissions")
             if not isinstance(permissions, dict) or not permissions.get("push"):
                 what = f"the token in {self._at.token_env} may not push to {self._pushed_to}"
-                raise BadInput(what, self._at.host, "use one of somebody who may write there")
+                raise BadInput(what, self._at.host, "use a token with write access")
 
     def offered(self, branch: str) -> ForgePullRequest | None:
         doing = f"look for the pull request of {branch} in {self._repository}"
@@ -80,7 +80,7 @@ class GitHubForge:
         """Of that branch, the newest first."""
         head = f"{self._pushed_to.partition('/')[0]}:{branch}"
         listed = repository.get_pulls(state="all", sort="created", direction="desc", head=head)
-        first = listed.get_page(0)  # nobody opens a hundred of one branch
+        first = listed.get_page(0)  # a hundred of one branch is enough
         # A server that does not know the filter would list everybody's.
         return sorted((one for one in first if one.head.ref == branch), key=lambda one: one.number, reverse=True)
 

@@ -75,7 +75,7 @@ class LocalForge:
             known = json.loads(match[1]) if match else {}
             branch, title, draft, head = str(known["branch"]), str(known["title"]), bool(known["draft"]), known["head"]
         except (ValueError, KeyError):
-            raise BadInput(f"{path} is no pull request of ours", then="move it away") from None
+            raise BadInput(f"{path} is not a pull request of trued", then="move it away") from None
         body = text[match.end() if match else 0 :].removeprefix(_heading(title))
         return branch, ForgePullRequest(1, str(path), "open", title, body, draft, str(head))
 

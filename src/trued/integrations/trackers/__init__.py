@@ -42,7 +42,7 @@ def _github(found: TicketName, settings: Settings, environ: Mapping[str, str], r
     origin = repository_of(remote_address(root, settings.forge.remote), api)
     repository = found.within or origin
     if not repository:
-        what = f"nobody knows of which repository #{found.key} is"
+        what = f"the repository of #{found.key} is unknown"
         raise BadInput(what, then=f"write owner/name#{found.key}, or [tickets] project in the settings")
     own = settings.tickets.token_env if settings.tickets.kind == "github" else ""
     at = service_of(GITHUB, api, own or settings.forge.token_env or GITHUB_TOKEN, environ)
@@ -55,7 +55,7 @@ def _jira(found: TicketName, settings: Settings, environ: Mapping[str, str]) -> 
     address = found.within or settings.tickets.url
     if not address:
         then = 'write [tickets] url = "https://example.atlassian.net" in your own settings'
-        raise BadInput(f"nobody knows the Jira of {found.key}", then=then)
+        raise BadInput(f"the Jira server of {found.key} is unknown", then=then)
     own = settings.tickets
     at = service_of(JIRA, address, own.token_env or JIRA_TOKEN, environ, own.user_env)
     return JiraTracker(at, settings)

@@ -5,7 +5,7 @@ from pathlib import Path
 from trued.errors import BadInput
 from trued.protocols import TrackerIssue
 
-LIMIT = 8 * 1024 * 1024  # nobody writes more by hand
+LIMIT = 8 * 1024 * 1024  # more is not written by hand
 
 
 class FileTracker:

@@ -18,7 +18,7 @@ class GitHubTracker:
     def issue(self, name: str) -> TrackerIssue:
         found = ticket_name(name, self._settings)
         if found is None or found.kind != "github":
-            raise BadInput(f"{name!r} is no issue on GitHub", then="write #12, or the address of its page")
+            raise BadInput(f"{name!r} is not a GitHub issue", then="write #12, or the address of its page")
         doing = f"read issue {found.key} of {self._repository}"
         with github_session(self._at, doing) as hub:
             data = hub.get_repo(self._repository).get_issue(int(found.key)).raw_data

@@ -32,7 +32,7 @@ class JiraTracker:
     def issue(self, name: str) -> TrackerIssue:
         found = ticket_name(name, self._settings)
         if found is None or found.kind != "jira":
-            raise BadInput(f"{name!r} is no issue of Jira", then="write SHOP-7, or the address of its page")
+            raise BadInput(f"{name!r} is not a Jira issue", then="write SHOP-7, or the address of its page")
         doing = f"read {found.key}"
         if not self._at.token:
             raise missing_token(self._at, doing)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 Node: TypeAlias = Mapping[str, Any]
 Pictures: TypeAlias = Mapping[str, str]  # file name → address of what is attached
 
-DEPTH = 60  # nobody nests deeper by hand
+DEPTH = 60  # deeper nesting is not written by hand
 LISTS = ("bulletList", "orderedList", "taskList", "decisionList")
 RUNS = ("text", "hardBreak", "mention", "emoji", "date", "status", "inlineCard", "mediaInline", "placeholder")
 _SIGN = re.compile(
@@ -69,7 +69,7 @@ def _block(node: Node, pictures: Pictures, depth: int) -> str:
 
 
 def _framed(node: Node, pictures: Pictures, depth: int) -> str:
-    """A panel, a quotation, an expander, or something that nobody has heard of yet."""
+    """A panel, a quotation, an expander, or an unknown block."""
     inner = "\n\n".join(_blocks(node, pictures, depth))
     if node.get("type") in ("blockquote", "panel"):
         return "\n".join(f"> {line}".rstrip() for line in inner.split("\n"))

@@ -1,4 +1,4 @@
-"""What a tracker's types and labels say of a ticket: that something is broken, or that something is wanted."""
+"""Tell bugs from features by a tracker's types and labels."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What a ticket is called by people: `#12`, `owner/name#12`, `SHOP-7`, the address of its page, a file."""
+"""Recognise the name of a ticket: `#12`, `owner/name#12`, `SHOP-7`, the address of its page, a file."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class TicketName:
 
 
 def ticket_name(name: str, settings: Settings) -> TicketName | None:
-    """The ticket that is meant, or None: then it is a goal in words."""
+    """The ticket that this text names; None if the text is a goal."""
     name = name.strip()
     kind = settings.tickets.kind
     if kind in ("auto", "file") and _is_file(name):
@@ -93,8 +93,8 @@ def _issue_page(address: str, number: str, settings: Settings) -> TicketName:
     api = github_api(settings)
     if repository := repository_of(address, api):
         return TicketName("github", number, repository, address)
-    what = f"this is no page of {urlsplit(web_address(api)).netloc}, so no token is sent there"
-    raise BadInput(what, address, "for a GitHub of your own write [forge] url in your own settings")
+    what = f"this is not a page of {urlsplit(web_address(api)).netloc}, so no token is sent there"
+    raise BadInput(what, address, "for a GitHub server write [forge] url in your own settings")
 
 
 def github_api(settings: Settings) -> str:
