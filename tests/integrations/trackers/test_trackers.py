@@ -201,7 +201,7 @@ def test_jira_refuses_in_one_sentence(jira: Jira, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="the Jira server of SHOP-7 is unknown"):
         issue(Settings(), "SHOP-7", tmp_path, JIRA_TOKEN=TOKEN)
     jira.faults.append(answering.too_quick(30, 429, times=1))
-    with pytest.raises(LimitReached, match="it goes on at"):
+    with pytest.raises(LimitReached, match="try again at"):
         issue(settings, "SHOP-7", tmp_path, JIRA_TOKEN=TOKEN, JIRA_USER=jira.user)
 
 
