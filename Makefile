@@ -28,13 +28,12 @@ nightly: ## 100,000 fuzzed inputs for each reader, and what else takes hours
 	@tools/setup.sh test
 	@$(BIN)/pytest -n $(WORKERS) -m nightly --timeout 0 $(ARGS)
 
-check: ## Format, lint, types, import rules; size budgets are printed
+check: ## Format, lint, types, import rules
 	@tools/setup.sh check
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache --no-logo
-	@$(BIN)/python tools/budgets.py
 
 crash: ## Every kill point and hundreds of random kills; takes long
 	@tools/setup.sh test
