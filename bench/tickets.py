@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.show import ROOT, Target, show
-from trued.engine.concurrent_runs import start
+from trued.engine.concurrent_runs import start_runs
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore
@@ -108,7 +108,7 @@ def _measured(folder: Path, number: int) -> tuple[float, list[list[float]]]:
     engine = Engine(RunStore(folder / "home", environ))
     began = time.time()
     try:
-        ended = asyncio.run(start(engine, requests))
+        ended = asyncio.run(start_runs(engine, requests))
         wall_s = time.time() - began
         records = [one for one in ended if isinstance(one, RunRecord)]
         assert [one.state for one in records] == ["done"] * number, [getattr(one, "why", one) for one in ended]

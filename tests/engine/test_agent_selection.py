@@ -8,7 +8,14 @@ import pytest
 
 from trued.agents.driver.agent import Agent
 from trued.agents.driver.login import LoginMethod
-from trued.engine.agent_selection import Seen, chosen, played, proposed, roles_of, seen_as
+from trued.engine.agent_selection import (
+    AgentStatus,
+    agent_status,
+    describe_agents,
+    propose_agents,
+    roles_of_agent,
+    select_agents,
+)
 from trued.errors import BadInput
 from trued.model import Settings
 from trued.protocols import Capabilities
@@ -16,8 +23,11 @@ from trued.protocols import Capabilities
 VENDORS = {"claude": "anthropic", "codex": "openai", "gemini": "google", "opencode": "", "qwen": "alibaba"}
 
 
-def seen(*names: str) -> list[Seen]:
-    return [Seen(name, Agent(name, Capabilities(vendor=VENDORS[name])), login=LoginMethod("key", "")) for name in names]
+def seen(*names: str) -> list[AgentStatus]:
+    return [
+        AgentStatus(name, Agent(name, Capabilities(vendor=VENDORS[name])), login=LoginMethod("key", ""))
+        for name in names
+    ]
 
 
 @pytest.mark.spec("AGT-1", "LAW-7")
@@ -34,20 +44,20 @@ def seen(*names: str) -> list[Seen]:
     ],
 )
 def test_whoever_examines_is_of_another_vendor_than_whoever_builds(able: str, cast: dict[str, str]) -> None:
-    assert proposed(seen(*able.split())) == cast
+    assert propose_agents(seen(*able.split())) == cast
 
 
 @pytest.mark.spec("LAW-7")
 def test_with_three_vendors_the_examiner_is_of_another_than_both_teams() -> None:
-    cast = proposed(seen("claude", "codex", "gemini"))
+    cast = propose_agents(seen("claude", "codex", "gemini"))
     assert VENDORS[cast["examiner"]] not in {VENDORS[agent] for role, agent in cast.items() if role != "examiner"}
 
 
 def test_a_map_is_told_in_words() -> None:
-    assert played({"*": "claude"}) == "claude in every role"
-    assert played({"*": "a", "examiner": "b"}) == "b as examiner, a in all other roles"
-    assert roles_of("b", {"*": "a", "examiner": "b:large"}) == ("examiner",)
-    assert "examiner" not in roles_of("a", {"*": "a", "examiner": "b"})
+    assert describe_agents({"*": "claude"}) == "claude in every role"
+    assert describe_agents({"*": "a", "examiner": "b"}) == "b as examiner, a in all other roles"
+    assert roles_of_agent("b", {"*": "a", "examiner": "b:large"}) == ("examiner",)
+    assert "examiner" not in roles_of_agent("a", {"*": "a", "examiner": "b"})
 
 
 @pytest.fixture
@@ -63,24 +73,26 @@ def machine(tmp_path: Path) -> dict[str, str]:
 @pytest.mark.spec("AGT-1")
 def test_only_roles_that_nobody_plays_are_given_to_what_is_found(machine: dict[str, str]) -> None:
     solo = Settings(workflow="solo")
-    agents, said = chosen(solo, machine)
+    agents, said = select_agents(solo, machine)
     assert agents == {"*": "claude", "examiner": "codex"}  # of another vendor than all that build: it can prove
     assert "Claude Code would use ANTHROPIC_API_KEY" in said
     assert "planted" not in said
     named = {"solo": "command:x"}
-    assert chosen(solo.model_copy(update={"agents": named}), machine) == (named, "")
+    assert select_agents(solo.model_copy(update={"agents": named}), machine) == (named, "")
     half = Settings(workflow="purple", agents={"purple-team-b": "command:x"})
-    assert chosen(half, machine)[0] == {"*": "claude", "purple-team-b": "command:x", "examiner": "codex"}
-    assert chosen(Settings(workflow="solo", login={"claude": "none", "codex": "key"}), machine)[0] == {"*": "claude"}
+    assert select_agents(half, machine)[0] == {"*": "claude", "purple-team-b": "command:x", "examiner": "codex"}
+    assert select_agents(Settings(workflow="solo", login={"claude": "none", "codex": "key"}), machine)[0] == {
+        "*": "claude"
+    }
     with pytest.raises(BadInput, match="has no subscription to log in with") as caught:
-        chosen(Settings(workflow="solo", login={"*": "subscription", "codex": "key"}), machine)
+        select_agents(Settings(workflow="solo", login={"*": "subscription", "codex": "key"}), machine)
     assert "or set ANTHROPIC_API_KEY" in str(caught.value)
 
 
 @pytest.mark.spec("AGT-1", "USE-7")
 def test_a_missing_extra_is_named_with_the_line_that_brings_it(machine: dict[str, str]) -> None:
     agent = Agent("Some agent", Capabilities(), program="claude", extra="more", modules=("no_such_module_here",))
-    one = seen_as("some", agent, Settings(), machine)
+    one = agent_status("some", agent, Settings(), machine)
     assert (one.missing, one.to_do) == ("takes the extra trued[more]", "pip install 'trued[more]'")
-    both = seen_as("some", replace(agent, program="nowhere", install="npm install x"), Settings(), machine)
+    both = agent_status("some", replace(agent, program="nowhere", install="npm install x"), Settings(), machine)
     assert both.to_do == "npm install x, then pip install 'trued[more]'"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import REQUIREMENTS, Ground, events, example, ground, honest
-from trued.engine.amendments import Change, amend
+from trued.engine.amendments import ContractChange, amend
 from trued.engine.approvals import Decision, answer_question, decide
 from trued.errors import BadInput
 from trued.model import Grade
@@ -26,8 +26,8 @@ def file(ground: Ground, requirements: list[dict[str, Any]], name: str = "amende
     return path
 
 
-def by_ann(**more: Any) -> Change:
-    return Change(who="ann", why="I changed my mind", **more)
+def by_ann(**more: Any) -> ContractChange:
+    return ContractChange(who="ann", why="I changed my mind", **more)
 
 
 @pytest.mark.spec("LAW-3", "LAW-9")

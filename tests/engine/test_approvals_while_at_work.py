@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import Ground, built, events
-from trued.engine.amendments import Change, amend
+from trued.engine.amendments import ContractChange, amend
 from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
-from trued.engine.landing.land import Wanted, land
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest
 from trued.errors import BadInput
 from trued.model import RunRecord
 from trued.reporting.views.progress import Progress
@@ -56,14 +57,14 @@ async def _planned(ground: Ground, level: str) -> tuple[Engine, RunRecord]:
 async def test_where_an_agent_can_reach_the_session_no_word_is_taken_while_it_works(ground: Ground) -> None:
     """At Landlock's level sockets by path are open, on every kernel: the hole is real here."""
     engine, record = await _planned(ground, "landlock")
-    change = Change(keep=("double",), who="ann", why="so")
+    change = ContractChange(keep=("double",), who="ann", why="so")
     with at_work(engine, record):
         with pytest.raises(BadInput, match=SPEAKS):
             decide(engine.store, record.id, [None], Decision(who="ann", why="read it"))
         with pytest.raises(BadInput, match=SPEAKS):
             await amend(engine.store, record.id, change)
         with pytest.raises(BadInput, match=SPEAKS):
-            await land(engine.store, record.id, Wanted(), engine.person)
+            await land(engine.store, record.id, LandingRequest(), engine.person)
         with pytest.raises(BadInput, match=SPEAKS):
             await engine.resume(record.id, more=[("", "calls", 9)], who="ann")
     assert engine.store.journal.approvals(record.id) == []

@@ -15,9 +15,9 @@ from tests.workflows.pipeline.pipeline_agents import GOAL, Line, honest
 from tests.workflows.team.team_agents import Members, wrote
 from tests.workflows.ticket.test_ticket import REQUIRED, TICKET
 from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
-from trued.engine.compare import Ended, Variant, begin, go_on, ready
-from trued.engine.comparisons import Comparison, Entered, named, remembered, with_run
-from trued.engine.concurrent_runs import code_of
+from trued.engine.compare import Ended, Variant, begin_comparison, drive_comparison, prepare_variants
+from trued.engine.comparisons import ComparedRun, Comparison, comparison_with, comparisons, find_comparison
+from trued.engine.concurrent_runs import worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.errors import BadInput
@@ -63,8 +63,8 @@ def ways(ground: Ground, *workflows: str | None, required: bool = True, **more: 
 
 
 async def driven(engine: Engine, variants: Sequence[Variant], *, together: bool = False) -> tuple[Comparison, Ended]:
-    made = begin(engine, ready(engine, variants), together=together)
-    return made, await go_on(engine, made, engine.resume)
+    made = begin_comparison(engine, prepare_variants(engine, variants), together=together)
+    return made, await drive_comparison(engine, made, engine.resume)
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
         ground = Ground(tmp_path_factory.mktemp("compared"), stack)
         ground.one_chunk()
         engine, _ = ground.engine(pair)
-        made, turns = begin(engine, ready(engine, ways(ground, "purple", "solo"))), list[str]()
-        ended = asyncio.run(go_on(engine, made, engine.resume, lambda record: turns.append(record.id)))
+        made, turns = begin_comparison(engine, prepare_variants(engine, ways(ground, "purple", "solo"))), list[str]()
+        ended = asyncio.run(drive_comparison(engine, made, engine.resume, lambda record: turns.append(record.id)))
         yield Finished(ground, engine, made, ended, tuple(turns))
 
 
@@ -104,7 +104,7 @@ def test_each_way_is_a_run_of_its_own_from_the_same_commit(finished: Finished) -
 
 @pytest.mark.spec("USE-8", "USE-3")
 def test_all_together_end_with_the_worst_of_their_codes(finished: Finished) -> None:
-    assert code_of(finished.ended) == 1
+    assert worst_exit_code(finished.ended) == 1
 
 
 @pytest.mark.spec("USE-8", "PUR-12", "TIC-10")
@@ -144,21 +144,21 @@ def test_a_comparison_is_found_again_by_its_name_or_by_one_of_its_runs(finished:
     engine, made = finished.engine, finished.comparison
     folder, gone = (
         engine.store.home / "comparisons",
-        made.model_copy(update={"id": "c-gone", "runs": (Entered(name="a", run="r-gone"),)}),
+        made.model_copy(update={"id": "c-gone", "runs": (ComparedRun(name="a", run="r-gone"),)}),
     )
     (folder / "c-broken.json").write_text("{")
     (folder / "c-gone.json").write_text(gone.model_dump_json())
-    assert remembered(engine.store) == [made]
-    assert named(engine.store, made.id[:4]) == named(engine.store, made.id) == made
-    assert named(engine.store, "") is None
-    assert with_run(engine.store, made.runs[1].run) == made
-    assert with_run(engine.store, "r-other") is None
+    assert comparisons(engine.store) == [made]
+    assert find_comparison(engine.store, made.id[:4]) == find_comparison(engine.store, made.id) == made
+    assert find_comparison(engine.store, "") is None
+    assert comparison_with(engine.store, made.runs[1].run) == made
+    assert comparison_with(engine.store, "r-other") is None
 
 
 @pytest.mark.spec("USE-8")
 def test_a_second_go_does_nothing_where_all_is_over(finished: Finished) -> None:
     before = [len(finished.engine.store.journal.events(one.run)) for one in finished.comparison.runs]
-    ended = asyncio.run(go_on(finished.engine, finished.comparison, finished.engine.resume))
+    ended = asyncio.run(drive_comparison(finished.engine, finished.comparison, finished.engine.resume))
     assert [one.code for one in ended] == [0, 1]
     assert [len(finished.engine.store.journal.events(one.run)) for one in finished.comparison.runs] == before
 
@@ -197,9 +197,9 @@ def test_either_all_begin_or_none(
 ) -> None:
     engine, runtime = ground.engine(pair)
     with pytest.raises(BadInput, match=words):
-        ready(engine, ways(ground, *workflows, **more))
+        prepare_variants(engine, ways(ground, *workflows, **more))
     assert engine.store.journal.runs() == []
-    assert remembered(engine.store) == []
+    assert comparisons(engine.store) == []
     assert runtime.orders == []
 
 
@@ -237,7 +237,7 @@ async def test_one_that_fails_leaves_the_others_alone(ground: Ground) -> None:
     engine, _ = ground.engine(failing("purple-team-a"))
     made, ended = await driven(engine, ways(ground, "purple", "solo"))
     assert [one.code for one in ended] == [5, 0]
-    assert code_of(ended) == 5
+    assert worst_exit_code(ended) == 5
     found = of(engine.store, made)
     assert [one["state"] for one in found["runs"]] == ["failed", "done"]
     assert any(one.startswith("not over yet: ") and "is failed" in one for one in found["notes"])
@@ -253,16 +253,16 @@ async def test_an_interrupt_leaves_the_next_one_where_it_is_and_all_go_on_later(
         return {}
 
     engine, _ = ground.engine(stuck)  # type: ignore[arg-type]
-    made = begin(engine, ready(engine, ways(ground, "solo", "purple")))
-    task = asyncio.create_task(go_on(engine, made, engine.resume))
+    made = begin_comparison(engine, prepare_variants(engine, ways(ground, "solo", "purple")))
+    task = asyncio.create_task(drive_comparison(engine, made, engine.resume))
     await asyncio.wait_for(at_work.wait(), 600)
     task.cancel()
     ended = await asyncio.wait_for(task, 600)
     assert [one.code for one in ended] == [130]
     assert [one["state"] for one in of(engine.store, made)["runs"]] == ["interrupted", "interrupted"]
     again, runtime = ground.engine(failing("nobody"))
-    (found,) = remembered(again.store)
-    later = await go_on(again, found, again.resume)
+    (found,) = comparisons(again.store)
+    later = await drive_comparison(again, found, again.resume)
     assert [(one.workflow, one.code) for one in later if isinstance(one, RunRecord)] == [("solo", 0), ("purple", 0)]
     assert [order.role for order in runtime.orders] == ["solo", "purple-team-a", "purple-team-b"]
 
@@ -308,7 +308,7 @@ async def test_a_ticket_that_is_compared_stays_off_its_branch_and_off_every_forg
     both = [ways(ground, None, goal=ticket, flags=each)[0] for each in flags]
     both = [replace(one, by=name) for one, name in zip(both, ("one", "other"), strict=True)]
     engine, _ = ground.engine(pair)
-    made = begin(engine, ready(engine, both))
+    made = begin_comparison(engine, prepare_variants(engine, both))
     assert [one.name for one in made.runs] == ["ticket one", "ticket other"]
     for one in made.runs:
         assert engine.store.journal.run(one.run).branch == f"trued/{one.run}"
@@ -323,7 +323,7 @@ def test_two_of_one_name_are_told_apart(ground: Ground) -> None:
         for name in ("a", "b")
     ]
     engine, _ = ground.engine(pair)
-    assert [one.name for one in ready(engine, both)] == ["solo agent.py", "solo agent.py (2)"]
+    assert [one.name for one in prepare_variants(engine, both)] == ["solo agent.py", "solo agent.py (2)"]
 
 
 @pytest.mark.spec("USE-8")

@@ -12,8 +12,8 @@ from tests.engine.test_compare import BUILT, RIGHT, driven, ways
 from tests.integrations.forges.servers import TOKEN, GitHub, github_server
 from tests.workflows.conftest import Ground
 from tests.workflows.ticket.test_ticket import REQUIRED, TICKET, script
-from trued.engine.compare import ready
-from trued.engine.comparisons import words_of
+from trued.engine.compare import prepare_variants
+from trued.engine.comparisons import without_front_matter
 from trued.engine.engine import Engine
 from trued.model import RunRecord
 from trued.reporting.views.comparison import of
@@ -60,10 +60,10 @@ def on(ground: Ground, github: GitHub) -> tuple[Engine, dict[str, Any]]:
 def test_whoever_reads_plans_only_is_given_the_tickets_words(ground: Ground, workflows: tuple[str | None, ...]) -> None:
     (ground.folder / "NUM-7.md").write_text(TICKET)
     engine, _ = ground.engine(everybody)
-    found = ready(engine, ways(ground, *workflows, goal=str(ground.folder / "NUM-7.md")))
+    found = prepare_variants(engine, ways(ground, *workflows, goal=str(ground.folder / "NUM-7.md")))
     assert [one.inputs.settings.workflow for one in found] == [one or "ticket" for one in workflows]
     assert [one.inputs.ticket is not None for one in found] == [one in (None, "ticket") for one in workflows]
-    assert {words_of(one.inputs.goal.text) for one in found} == {words_of(TICKET)}
+    assert {without_front_matter(one.inputs.goal.text) for one in found} == {without_front_matter(TICKET)}
     plain = [one.inputs.goal for one in found if one.inputs.settings.workflow in ("solo", "purple")]
     assert [(one.source.file, "key: NUM-7" in one.text) for one in plain] == [("", False)]
 
@@ -71,7 +71,7 @@ def test_whoever_reads_plans_only_is_given_the_tickets_words(ground: Ground, wor
 @pytest.mark.spec("USE-8")
 def test_a_plan_stays_a_plan_whoever_else_reads_it(ground: Ground) -> None:
     engine, _ = ground.engine(everybody)
-    found = ready(engine, ways(ground, "solo", "team", "purple", required=False))
+    found = prepare_variants(engine, ways(ground, "solo", "team", "purple", required=False))
     assert {one.inputs.goal.source.file for one in found} == {"PLAN.md"}
 
 
@@ -80,7 +80,7 @@ def test_nothing_that_an_earlier_run_left_is_gone_on_from(ground: Ground) -> Non
     (ground.folder / "spec.md").write_text("# Numbers\n\n`double(x)` returns twice its argument.\n")
     engine, _ = ground.engine(everybody)
     more: dict[str, Any] = {"goal": str(ground.folder / "spec.md"), "required": False, "branch": "trued/r-gone"}
-    found = ready(engine, ways(ground, "handoff", "solo", **more))
+    found = prepare_variants(engine, ways(ground, "handoff", "solo", **more))
     assert [(one.inputs.start, one.inputs.base, one.inputs.branch) for one in found] == [("", "", "")] * 2
     assert found[1].inputs.goal.source.file == ""  # a specification is no plan: solo is given its words
 
@@ -88,10 +88,10 @@ def test_nothing_that_an_earlier_run_left_is_gone_on_from(ground: Ground) -> Non
 @pytest.mark.spec("USE-8")
 def test_a_trackers_ticket_is_fetched_for_those_who_would_not_look_there(ground: Ground, github: GitHub) -> None:
     engine, flags = on(ground, github)
-    found = ready(engine, ways(ground, "solo", "ticket", goal="#12", flags=flags))
+    found = prepare_variants(engine, ways(ground, "solo", "ticket", goal="#12", flags=flags))
     solo, ticket = (one.inputs for one in found)
     assert ticket.ticket
-    assert words_of(ticket.ticket.text) == solo.goal.text
+    assert without_front_matter(ticket.ticket.text) == solo.goal.text
     assert "returns twice its argument" in solo.goal.text
 
 

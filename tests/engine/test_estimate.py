@@ -2,7 +2,7 @@
 
 import pytest
 
-from trued.engine.estimate import Cast, estimate
+from trued.engine.estimate import PlannedRole, estimate
 from trued.model import Spending
 from trued.wire import Amount, Price, Spend
 
@@ -19,7 +19,7 @@ def past(*usd: float) -> list[Spend]:
 
 @pytest.mark.spec("USE-10")
 def test_what_such_calls_took_before_counts_more_than_what_is_stated() -> None:
-    cast = [Cast("solo", "claude", 1, 2, TABLE)]
+    cast = [PlannedRole("solo", "claude", 1, 2, TABLE)]
     stated = estimate(cast, lambda role, agent: past(1.0, 2.0), Spending())
     learnt = estimate(cast, lambda role, agent: past(1.0, 2.0, 4.0), Spending())
     assert (learnt.over("usd"), learnt.over("seconds")) == ((1.0, 8.0), (100.0, 800.0))
@@ -31,7 +31,7 @@ def test_what_such_calls_took_before_counts_more_than_what_is_stated() -> None:
 
 @pytest.mark.spec("USE-10", "RUN-6")
 def test_an_unknown_price_and_a_limit_that_will_not_do_are_said() -> None:
-    cast = [Cast("solo", "codex", 1, 2, CEILING, brief=4000)]
+    cast = [PlannedRole("solo", "codex", 1, 2, CEILING, brief=4000)]
     low, high = estimate(cast, lambda role, agent: [], Spending()).over("usd")
     assert 0 < low < high
     found = estimate(cast, lambda role, agent: [], Spending(usd=low / 2, calls=2, tokens=10**9, time=100.0))
@@ -44,6 +44,6 @@ def test_an_unknown_price_and_a_limit_that_will_not_do_are_said() -> None:
 
 @pytest.mark.spec("USE-10")
 def test_the_same_is_there_for_programs() -> None:
-    data = estimate([Cast("solo", "claude", 1, 2, TABLE)], lambda role, agent: past(1, 2, 3), Spending()).data
+    data = estimate([PlannedRole("solo", "claude", 1, 2, TABLE)], lambda role, agent: past(1, 2, 3), Spending()).data
     assert (data["calls"], data["usd"]) == ([1, 2], [1, 6])
     assert data["parts"][0]["price"] == "a table"

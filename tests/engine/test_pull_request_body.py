@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from trued.engine.pull_request_body import Round, Spent, Work, body_of, offered, pairs, rounds_told, title_of
+from trued.engine.pull_request_body import (
+    PullRequestWork,
+    RoleSpending,
+    VerificationRound,
+    body_of,
+    offer_pull_request,
+    picture_pairs,
+    rounds_document,
+    title_of,
+)
 from trued.errors import BadInput
 from trued.model import Evidence, Grade, Judged, Outcomes, Shot, Tried, Verdict
 from trued.protocols import ForgePullRequest, PullRequestProposal, Workspace
@@ -44,11 +53,11 @@ FACTS = (
 )
 
 
-def work(**more: Any) -> Work:
+def work(**more: Any) -> PullRequestWork:
     judged = Judged(id="points", text="Cards show points", grade=Grade.PROVEN, why=("3 examples",), holds=True)
     verdict = Verdict(subject="plan", commit="h2", requirements=(judged,), evidence=FACTS[1:], undecided=("taste",))
     given_ = {"run": "r-1", "branch": "fix/S-1", "onto": "main", "head": "h2", "title": "cards", "verdict": verdict}
-    return Work(**{**given_, "proven": True, "key": "S-1", "evidence": FACTS, **more})
+    return PullRequestWork(**{**given_, "proven": True, "key": "S-1", "evidence": FACTS, **more})
 
 
 @pytest.mark.spec("TIC-9", "TIC-6", "USE-6")
@@ -56,8 +65,14 @@ def test_a_body_holds_evidence_both_pictures_rounds_and_costs_and_hostile_text_s
     told = work(
         words=EVIL,
         by="pr-agent",
-        rounds=(Round(1, (EVIL,), "0 fixed", "mended it", (f"x.py: {EVIL}",)), Round(2, (), "1 fixed")),
-        spent=(Spent("impl-agent", "claude", 1, 1000, 200, 10, 900, 0.5), Spent("pr-agent", "x", 1, 1, 1, 0, 50, 0.25)),
+        rounds=(
+            VerificationRound(1, (EVIL,), "0 fixed", "mended it", (f"x.py: {EVIL}",)),
+            VerificationRound(2, (), "1 fixed"),
+        ),
+        spent=(
+            RoleSpending("impl-agent", "claude", 1, 1000, 200, 10, 900, 0.5),
+            RoleSpending("pr-agent", "x", 1, 1, 1, 0, 50, 0.25),
+        ),
         claimed=(("a.png", "dd"),),
         said=(EVIL,),
         bar=EVIL,
@@ -97,8 +112,8 @@ def test_a_title_names_the_ticket_and_says_when_nothing_is_proven() -> None:
 
 @pytest.mark.spec("TIC-6")
 def test_the_picture_before_is_the_first_failure_of_the_work_else_the_base() -> None:
-    assert {when: one.sha256 for when, one in pairs(FACTS)["/tea"].items()} == {"before": "bb", "after": "cc"}
-    assert {when: one.sha256 for when, one in pairs((FACTS[0], FACTS[2]))["/tea"].items()} == {
+    assert {when: one.sha256 for when, one in picture_pairs(FACTS)["/tea"].items()} == {"before": "bb", "after": "cc"}
+    assert {when: one.sha256 for when, one in picture_pairs((FACTS[0], FACTS[2]))["/tea"].items()} == {
         "before": "aa",
         "after": "cc",
     }
@@ -106,8 +121,11 @@ def test_the_picture_before_is_the_first_failure_of_the_work_else_the_base() -> 
 
 @pytest.mark.spec("TIC-10")
 def test_peak_contexts_are_shown_for_every_agent_and_together() -> None:
-    spent = (Spent("impl-agent", "claude", 1, peak=38_000), Spent("verify-agent", "claude", 2, peak=24_000))
-    text = rounds_told((Round(1, ("an issue",), "0 fixed"),), spent)
+    spent = (
+        RoleSpending("impl-agent", "claude", 1, peak=38_000),
+        RoleSpending("verify-agent", "claude", 2, peak=24_000),
+    )
+    text = rounds_document((VerificationRound(1, ("an issue",), "0 fixed"),), spent)
     assert "| 38,000 |" in text
     assert "Peak contexts of all roles together: 62,000 tokens." in text
 
@@ -163,20 +181,20 @@ class Hub:
 @pytest.mark.spec("TIC-9", "LAW-9")
 async def test_the_proven_commit_is_pushed_with_its_pictures_on_a_branch_of_their_own(tmp_path: Path) -> None:
     store, hub = Store(), Hub()
-    assert (await offered(hub, as_workspace(store), work())).number == 1
+    assert (await offer_pull_request(hub, as_workspace(store), work())).number == 1
     assert store.pushed == [("pictures", "refs/heads/trued/evidence/r-1"), ("h2", "refs/heads/fix/S-1")]
     assert list(store.files) == ["02-tea-after.png"], "what is not there any more is not shown"
     assert hub.offers[0].head == "h2"
     assert "https://hub/pictures/02-tea-after.png" in hub.offers[0].body
     again = Store(["refs/heads/trued/evidence/r-1"])
-    await offered(hub, as_workspace(again), work())
+    await offer_pull_request(hub, as_workspace(again), work())
     assert again.pushed[0] == ("pictures", "refs/heads/trued/evidence/r-1-pictures")
     with pytest.raises(BadInput, match="has other work"):
-        await offered(hub, as_workspace(Store(["refs/heads/fix/S-1"])), work())
+        await offer_pull_request(hub, as_workspace(Store(["refs/heads/fix/S-1"])), work())
 
 
 @pytest.mark.spec("TIC-9")
 async def test_a_closed_pull_request_is_left_as_it_is() -> None:
     store, hub = Store(), Hub(ForgePullRequest(1, "https://hub/1", "closed"))
-    assert (await offered(hub, as_workspace(store), work())).state == "closed"
+    assert (await offer_pull_request(hub, as_workspace(store), work())).state == "closed"
     assert (store.pushed, hub.offers) == ([], [])

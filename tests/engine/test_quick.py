@@ -9,7 +9,7 @@ import pytest
 from tests.engine.two_commits import DOUBLE, ONE, REQUIREMENTS, WRONG, committed, project
 from tests.proof.trial import bare_interpreter
 from trued.cli import app
-from trued.engine.verify import Verified, VerifyRequest, verify
+from trued.engine.verify import VerifyRequest, VerifyResult, verify
 from trued.errors import BadInput
 from trued.model import Grade
 from trued.model.events.proof import CheckRan
@@ -39,7 +39,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-async def judged(folder: Path, base: str, head: str, asked: str, **more: object) -> tuple[Verified, list[object]]:
+async def judged(folder: Path, base: str, head: str, asked: str, **more: object) -> tuple[VerifyResult, list[object]]:
     file = folder.parent / "asked.yaml"
     file.write_text(asked)
     turns: list[object] = []

@@ -13,8 +13,8 @@ import pytest
 
 from tests.proof.trial import git, lay, quiet
 from trued.engine import receipts
-from trued.engine.receipts import Checked, Keeping
-from trued.engine.verify import Verified, VerifyRequest, verify
+from trued.engine.receipts import ReceiptCheck, ReceiptRequest
+from trued.engine.verify import VerifyRequest, VerifyResult, verify
 from trued.errors import BadInput
 from trued.model import Approval, Author, Grade
 from trued.proof.contract import contract_hash
@@ -51,7 +51,7 @@ class World:
     home: Path
     base: str
     head: str
-    done: Verified
+    done: VerifyResult
 
     @property
     def receipt(self) -> Path:
@@ -87,15 +87,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     async def made() -> World:
         done = await verify(request, home=home, environ=os.environ, tell=quiet)
         found = World(place, home, base, head, done)
-        keeping = Keeping(receipt=found.receipt, bundle=found.bundle, asked=asked)
-        await receipts.keep(done.contract, done.verdict, keeping, repository=place / "repo", home=home)
+        keeping = ReceiptRequest(receipt=found.receipt, bundle=found.bundle, asked=asked)
+        await receipts.write_receipt(done.contract, done.verdict, keeping, repository=place / "repo", home=home)
         return found
 
     return asyncio.run(made())
 
 
-async def checked(world: World, path: Path | None = None, **more: Any) -> Checked:
-    return await receipts.check(path or world.receipt, home=world.home, environ=os.environ, tell=quiet, **more)
+async def checked(world: World, path: Path | None = None, **more: Any) -> ReceiptCheck:
+    return await receipts.check_receipt(path or world.receipt, home=world.home, environ=os.environ, tell=quiet, **more)
 
 
 @pytest.mark.spec("LAW-10")
@@ -115,7 +115,7 @@ async def test_offline_a_receipt_says_commit_grade_and_on_whose_word(world: Worl
 async def test_proven_again_from_a_fresh_clone_and_the_bundle_it_is_the_same(world: World, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(world.place / "repo"), str(clone))
-    found = await receipts.check(
+    found = await receipts.check_receipt(
         world.receipt, bundle=world.bundle, repository=clone, home=tmp_path / "home", environ=os.environ, tell=quiet
     )
     assert found.again == ()
@@ -187,7 +187,7 @@ async def test_a_persons_word_is_carried_by_name_and_said_to_be_only_a_word(worl
     account = stated.predicate.trued.model_copy(update={"words": (word,)})
     claimed = stated.model_copy(update={"predicate": stated.predicate.model_copy(update={"trued": account})})
     repo = world.place / "repo"
-    true = await receipts.again(
+    true = await receipts.prove_again(
         claimed, bundles.open_bundle(files), repo, home=tmp_path, environ=os.environ, tell=quiet
     )
     assert true.predicate.trued.grade is Grade.PROVEN
@@ -241,7 +241,7 @@ async def test_a_bundle_with_any_file_changed_missing_or_swapped_is_refused(worl
             shutil.copytree(world.bundle, copy)
             spoil(copy / path.relative_to(world.bundle))
             with pytest.raises(BadInput):
-                receipts.opened(copy)
+                receipts.read_bundle(copy)
             assert spoil is _drop or (await checked(world, bundle=copy)).code == 1
 
 
@@ -265,8 +265,8 @@ def _link(path: Path) -> None:
 
 async def test_a_bundle_of_another_contract_is_refused(world: World, tmp_path: Path) -> None:
     other = world.done.contract.model_copy(update={"held_out_why": "because"})
-    keeping = Keeping(bundle=tmp_path / "other")
-    await receipts.keep(other, world.done.verdict, keeping, repository=world.place / "repo", home=world.home)
+    keeping = ReceiptRequest(bundle=tmp_path / "other")
+    await receipts.write_receipt(other, world.done.verdict, keeping, repository=world.place / "repo", home=world.home)
     found = await checked(world, bundle=tmp_path / "other")
     assert found.code == 1
     assert "another contract" in found.said[0]
@@ -285,16 +285,16 @@ async def test_what_cannot_be_read_is_the_users_to_mend(world: World, tmp_path: 
 
 async def test_a_folder_that_is_not_empty_is_not_written_over(world: World, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("x")
-    keeping = Keeping(receipt=tmp_path / "r.json", bundle=tmp_path)
+    keeping = ReceiptRequest(receipt=tmp_path / "r.json", bundle=tmp_path)
     with pytest.raises(BadInput, match="not empty"):
-        await receipts.keep(
+        await receipts.write_receipt(
             world.done.contract, world.done.verdict, keeping, repository=world.place / "repo", home=world.home
         )
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_the_bundle_holds_what_judged(world: World) -> None:
-    found = receipts.opened(world.bundle)
+    found = receipts.read_bundle(world.bundle)
     assert found.asked == ("asked.yaml", ASKED.encode())
     assert (found.frozen or {})["tests/test_kit.py"] == BASE["tests/test_kit.py"].encode()
     assert found.contract == world.done.contract

@@ -12,7 +12,7 @@ import pytest
 
 from tests.proof.trial import Trial, bare_interpreter, git, lay, quiet
 from trued.engine import receipts
-from trued.engine.receipts import Checked, Keeping
+from trued.engine.receipts import ReceiptCheck, ReceiptRequest
 from trued.engine.verify import VerifyRequest, verify
 from trued.errors import CannotJudge
 from trued.model import Grade
@@ -72,12 +72,12 @@ class World:
         request = VerifyRequest(base=start, head="HEAD", requirements_file=file, here=self.repo)
         home = self.place / "home"
         done = await verify(request, home=home, environ=os.environ, tell=quiet)
-        keeping = Keeping(receipt=self.receipt, bundle=self.bundle, asked=file, unsigned=True)
-        await receipts.keep(done.contract, done.verdict, keeping, repository=self.repo, home=home)
+        keeping = ReceiptRequest(receipt=self.receipt, bundle=self.bundle, asked=file, unsigned=True)
+        await receipts.write_receipt(done.contract, done.verdict, keeping, repository=self.repo, home=home)
         return done.verdict.grade
 
-    async def again(self, home: Path | None = None) -> Checked:
-        return await receipts.check(
+    async def again(self, home: Path | None = None) -> ReceiptCheck:
+        return await receipts.check_receipt(
             self.receipt,
             bundle=self.bundle,
             repository=self.repo,
@@ -88,7 +88,7 @@ class World:
 
     @property
     def sealed(self) -> Bundle:
-        return receipts.opened(self.bundle)
+        return receipts.read_bundle(self.bundle)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from trued.engine import trust
 from trued.engine.inputs import Inputs, Request
-from trued.engine.start import prepared
+from trued.engine.start import prepare_inputs
 from trued.errors import BadInput, Untrusted
 
 pytestmark = pytest.mark.spec("AGT-2", "USE-6")
@@ -39,11 +39,11 @@ def begun(project: Path, given: str = "", **roles: str) -> Inputs:
         "roles": {place.replace("_", "-"): name.replace("_", "-") for place, name in roles.items()},
     }
     request = Request(goal="Make it work.", repository=project, flags=flags, trust=given)
-    return prepared(request, project.parent / "state", environ)
+    return prepare_inputs(request, project.parent / "state", environ)
 
 
 def agree(project: Path) -> None:
-    trust.trust(project.parent / "state", project, trust.found(project).digest, "ann")
+    trust.record_trust(project.parent / "state", project, trust.files_to_trust(project).digest, "ann")
 
 
 def test_a_role_file_that_no_run_takes_needs_no_trust_and_comes_into_none(project: Path) -> None:
@@ -55,7 +55,10 @@ def test_a_role_file_that_no_run_takes_needs_no_trust_and_comes_into_none(projec
 def test_a_chosen_role_must_be_trusted_and_then_takes_the_place(project: Path) -> None:
     with pytest.raises(Untrusted, match=r"\.claude/agents/my-reviewer\.md in .* is not trusted"):
         begun(project, solo="my-reviewer")
-    assert begun(project, trust.found(project).digest, solo="my-reviewer").roles["solo"].prompt == "I am my-reviewer."
+    assert (
+        begun(project, trust.files_to_trust(project).digest, solo="my-reviewer").roles["solo"].prompt
+        == "I am my-reviewer."
+    )
     agree(project)
     inputs = begun(project, solo="my-reviewer")
     assert (inputs.roles["solo"].name, inputs.roles["solo"].tools) == ("solo", ("read",))
@@ -89,7 +92,9 @@ def test_an_agent_that_is_called_as_a_role_of_another_workflow_is_neither_taken_
         goal="Make it work.", repository=project, flags={"agents": {"*": "command:true"}}, workflow="team"
     )
     with pytest.raises(Untrusted, match=r"qa\.md"):
-        prepared(request, project.parent / "state", {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin"})
+        prepare_inputs(
+            request, project.parent / "state", {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin"}
+        )
 
 
 def test_who_may_be_asked_in_every_workflow_keeps_its_agent_in_each(project: Path) -> None:
@@ -97,7 +102,7 @@ def test_who_may_be_asked_in_every_workflow_keeps_its_agent_in_each(project: Pat
         flags = {"agents": {"*": "command:true", "planner": "command:false", "qa": "command:false"}}
         request = Request(goal="Make it work.", repository=project, flags=flags, workflow=workflow)
         environ = {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin"}
-        agents = prepared(request, project.parent / "state", environ).settings.agents
+        agents = prepare_inputs(request, project.parent / "state", environ).settings.agents
         assert agents == {"*": "command:true", "planner": "command:false"}, workflow
 
 

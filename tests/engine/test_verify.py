@@ -10,8 +10,8 @@ import pytest
 from tests.engine.two_commits import DOUBLE, ONE, REQUIREMENTS, WRONG, committed, git, project
 from tests.proof.trial import bare_interpreter
 from trued.engine.inputs import Request
-from trued.engine.start import prepared
-from trued.engine.verify import PLACES, Verified, VerifyRequest, judged, sealed, verify
+from trued.engine.start import prepare_inputs
+from trued.engine.verify import PLACES, VerifyRequest, VerifyResult, seal_contract, verify, verify_against
 from trued.errors import BadInput, Untrusted
 from trued.model import Grade, Requirement, Requirements
 from trued.model.events import JournalEvent
@@ -38,7 +38,7 @@ def quiet(event: JournalEvent) -> None:
     """Nobody listens."""
 
 
-async def verdict(tmp_path: Path, base: str, head: str, **more: object) -> Verified:
+async def verdict(tmp_path: Path, base: str, head: str, **more: object) -> VerifyResult:
     request = VerifyRequest.model_validate({"base": base, "head": head, "here": tmp_path, **more})
     return await verify(request, home=tmp_path / "state", environ=os.environ, tell=quiet)
 
@@ -157,17 +157,17 @@ async def test_a_contract_is_sealed_once_and_judges_every_head_after_that(tmp_pa
     base, _ = project(tmp_path / "repo", WRONG)
     committed(tmp_path / "repo", {"tiny.py": DOUBLE})
     request = VerifyRequest(base=f"repo@{base}", head="", requirements_file=asked, here=tmp_path)
-    contract = await sealed(request, home=tmp_path / "state", tell=quiet)
+    contract = await seal_contract(request, home=tmp_path / "state", tell=quiet)
     grades = []
     for head in ("repo@main~1", "repo@main"):
-        done = await judged(contract, head, request, home=tmp_path / "state", environ={}, tell=quiet)
+        done = await verify_against(contract, head, request, home=tmp_path / "state", environ={}, tell=quiet)
         grades.append(done.verdict.grade)
     assert grades == [Grade.REFUTED, Grade.PROVEN]
     moved = request.model_copy(update={"base": "repo@main"})
     with pytest.raises(BadInput, match="was sealed on"):
-        await judged(contract, "repo@main", moved, home=tmp_path / "state", environ={}, tell=quiet)
+        await verify_against(contract, "repo@main", moved, home=tmp_path / "state", environ={}, tell=quiet)
     committed(tmp_path / "repo", {"leaked.yaml": REQUIREMENTS})
-    leaked = await judged(contract, "repo", request, home=tmp_path / "state", environ={}, tell=quiet)
+    leaked = await verify_against(contract, "repo", request, home=tmp_path / "state", environ={}, tell=quiet)
     assert leaked.verdict.grade is Grade.TESTED, "what the head's history shows is held out no more"
 
 
@@ -301,5 +301,5 @@ def test_a_run_knows_a_copy_of_its_requirements_by_either_end_of_line(tmp_path: 
     copied = git(tmp_path / "repo", "rev-parse", "HEAD:copy.yaml")
     flags = {"agents": {"*": "command:true"}}
     request = Request(goal="Double it", repository=tmp_path / "repo", requirements=asked, flags=flags)
-    inputs = prepared(request, tmp_path / "state", {"HOME": str(tmp_path)}, any_agent=True)
+    inputs = prepare_inputs(request, tmp_path / "state", {"HOME": str(tmp_path)}, any_agent=True)
     assert copied in inputs.requirements_blobs

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.gate.yard import Yard
-from trued.engine.worktree import checkout
+from trued.engine.worktree import open_checkout
 from trued.errors import CannotJudge
 from trued.workspace.git.command import Git
 from trued.workspace.git.snapshot import Snapshot, take_snapshot
@@ -17,7 +17,7 @@ from trued.workspace.git.snapshot import Snapshot, take_snapshot
 async def taken(
     yard: Yard, at: Path | None = None, own: dict[str, bytes] | None = None, patience_s: float = 60.0
 ) -> Snapshot:
-    here = checkout(at or yard.repository, yard.variables)
+    here = open_checkout(at or yard.repository, yard.variables)
     worktree = replace(here.worktree, own=own or {}, hang_timeout_s=patience_s)
     return await take_snapshot(worktree, yard.state / "snapshots.git")
 

@@ -340,9 +340,9 @@ async def test_a_base_that_is_broken_before_sealing_is_still_the_users_own(groun
 
 
 async def trusted(engine: Engine, ground: Ground) -> str:
-    from trued.engine.trust import found
+    from trued.engine.trust import files_to_trust
 
-    return found(ground.repository).digest
+    return files_to_trust(ground.repository).digest
 
 
 DAEMON = """

@@ -11,7 +11,8 @@ import pytest
 from tests.workflows.conftest import Ground, Script, events, example
 from trued import workflows
 from trued.agents.driver.yes_agent import yes_reply
-from trued.engine.landing.land import Wanted, land
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest
 from trued.model import Grade, Reply, Status
 from trued.wire import Order
 
@@ -89,7 +90,7 @@ async def test_an_agent_that_is_content_with_everything_proves_nothing_and_lands
     keys = [order.key for order in runtime.orders]
     assert len(keys) == len({*keys}), "nobody was asked again: nothing is wrong with the form of its answers"
     for way in ("", "pr"):
-        assert not (await land(engine.store, record.id, Wanted(way=way, who="ann"), engine.person)).landed
+        assert not (await land(engine.store, record.id, LandingRequest(way=way, who="ann"), engine.person)).landed
     assert ground.git("rev-parse", "main") == record.base
     assert events(engine, record, "offered") == []
     assert workflow != "handoff" or '"passes": true' not in ground.file(record, "feature_list.json")

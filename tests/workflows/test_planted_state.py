@@ -15,7 +15,7 @@ from tests.workflows.conftest import built as built_chunk
 from tests.workflows.conftest import honest
 from tests.workflows.hands import Coders, Hands, feature, required
 from trued.engine.inputs import Request
-from trued.engine.resume_from_branch import Known, going_on, unknown
+from trued.engine.resume_from_branch import KnownRuns, find_branch_to_continue, find_forgotten_run
 from trued.errors import BadInput
 from trued.model import Goal
 from trued.wire import Order
@@ -75,8 +75,8 @@ def place(tmp_path: Path) -> Repository:
     return Repository(tmp_path)
 
 
-def _base(place: Repository, branch: str = "", base: str = "", known: Known | None = None) -> str:
-    found = going_on(place.folder, STATE, GOAL, branch, known or Known(), base)
+def _base(place: Repository, branch: str = "", base: str = "", known: KnownRuns | None = None) -> str:
+    found = find_branch_to_continue(place.folder, STATE, GOAL, branch, known or KnownRuns(), base)
     return found.base if found else ""
 
 
@@ -90,7 +90,7 @@ def test_a_state_file_that_an_agent_wrote_makes_no_branch_one_to_go_on_with(plac
     place.commit("implementer", **{NAME: render(AgentState(run="r-solo", base=first, digest=SAME))})
     place.git("checkout", "-q", "main")
     assert _base(place) == ""
-    assert unknown(place.folder, "r-solo") is None
+    assert find_forgotten_run(place.folder, "r-solo") is None
     with pytest.raises(BadInput, match="is no branch that a run left here"):
         _base(place, "trued/r-solo")
 
@@ -234,9 +234,9 @@ def test_what_the_journal_recorded_is_the_base(place: Repository) -> None:
     """A cancelled run is gone on with, and its base needs no guess, whatever branches there are now."""
     made = place.handed("r-first")
     place.git("branch", "look", made[1])
-    assert _base(place, known=Known(bases={"trued/r-first": place.base})) == place.base
+    assert _base(place, known=KnownRuns(bases={"trued/r-first": place.base})) == place.base
     with pytest.raises(BadInput, match="does not contain 111111111111, from which its run began"):
-        _base(place, known=Known(bases={"trued/r-first": "1" * 40}))
+        _base(place, known=KnownRuns(bases={"trued/r-first": "1" * 40}))
 
 
 def test_a_run_that_began_with_nothing_begins_with_nothing_again(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from rich.text import Text
 from trued.cli.context import AsJson, top_of
 from trued.cli.format import line
 from trued.cli.terminal import hint, home, out, print_json
-from trued.engine import agent_selection as engine
-from trued.engine.agent_selection import Seen
-from trued.engine.trust import found, is_trusted
+from trued.engine import agent_selection
+from trued.engine.agent_selection import AgentStatus
+from trued.engine.trust import files_to_trust, is_trusted
 from trued.inputs.settings import loader as config
 from trued.model import Settings
 
@@ -31,8 +31,8 @@ def agents(as_json: AsJson = False) -> None:
     Of a login trued reads only whether it exists, its kind and when it expires.
     """
     settings = settings_here()
-    seen = engine.look(settings, os.environ, versions=True)
-    cast = engine.cast_here(seen, settings, os.environ)
+    seen = agent_selection.installed_agents(settings, os.environ, versions=True)
+    cast = agent_selection.default_agents(seen, settings, os.environ)
     if as_json:
         print_json([_as_json(one, settings, cast) for one in seen])
         return
@@ -40,7 +40,7 @@ def agents(as_json: AsJson = False) -> None:
     for one in seen:
         for text in _lines(one, cast):
             console.print(text, soft_wrap=True)
-    who = engine.played(cast)
+    who = agent_selection.describe_agents(cast)
     named = "trued.toml selects" if settings.agents else "none selected; a run would use"
     hint(f"{named} {who}" if who else "no agent is ready; `trued verify`, `trued gate` and `trued demo` need no agent")
     hint("select with --agent AGENT or --agent ROLE=AGENT, or in trued.toml under [agents]")
@@ -49,14 +49,14 @@ def agents(as_json: AsJson = False) -> None:
 def settings_here() -> Settings:
     """The settings of a run in this folder, without those of a repository that is not trusted."""
     top = top_of(Path.cwd())
-    if top and (what := found(top)).files and not is_trusted(home(), top, what.digest):
+    if top and (what := files_to_trust(top)).files and not is_trusted(home(), top, what.digest):
         if config.FILE in what.files:
             hint(f"ignoring this repository's {config.FILE}, which you have not trusted: `trued trust`")
         top = None
     return config.load_settings({}, os.environ, top, config.user_config(os.environ))
 
 
-def _lines(one: Seen, cast: Mapping[str, str]) -> Iterator[Text]:
+def _lines(one: AgentStatus, cast: Mapping[str, str]) -> Iterator[Text]:
     mark, style = ("✓", "green") if one.ready else ("·", "yellow" if not one.missing else "dim")
     named = f"{one.name}{one.agent.argument}"
     yield Text.assemble((f"{mark} ", style), (f"{named:<{WIDTH}} ", "bold"), line(_head(one)))
@@ -64,7 +64,7 @@ def _lines(one: Seen, cast: Mapping[str, str]) -> Iterator[Text]:
         yield Text(f"  {'':<{WIDTH}} → {line(one.to_do)}", "yellow" if not one.missing else "dim")
         return
     facts = {
-        "plays": ", ".join(engine.roles_of(one.name, cast)),
+        "plays": ", ".join(agent_selection.roles_of_agent(one.name, cast)),
         "models": ", ".join(f"{size}: {one.agent.models[size]}" for size in SIZES if size in one.agent.models),
         "note": "; ".join(one.agent.capabilities.limitations) if one.agent.program else "",
     }
@@ -73,7 +73,7 @@ def _lines(one: Seen, cast: Mapping[str, str]) -> Iterator[Text]:
             yield Text.assemble(f"  {'':<{WIDTH}} ", (f"{name:<7}", "dim"), line(text))
 
 
-def _head(one: Seen) -> str:
+def _head(one: AgentStatus) -> str:
     title = f"{one.agent.title}{f' {_number(one.version)}' if one.version else ''}"
     if one.missing:
         return f"{title} {one.missing}"
@@ -85,7 +85,7 @@ def _number(version: str) -> str:
     return next((word for word in version.split() if word[:1].isdigit()), version)
 
 
-def _as_json(one: Seen, settings: Settings, cast: Mapping[str, str]) -> dict[str, Any]:
+def _as_json(one: AgentStatus, settings: Settings, cast: Mapping[str, str]) -> dict[str, Any]:
     return {
         "agent": one.name,
         "title": one.agent.title,
@@ -107,5 +107,5 @@ def _as_json(one: Seen, settings: Settings, cast: Mapping[str, str]) -> dict[str
         "vendor": one.vendor,
         "can": asdict(one.agent.capabilities),
         "lacks": list(one.agent.capabilities.limitations),
-        "roles": list(engine.roles_of(one.name, cast)),
+        "roles": list(agent_selection.roles_of_agent(one.name, cast)),
     }

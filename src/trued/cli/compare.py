@@ -19,9 +19,9 @@ from trued.cli.format import counted, line
 from trued.cli.live import Tree
 from trued.cli.options import ComparedOptions, Repository, VariantOptions, is_file, parse_agents, take_options
 from trued.cli.terminal import ask_person, complain, err, hint, home, is_plain_output, outside_agents, print_json
-from trued.engine.compare import Ended, Variant, begin, go_on, ready
-from trued.engine.comparisons import FEWEST, Comparison, Entered, distinct, named, remembered
-from trued.engine.concurrent_runs import code_of
+from trued.engine.compare import Ended, Variant, begin_comparison, drive_comparison, prepare_variants
+from trued.engine.comparisons import FEWEST, ComparedRun, Comparison, comparisons, find_comparison, unique_names
+from trued.engine.concurrent_runs import worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import FINISHED, RunStore
@@ -104,7 +104,11 @@ def compare(
     goal = (words or [""])[0]
     request = partial(Request, goal=goal, repository=repo, requirements=requirements, trust=common.trust)
     variants = _variants(goal, ways, request, common.settings())
-    _drive(lambda engine: begin(engine, ready(engine, variants), together=together), output.show, yes=common.yes)
+    _drive(
+        lambda engine: begin_comparison(engine, prepare_variants(engine, variants), together=together),
+        output.show,
+        yes=common.yes,
+    )
 
 
 def _variants(
@@ -134,7 +138,7 @@ def _there(store: RunStore, words: Sequence[str]) -> Comparison | None:
     (word,) = words
     if is_file(word):
         return None
-    if (found := named(store, word)) is not None:
+    if (found := find_comparison(store, word)) is not None:
         return found
     if any(one.id == word for one in store.journal.runs()):
         raise BadInput("a comparison needs two runs", then=f"name another one; `trued show {word}` shows this one")
@@ -143,7 +147,7 @@ def _there(store: RunStore, words: Sequence[str]) -> Comparison | None:
 
 def _newest(store: RunStore) -> Comparison:
     here = top_of(Path.cwd())
-    found = [one for one in remembered(store) if here and Path(one.repository).resolve() == here]
+    found = [one for one in comparisons(store) if here and Path(one.repository).resolve() == here]
     if not found:
         raise BadInput(
             "this repository has no comparison yet", then="start with: trued compare PLAN.md -w purple -w solo"
@@ -160,8 +164,8 @@ def _made_of(store: RunStore, words: Sequence[str]) -> Comparison:
     records = {one.id: one for one in (store.journal.run(word) for word in words)}
     if len(records) < FEWEST:
         raise BadInput("a comparison needs two runs", then="name another one")
-    names = distinct(one.workflow for one in records.values())
-    entered = tuple(Entered(name=name, run=run) for name, run in zip(names, records, strict=True))
+    names = unique_names(one.workflow for one in records.values())
+    entered = tuple(ComparedRun(name=name, run=run) for name, run in zip(names, records, strict=True))
     return Comparison(id="", repository="", at=0.0, runs=entered)
 
 
@@ -243,7 +247,7 @@ def _drive(make: Callable[[Engine], Comparison], show: Show, *, yes: bool) -> No
         engine.person, store.listen = eyes.ask, eyes.hear
         _announce(store, comparison)
         turn = partial(_turn, turns, store, names) if alone else _nobody
-        ended = asyncio.run(go_on(engine, comparison, partial(engine.resume, yes=yes), turn))
+        ended = asyncio.run(drive_comparison(engine, comparison, partial(engine.resume, yes=yes), turn))
         turns.close()
         _conclude(store, comparison, ended, show)
     except KeyboardInterrupt:
@@ -252,7 +256,7 @@ def _drive(make: Callable[[Engine], Comparison], show: Show, *, yes: bool) -> No
     finally:
         turns.close()
         store.close()
-    raise typer.Exit(code_of(ended))
+    raise typer.Exit(worst_exit_code(ended))
 
 
 def _turn(turns: Turns, store: RunStore, names: Mapping[str, str], record: RunRecord) -> None:

@@ -13,7 +13,7 @@ from trued.cli.event_lines import event_line
 from trued.cli.format import line
 from trued.cli.summary import conclude, whole
 from trued.cli.terminal import ask_person, complain, err, hint, home, print_json
-from trued.engine.concurrent_runs import code_of
+from trued.engine.concurrent_runs import worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.errors import TruedError
@@ -61,7 +61,7 @@ def drive_all(work: Callable[[Engine], Coroutine[Any, Any, Ended]], *, as_json: 
         raise typer.Exit(130) from None
     finally:
         store.close()
-    raise typer.Exit(code_of(ended))
+    raise typer.Exit(worst_exit_code(ended))
 
 
 def _conclude(store: RunStore, ended: Ended, *, as_json: bool) -> None:

@@ -57,17 +57,17 @@ def _project(top: Path, settings: Settings) -> Diagnosis:
 
 def _agents(settings: Settings) -> Iterator[Diagnosis]:
     """The installed agents; if none is ready, how to get one."""
-    seen = agents.look(settings, os.environ)
+    seen = agents.installed_agents(settings, os.environ)
     there = [one for one in seen if one.name in agents.PREFERRED and not one.missing]
     for one in there:
         says = f"{one.agent.title} at {one.path}; {one.login.says}"
         yield Diagnosis(one.name, "ok" if one.ready else "missing", says, one.to_do)
-    cast = agents.cast_here(seen, settings, os.environ)
+    cast = agents.default_agents(seen, settings, os.environ)
     if cast:
-        yield Diagnosis("roles", "ok", agents.played(cast))
+        yield Diagnosis("roles", "ok", agents.describe_agents(cast))
     else:
         says = f"no agent is ready; {agents.WITHOUT}"
-        yield Diagnosis("roles", "missing", says, "" if there else agents.shortest(seen))
+        yield Diagnosis("roles", "missing", says, "" if there else agents.shortest_setup(seen))
 
 
 def _logins(settings: Settings, home: Path) -> Iterator[Diagnosis]:

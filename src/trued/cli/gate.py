@@ -18,7 +18,7 @@ from rich.text import Text
 from trued.cli.context import AsJson
 from trued.cli.gate_ci import ci
 from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
-from trued.engine.worktree import Checkout, checkout
+from trued.engine.worktree import Checkout, open_checkout
 from trued.errors import BadInput, Interrupted, TruedError
 from trued.gate import claude_stop, pushed_refs
 from trued.gate.claude_stop import HookCall
@@ -326,7 +326,7 @@ def _settings(accept: str | None) -> Settings:
 
 
 def _site(repo: Path) -> GateSite:
-    here = checkout(repo, os.environ)
+    here = open_checkout(repo, os.environ)
     settings = _settings(None)
     store = GateStore(home(), here.common)
     return GateSite(here, store, _command(), settings.sandbox, settings.allow_unsandboxed)

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from trued.cli.context import AsJson
 from trued.cli.terminal import err, hint, home, print_json
-from trued.engine.verify import Verified, VerifyRequest, verify
-from trued.engine.worktree import Checkout, checkout
+from trued.engine.verify import VerifyRequest, VerifyResult, verify
+from trued.engine.worktree import Checkout, open_checkout
 from trued.errors import BadInput
 from trued.gate.messages import headline, reasons
 from trued.gate.state import terms_hash
@@ -49,7 +49,7 @@ def ci(
     as_json: AsJson = False,
 ) -> None:
     """Check a commit in CI against its merge base. On GitHub it adds annotations and a summary."""
-    here = checkout(repo, os.environ)
+    here = open_checkout(repo, os.environ)
     tip, work = _commit(here, base), _commit(here, head)
     start = here.common_base(tip, work) or tip
     settings = config.load_settings({"accept": accept}, os.environ, None, config.user_config(os.environ))
@@ -109,7 +109,7 @@ def _commit(here: Checkout, name: str) -> str:
     raise BadInput(f"{here.root} has no commit {name!a}", then="fetch it: CI often checks out the last commit only")
 
 
-def _report(done: Verified, accept: Grade, *, as_json: bool) -> None:
+def _report(done: VerifyResult, accept: Grade, *, as_json: bool) -> None:
     sentence = headline(done.outcome, accept)
     lines = [] if done.outcome.state == "done" else reasons(done.verdict, accept)
     if as_json:

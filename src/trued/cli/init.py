@@ -13,7 +13,7 @@ from trued.cli.format import line
 from trued.cli.project_kind import kind_here
 from trued.cli.terminal import hint, out
 from trued.engine import agent_selection as agents
-from trued.engine.agent_selection import Seen
+from trued.engine.agent_selection import AgentStatus
 from trued.errors import BadInput
 from trued.inputs.settings import loader as config
 from trued.inputs.settings.template import AGENTS, starter_settings
@@ -36,9 +36,9 @@ def init(
     if top is None:
         raise BadInput(f"{repo.resolve()} is not in a git repository", then="run `git init`, or pass --repo DIR")
     settings = config.load_settings({}, os.environ, None, config.user_config(os.environ))
-    seen = agents.look(settings, os.environ)
-    able = agents.ready(seen, settings, os.environ)
-    cast = agents.proposed(able)
+    seen = agents.installed_agents(settings, os.environ)
+    able = agents.ready_agents(seen, settings, os.environ)
+    cast = agents.propose_agents(able)
     path = top / config.FILE
     try:
         with path.open("x") as file:
@@ -65,13 +65,13 @@ def section(cast: Mapping[str, str]) -> str:
     return "\n".join([*lines, "", AGENTS.partition("\n\n")[2]])
 
 
-def _say(seen: Sequence[Seen], able: Sequence[Seen], cast: Mapping[str, str]) -> None:
+def _say(seen: Sequence[AgentStatus], able: Sequence[AgentStatus], cast: Mapping[str, str]) -> None:
     for one in able:
         hint(f"found {one.agent.title}: {one.login.says}")
     for one in seen:
         if one.name in agents.PREFERRED and not one.missing and not one.login.ready:
             hint(f"found {one.agent.title}, which {one.login.says}: {one.to_do}")
     if cast:
-        hint(f"selected {agents.played(cast)}; every other line is a default, commented out")
+        hint(f"selected {agents.describe_agents(cast)}; every other line is a default, commented out")
     else:
-        hint(f"no agent was found; {agents.shortest(seen)}")
+        hint(f"no agent was found; {agents.shortest_setup(seen)}")

@@ -12,8 +12,8 @@ from trued.cli.format import line
 from trued.cli.live import Lines
 from trued.cli.summary import ledger_lines
 from trued.cli.terminal import err, hint, home, out, outside_agents, print_json, whoami
-from trued.engine.landing.land import Landing, Wanted
 from trued.engine.landing.land import land as land_run
+from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import RunRecord
@@ -65,13 +65,13 @@ def land(  # noqa: PLR0913  a flag is a parameter
     with opened() as store:
         record = chosen(store, run)
     way = "ff" if ff else "merge" if merge else "pr" if pr or draft else ""
-    wanted = Wanted.model_validate(
+    wanted = LandingRequest.model_validate(
         {"onto": onto, "way": way, "draft": draft, "agree": agree.strip().lower(), "carry": carry, "who": whoami()}
     )
     raise typer.Exit(_landed(record, wanted, as_json=as_json))
 
 
-def _landed(record: RunRecord, wanted: Wanted, *, as_json: bool) -> int:
+def _landed(record: RunRecord, wanted: LandingRequest, *, as_json: bool) -> int:
     eyes = Lines()
     store = RunStore(home(), os.environ, listen=lambda _, event: eyes.listen(event))
     try:
@@ -88,14 +88,14 @@ def _landed(record: RunRecord, wanted: Wanted, *, as_json: bool) -> int:
     return landing.code
 
 
-def data(landing: Landing) -> dict[str, Any]:
+def data(landing: LandingResult) -> dict[str, Any]:
     """The output of `land --json`."""
     found = landing.model_dump(mode="json", exclude={"verdict"})
     judged = ledger(landing.verdict, None, over=True) if landing.verdict else None
     return {**found, "verdict": judged}
 
 
-def _say(store: RunStore, record: RunRecord, landing: Landing) -> None:
+def _say(store: RunStore, record: RunRecord, landing: LandingResult) -> None:
     for path, kind in landing.asks.items():
         err().print(Text(f"{line(path)} was changed: {kind}", "bold yellow"), soft_wrap=True)
     if landing.verdict and not landing.landed:
@@ -116,7 +116,7 @@ def _say(store: RunStore, record: RunRecord, landing: Landing) -> None:
         hint(line(landing.then))
 
 
-def _sentence(landing: Landing) -> str:
+def _sentence(landing: LandingResult) -> str:
     if landing.url:
         return f"{landing.run} is a pull request: {line(landing.url)}"
     proven = ", proven again" if landing.verdict else ""

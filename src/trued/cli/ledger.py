@@ -20,7 +20,7 @@ from trued.support.durations import duration
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:  # imported by the commands themselves: help does not need it
-    from trued.engine.last_verification import Kept
+    from trued.engine.last_verification import LastVerification
     from trued.engine.run_store import RunStore
 
 app = typer.Typer(rich_markup_mode=None)
@@ -80,11 +80,11 @@ def explain(one: Verification, requirement: str, *, as_json: bool = False) -> No
         out().print(Text(f"  again: {one.reproduce}", "dim"), soft_wrap=True)
 
 
-def _verified_last() -> "Kept | None":
+def _verified_last() -> "LastVerification | None":
     """The last `trued verify` result, if it concerns this repository and is newer than its last run."""
-    from trued.engine.last_verification import last
+    from trued.engine.last_verification import load_verification
 
-    kept, here = last(home()), top_of(Path.cwd())
+    kept, here = load_verification(home()), top_of(Path.cwd())
     if kept is None or (here and str(here) not in kept.places):
         return None
     with opened() as store:

@@ -14,8 +14,7 @@ from trued.cli.summary import conclude, contract_lines
 from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
 from trued.engine.approvals import Decision, answer_question, decide, is_settled
 from trued.engine.run_store import RunStore
-from trued.engine.trust import TABLE, found, is_trusted
-from trued.engine.trust import trust as remember
+from trued.engine.trust import TABLE, files_to_trust, is_trusted, record_trust
 from trued.errors import BadInput
 from trued.model import Contract, RunRecord
 from trued.support.redaction import plain
@@ -179,7 +178,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
 
     Changed checks are run on the base again. No agent is called; `trued resume` continues with the new contract.
     """
-    from trued.engine.amendments import Change  # loaded where a contract is changed: it brings what proves
+    from trued.engine.amendments import ContractChange  # loaded where a contract is changed: it brings what proves
     from trued.engine.amendments import amend as amend_contract
 
     outside_agents("amend")
@@ -192,7 +191,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
             raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
         what = f"Amend the contract of {record.id}?"
         name, why = (who, reason) if who and reason else _given(what, who, reason)
-        change = Change(
+        change = ContractChange(
             requirements=requirements,
             add=add,
             remove=tuple(remove or ()),
@@ -233,7 +232,7 @@ def trust(
     top = top_of(repo)
     if top is None:
         raise BadInput(f"{repo.resolve()} is not in a git repository", then="change to one, or pass --repo DIR")
-    what = found(top)
+    what = files_to_trust(top)
     trusted = is_trusted(home(), top, what.digest)
     if as_json and not digest:
         print_json({"repository": str(top), "files": list(what.files), "digest": what.digest, "trusted": trusted})
@@ -250,7 +249,7 @@ def trust(
     if trusted:
         out().print("already trusted")
     elif digest or _agreed():
-        remember(home(), top, what.digest, whoami())
+        record_trust(home(), top, what.digest, whoami())
         out().print(f"trusted: {what.digest}")
     else:
         hint(f"not trusted; without a terminal: trued trust {what.digest}")

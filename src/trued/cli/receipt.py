@@ -35,14 +35,14 @@ def receipt(
 
     It is signed if this machine has a key (`trued key --new`).
     """
-    from trued.engine.receipts import Keeping, keep_landed, keep_run
+    from trued.engine.receipts import ReceiptRequest, write_landing_receipt, write_run_receipt
 
     writable(path, "--output")
     with opened() as store:
         record = chosen(store, run)
         target = path or Path(f"trued-{record.id}.receipt.json")
-        keeping = Keeping(receipt=target, bundle=bundle, unsigned=unsigned)
-        asyncio.run((keep_landed if landed else keep_run)(store, record.id, keeping))
+        keeping = ReceiptRequest(receipt=target, bundle=bundle, unsigned=unsigned)
+        asyncio.run((write_landing_receipt if landed else write_run_receipt)(store, record.id, keeping))
     print(target)
     hint(f"check it with: trued verify {target}{f' --bundle {bundle}' if bundle else ''}")
 

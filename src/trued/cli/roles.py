@@ -17,7 +17,7 @@ from trued.agents.roles.tools import size_of
 from trued.cli.context import AsJson, top_of
 from trued.cli.format import line
 from trued.cli.terminal import hint, home, out, outside_agents, print_json
-from trued.engine.trust import found, trusted_files
+from trued.engine.trust import files_to_trust, trusted_files
 from trued.errors import BadInput
 from trued.inputs.settings import loader as config
 from trued.model import Role
@@ -168,7 +168,7 @@ def _known() -> RoleSet:
     top, user, own = top_of(Path.cwd()), config.user_config(os.environ), config.user_home(os.environ)
     if top is None:
         return _told(find_roles(None, user, own, workflow=_role_files()))
-    what = found(top)
+    what = files_to_trust(top)
     agreed = trusted_files(home(), top, what)
     files = [name for name in what.files if name.endswith(".md") and name not in agreed]
     if left := [name for name in files if not is_unchanged((top / name).read_bytes().decode("utf-8", "replace"))]:

@@ -15,11 +15,10 @@ from trued.cli.live import Lines, Screen, Tree
 from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOptions, is_file, take_options
 from trued.cli.summary import conclude
 from trued.cli.terminal import hint, home, is_plain_output, outside_agents, whoami
-from trued.engine.concurrent_runs import resume as resume_several
-from trued.engine.concurrent_runs import start as start_several
+from trued.engine.concurrent_runs import resume_runs, start_runs
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
-from trued.engine.resume_from_branch import Unknown, unknown
+from trued.engine.resume_from_branch import ForgottenRun, find_forgotten_run
 from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput
 from trued.inputs.settings.limits import parse_limits
@@ -75,7 +74,7 @@ def run(
     )
     if len(goals) > 1:
         requests = [request(goal=goal) for goal in goals]
-        drive_all(lambda engine: start_several(engine, requests), as_json=as_json)
+        drive_all(lambda engine: start_runs(engine, requests), as_json=as_json)
     _advise(goals[0], workflow)
     drive(lambda engine: engine.start(request(goal=goals[0])), as_json=as_json)
 
@@ -115,7 +114,7 @@ def resume(
         named = unfinished(store) if every else [store.journal.run(one).id for one in runs or [] if len(runs or []) > 1]
     if named:
         drive_all(
-            lambda engine: resume_several(
+            lambda engine: resume_runs(
                 engine, named, lambda one: engine.resume(one, yes=yes, wait=wait, more=more, who=whoami())
             ),
             as_json=as_json,
@@ -144,16 +143,16 @@ def unfinished(store: RunStore) -> list[str]:
     return list(reversed(named))
 
 
-def _only_left(run: str | None) -> Unknown | None:
+def _only_left(run: str | None) -> ForgottenRun | None:
     """The run's branch, if the journal does not know the run but this repository still has its branch."""
     here = top_of(Path.cwd()) if run else None
     if not run or here is None:
         return None
     with opened() as store:
-        return None if any(one.id == run for one in store.journal.runs()) else unknown(here, run)
+        return None if any(one.id == run for one in store.journal.runs()) else find_forgotten_run(here, run)
 
 
-def _from(left: Unknown, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
+def _from(left: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
     """A request that continues a lost run from its branch: sealed and proven again, only missing work is built."""
     here = top_of(Path.cwd()) or Path.cwd()
     file = here / left.specification

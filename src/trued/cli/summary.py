@@ -16,7 +16,7 @@ from trued.engine.handover_file import NAME as HANDOVER
 from trued.engine.limits import limits_in_force
 from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
-from trued.engine.spending import spent_by, spent_lines
+from trued.engine.spending import spending_lines, total_spent
 from trued.model import (
     BrowserCheck,
     Check,
@@ -60,7 +60,7 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
 
 def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
     journal = store.journal
-    used = asdict(spent_by(journal.spends(record.id)))
+    used = asdict(total_spent(journal.spends(record.id)))
     limits = limits_in_force(store, record.id).model_dump(
         mode="json", include={"usd", "tokens", "calls", "time", "feature", "task", "roles"}
     )
@@ -74,7 +74,7 @@ def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
 def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
     """What a run has used of its limits; nothing if it has none."""
     if limits_in_force(store, record.id) != Spending():
-        yield from (Text(f"used by {line(one)}", "dim") for one in spent_lines(store, record.id))
+        yield from (Text(f"used by {line(one)}", "dim") for one in spending_lines(store, record.id))
 
 
 def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, accept: Grade = Grade.ATTESTED) -> None:

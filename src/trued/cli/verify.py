@@ -16,8 +16,8 @@ from trued.cli.format import line
 from trued.cli.ledger import explain
 from trued.cli.terminal import hint, home, out, print_json
 from trued.cli.verdict import VerifyProgress, advice, verdict_lines
-from trued.engine.drive import told_to_stop
-from trued.engine.last_verification import Kept, keep, now
+from trued.engine.drive import stop_on_signals
+from trued.engine.last_verification import LastVerification, now, save_verification
 from trued.errors import BadInput
 from trued.inputs.settings import loader as config
 from trued.model import Grade
@@ -25,8 +25,8 @@ from trued.reporting.views.verdict import Verification, verification_data
 from trued.support import atomic_files
 
 if TYPE_CHECKING:  # imported by the functions that need them: help does not
-    from trued.engine.receipts import Checked
-    from trued.engine.verify import Verified, VerifyRequest
+    from trued.engine.receipts import ReceiptCheck
+    from trued.engine.verify import VerifyRequest, VerifyResult
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -148,15 +148,14 @@ def _verify_and_print(request: "VerifyRequest", outputs: VerdictOutputs) -> int:
     with VerifyProgress() as progress:
         done = asyncio.run(_run_verification(request, progress))
     one = Verification(done.contract, done.verdict, done.outcome, request.accept, _reproduce_command(request, done))
-    keep(home(), _verification_record(request, done, one))
+    save_verification(home(), _verification_record(request, done, one))
     _write_outputs(one, outputs)
     if outputs.receipt or outputs.bundle:
-        from trued.engine.receipts import Keeping
-        from trued.engine.receipts import keep as keep_away
+        from trued.engine.receipts import ReceiptRequest, write_receipt
 
         asked = request.requirements_file
-        keeping = Keeping(receipt=outputs.receipt, bundle=outputs.bundle, accept=request.accept, asked=asked)
-        asyncio.run(keep_away(done.contract, done.verdict, keeping, repository=done.places[0], home=home()))
+        keeping = ReceiptRequest(receipt=outputs.receipt, bundle=outputs.bundle, accept=request.accept, asked=asked)
+        asyncio.run(write_receipt(done.contract, done.verdict, keeping, repository=done.places[0], home=home()))
     if outputs.as_json:
         print_json(verification_data(one))
     elif outputs.why:
@@ -179,21 +178,21 @@ def _write_outputs(one: Verification, outputs: VerdictOutputs) -> None:
             atomic_files.write(path, render(one), sync=False)
 
 
-async def _run_verification(request: "VerifyRequest", progress: VerifyProgress) -> "Verified":
-    from trued.engine.verify import verify as judged
+async def _run_verification(request: "VerifyRequest", progress: VerifyProgress) -> "VerifyResult":
+    from trued.engine.verify import verify as verify_commits
 
-    with told_to_stop():
-        return await judged(request, home=home(), environ=os.environ, tell=progress.show)
+    with stop_on_signals():
+        return await verify_commits(request, home=home(), environ=os.environ, tell=progress.show)
 
 
 def _check_receipt(receipt: Path, bundle: Path | None, repository: Path, key: Path | None, *, as_json: bool) -> int:
     """Check a receipt, print the result, and return the exit code."""
 
-    from trued.engine.receipts import check
+    from trued.engine.receipts import check_receipt
 
-    async def check_again() -> "Checked":
-        with told_to_stop():
-            return await check(
+    async def check_again() -> "ReceiptCheck":
+        with stop_on_signals():
+            return await check_receipt(
                 receipt,
                 bundle=bundle,
                 repository=repository,
@@ -213,7 +212,7 @@ def _check_receipt(receipt: Path, bundle: Path | None, repository: Path, key: Pa
     return found.code
 
 
-def _reproduce_command(request: "VerifyRequest", done: "Verified") -> str:
+def _reproduce_command(request: "VerifyRequest", done: "VerifyResult") -> str:
     """The command that reproduces the verdict: from here if both commits are here, else from anywhere."""
     base, head = done.places
     here = base == head == top_of(request.here)
@@ -235,8 +234,8 @@ def _reproduce_command(request: "VerifyRequest", done: "Verified") -> str:
     return shlex.join(words)
 
 
-def _verification_record(request: "VerifyRequest", done: "Verified", one: Verification) -> Kept:
-    return Kept(
+def _verification_record(request: "VerifyRequest", done: "VerifyResult", one: Verification) -> LastVerification:
+    return LastVerification(
         at=now(),
         places=tuple(map(str, done.places)),
         requirements_file=str(request.requirements_file or ""),

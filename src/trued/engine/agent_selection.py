@@ -27,7 +27,7 @@ WITHOUT = "without one there are `trued verify`, `trued gate` and `trued demo`"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class AgentStatus:
     """One agent as it is on this machine."""
 
     name: str
@@ -52,12 +52,12 @@ class Seen:
         return ", then ".join([*self.installs, *([self.agent.login.how] if not self.login.ready else [])])
 
 
-def look(settings: Settings, environ: Mapping[str, str], *, versions: bool = False) -> list[Seen]:
+def installed_agents(settings: Settings, environ: Mapping[str, str], *, versions: bool = False) -> list[AgentStatus]:
     """Every agent that has a file here, those that are preferred first."""
     names = sorted(
         agent_names(), key=lambda name: (PREFERRED.index(name) if name in PREFERRED else len(PREFERRED), name)
     )
-    seen = [seen_as(name, load_agent(name), settings, environ) for name in names]
+    seen = [agent_status(name, load_agent(name), settings, environ) for name in names]
     if not versions:
         return seen
     with ThreadPoolExecutor() as pool:
@@ -65,7 +65,7 @@ def look(settings: Settings, environ: Mapping[str, str], *, versions: bool = Fal
     return [replace(one, version=word) for one, word in zip(seen, said, strict=True)]
 
 
-def seen_as(name: str, agent: Agent, settings: Settings, environ: Mapping[str, str]) -> Seen:
+def agent_status(name: str, agent: Agent, settings: Settings, environ: Mapping[str, str]) -> AgentStatus:
     home = user_home(environ)
     login = choose_login(agent.login, settings.login_of(name), environ, home, time.time())
     place = find_program(agent.program, environ.get("PATH", ""), str(home)) if agent.program else None
@@ -76,47 +76,47 @@ def seen_as(name: str, agent: Agent, settings: Settings, environ: Mapping[str, s
     if any(find_spec(module) is None for module in agent.modules):
         missing = missing or f"takes the extra trued[{agent.extra}]"
         installs.append(f"pip install 'trued[{agent.extra}]'")
-    return Seen(name, agent, place.path if place else "", login=login, missing=missing, installs=tuple(installs))
+    return AgentStatus(name, agent, place.path if place else "", login=login, missing=missing, installs=tuple(installs))
 
 
-def playable(agents: Iterable[str], settings: Settings, environ: Mapping[str, str]) -> None:
+def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str, str]) -> None:
     """Refuse, before anything is stored, what could not be started, and a login of nobody."""
     for name in settings.login:
         if name not in ("*", *agent_names()):
             agent_of(name)
             raise BadInput(f"the login of {name}", "[login]", "name the agent without its model")
     for name in dict.fromkeys(agents):
-        one = seen_as(name, agent_of(name), settings, environ)
+        one = agent_status(name, agent_of(name), settings, environ)
         if one.missing:
             title = one.name if one.agent.specify else one.agent.title  # those are titled by what is behind their name
             raise BadInput(f"{title} {one.missing}", then=one.to_do)
 
 
-def chosen(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
+def select_agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """Who plays, and what is said of it: those that are named, and where a role is left, those that are found."""
     named = settings.agents
     workflow = descriptor(settings.workflow)
     if "*" in named or all(role in named for role in workflow.roles):
         return named, ""
-    seen = ready(look(settings, environ), settings, environ)
+    seen = ready_agents(installed_agents(settings, environ), settings, environ)
     if not seen:
-        raise BadInput(*_nobody(look(settings, environ)))
-    agents = proposed(seen, workflow.other_vendor_roles)
+        raise BadInput(*_nobody(installed_agents(settings, environ)))
+    agents = propose_agents(seen, workflow.other_vendor_roles)
     by_name = {one.name: one for one in seen}
     logins = dict.fromkeys(f"{by_name[one].agent.title} {by_name[one].login.says}" for one in agents.values())
-    return {**agents, **named}, f"{played(agents)}; {'; '.join(logins)}"
+    return {**agents, **named}, f"{describe_agents(agents)}; {'; '.join(logins)}"
 
 
-def ready(seen: Sequence[Seen], settings: Settings, environ: Mapping[str, str]) -> list[Seen]:
+def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> list[AgentStatus]:
     """Those that could begin now; a raw model only where there is no agent: its key may be there for another end."""
     able = [one for one in seen if one.name in PREFERRED and one.ready]
     if able or any(one.name == "coder" and one.missing for one in seen):
         return able
     names = [f"coder:{provider}:{model}" for provider, model in MODELS.items()]
-    return [one for name in names if (one := seen_as(name, agent_of(name), settings, environ)).ready]
+    return [one for name in names if (one := agent_status(name, agent_of(name), settings, environ)).ready]
 
 
-def proposed(seen: Sequence[Seen], checking: Collection[str] | None = None) -> dict[str, str]:
+def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None = None) -> dict[str, str]:
     """Role → agent. Whoever examines or checks is of another vendor than whoever builds, where there are two.
     `checking`: the checking roles; else those of all workflows."""
     if not seen:
@@ -132,27 +132,29 @@ def proposed(seen: Sequence[Seen], checking: Collection[str] | None = None) -> d
     return {"*": first.name, **checks, EXAMINER: names[-1] if len(names) == 1 else names[1]}
 
 
-def played(agents: Mapping[str, str]) -> str:
+def describe_agents(agents: Mapping[str, str]) -> str:
     """A map of roles in words."""
     rest = [f"{agent} as {role}" for role, agent in agents.items() if role != "*"]
     every = [f"{agents['*']} {'in all other roles' if rest else 'in every role'}"] if "*" in agents else []
     return ", ".join([*rest, *every])
 
 
-def cast_here(seen: Sequence[Seen], settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     """Who would play in a run that names nobody."""
     return (
-        settings.agents if "*" in settings.agents else {**proposed(ready(seen, settings, environ)), **settings.agents}
+        settings.agents
+        if "*" in settings.agents
+        else {**propose_agents(ready_agents(seen, settings, environ)), **settings.agents}
     )
 
 
-def elsewhere(workflow: str) -> set[str]:
+def roles_of_other_workflows(workflow: str) -> set[str]:
     """Roles that play in other workflows only: many have names that a project's own agents have, too (`qa`, `spec`)."""
     every = {role for one in descriptors() for role in one.roles}
     return every - {*descriptor(workflow).roles, *ROLES}
 
 
-def roles_of(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
+def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
     """The roles that this agent would play, with that map."""
     every = dict.fromkeys([*(role for one in descriptors() for role in one.roles), *ROLES, *agents])
     kind = name.partition(":")[0]
@@ -161,17 +163,17 @@ def roles_of(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def _nobody(seen: Sequence[Seen]) -> tuple[str, str, str]:
+def _nobody(seen: Sequence[AgentStatus]) -> tuple[str, str, str]:
     """No agent could begin: the shortest ways to have one, and what works without."""
     there = [one for one in seen if one.name in PREFERRED and not one.missing]
     if there:
         what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)
         ways = "; ".join(dict.fromkeys(one.to_do for one in there))
     else:
-        what, ways = "no agent is named, and none is installed", shortest(seen)
+        what, ways = "no agent is named, and none is installed", shortest_setup(seen)
     return what, "", f"{ways}; or let any program play: --agent 'command:PROGRAM ARGS'; {WITHOUT}"
 
 
-def shortest(seen: Sequence[Seen]) -> str:
+def shortest_setup(seen: Sequence[AgentStatus]) -> str:
     """The ways to an agent that take one line."""
     return "; or ".join(one.to_do for one in seen if one.name in PREFERRED[:2] or one.name == "coder")

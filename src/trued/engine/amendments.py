@@ -27,7 +27,7 @@ from trued.workflows.registry import descriptor
 from trued.workspace.git.workspace import GitWorkspace
 
 
-class Change(Value):
+class ContractChange(Value):
     """What a person wants changed in the contract."""
 
     requirements: Path | None = None  # another requirements file, in the place of the old one
@@ -47,7 +47,7 @@ class Change(Value):
         return (*words, *(f"{name} supersedes {', '.join(tests)}" for name, tests in self.supersedes.items()))
 
 
-async def amend(store: RunStore, run_id: str, change: Change) -> RunRecord:
+async def amend(store: RunStore, run_id: str, change: ContractChange) -> RunRecord:
     """Change the contract by a person's word. Red is taken anew for what changed; no agent is called."""
     record = store.journal.run(run_id)
     contract = store.contract(record.id)
@@ -83,7 +83,7 @@ async def amend(store: RunStore, run_id: str, change: Change) -> RunRecord:
         return conclude_run(store, record, conclude(made.verdict, inputs.settings.accept))
 
 
-def _known(contract: Contract, record: RunRecord, change: Change) -> None:
+def _known(contract: Contract, record: RunRecord, change: ContractChange) -> None:
     ids = [one.id for one in contract.requirements]
     for name in (*change.remove, *change.keep, *change.supersedes):
         if name not in ids:
@@ -92,7 +92,9 @@ def _known(contract: Contract, record: RunRecord, change: Change) -> None:
         raise BadInput("a contract without requirements proves nothing", then="leave one, or cancel the run")
 
 
-async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, change: Change, tell: Emit) -> Contract:
+async def _sealed(
+    workspace: GitWorkspace, inputs: Inputs, contract: Contract, change: ContractChange, tell: Emit
+) -> Contract:
     asked, fresh = _changed(inputs, contract, change)
     guards = list(contract.guards)
     if change.requirements or change.keep:
@@ -113,7 +115,7 @@ async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, c
     return await seal(workspace, asked, terms, tell=tell)
 
 
-def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requirements, list[Path]]:
+def _changed(inputs: Inputs, contract: Contract, change: ContractChange) -> tuple[Requirements, list[Path]]:
     """The requirements as they are to be, and the files that they were read from."""
     requirements = contract.requirements
     given = contract_requirements(contract)
@@ -148,7 +150,7 @@ def _plan(inputs: Inputs) -> Plan | None:
     return parse_plan(inputs.goal.text, inputs.goal.source.file) if inputs.goal.source.file else None
 
 
-def _one(one: Requirement, change: Change) -> Requirement:
+def _one(one: Requirement, change: ContractChange) -> Requirement:
     more = change.supersedes.get(one.id, ())
     keep = one.keep or one.id in change.keep
     superseded = tuple(dict.fromkeys((*one.supersedes, *more)))

@@ -6,11 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from trued.engine import concurrent_runs as several
-from trued.engine.comparisons import FEWEST, Comparison, Entered, distinct, save, words_of
+from trued.engine.comparisons import (
+    FEWEST,
+    ComparedRun,
+    Comparison,
+    save_comparison,
+    unique_names,
+    without_front_matter,
+)
+from trued.engine.concurrent_runs import resume_runs
 from trued.engine.engine import Engine
 from trued.engine.inputs import Inputs, Request
-from trued.engine.start import prepared
+from trued.engine.start import prepare_inputs
 from trued.errors import BadInput, Interrupted, TruedError
 from trued.inputs.plans.plan import parse_plan
 from trued.model import Goal, RunRecord
@@ -21,7 +28,7 @@ from trued.workspace.git.repository import Repository, open_repository
 ANEW = "HEAD"  # nothing that an earlier run left is gone on from: all begin at one commit
 
 Ended: TypeAlias = list[RunRecord | TruedError]
-GoOn: TypeAlias = Callable[[str], Coroutine[Any, Any, RunRecord]]
+Resume: TypeAlias = Callable[[str], Coroutine[Any, Any, RunRecord]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Ready:
+class PreparedRun:
     """What a run of a comparison begins with."""
 
     name: str
@@ -44,7 +51,7 @@ class Ready:
 # -- beginning ---------------------------------------------------------------------------------------------------------
 
 
-def ready(engine: Engine, variants: Sequence[Variant]) -> list[Ready]:
+def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[PreparedRun]:
     """All of them, checked as far as anything can be; nothing is written."""
     if len(variants) < FEWEST:
         what = "one way alone is nothing to compare"
@@ -58,18 +65,18 @@ def ready(engine: Engine, variants: Sequence[Variant]) -> list[Ready]:
     if twice := next((workflow for (workflow, agents) in ways if ways.count((workflow, agents)) > 1), ""):
         what = f"two of them would be {twice} with the same agents"
         raise BadInput(what, then="name each way once: -w purple -w solo, or --with claude --with codex")
-    names = distinct(f"{one.settings.workflow} {way.by}".strip() for one, way in zip(inputs, variants, strict=True))
-    return [Ready(name, one, repository) for name, one in zip(names, inputs, strict=True)]
+    names = unique_names(f"{one.settings.workflow} {way.by}".strip() for one, way in zip(inputs, variants, strict=True))
+    return [PreparedRun(name, one, repository) for name, one in zip(names, inputs, strict=True)]
 
 
-def begin(engine: Engine, variants: Sequence[Ready], *, together: bool = False) -> Comparison:
+def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, together: bool = False) -> Comparison:
     """Write all of them down. Whoever is killed here leaves runs that can be resumed, and compared by their ids."""
     begun = [engine.begin(one.inputs, one.repository)[0] for one in variants]
-    runs = tuple(Entered(name=one.name, run=record.id) for one, record in zip(variants, begun, strict=True))
+    runs = tuple(ComparedRun(name=one.name, run=record.id) for one, record in zip(variants, begun, strict=True))
     first = begun[0]
     id_ = f"c-{first.id.removeprefix('r-')}"  # no other comparison begins with this run
     made = Comparison(id=id_, repository=first.repository, at=time.time(), together=together, runs=runs)
-    save(engine.store, made)
+    save_comparison(engine.store, made)
     return made
 
 
@@ -80,8 +87,8 @@ def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
     for number in sorted(range(len(variants)), key=lambda number: _late(variants[number].request)):
         request = variants[number].request.model_copy(update={"branch": ANEW})
         if read and _in_words(request, read):
-            request = request.model_copy(update={"goal": words_of(read.goal.text)})
-        found = prepared(request, engine.store.home, engine.store.environ, any_agent=engine.runtime is not None)
+            request = request.model_copy(update={"goal": without_front_matter(read.goal.text)})
+        found = prepare_inputs(request, engine.store.home, engine.store.environ, any_agent=engine.runtime is not None)
         made[number] = _inside(found)
         read = read or (None if descriptor(found.settings.workflow).takes is Input.PLAN else found)
     return [made[number] for number in range(len(variants))]
@@ -123,20 +130,20 @@ def _inside(inputs: Inputs) -> Inputs:
 # -- going on ----------------------------------------------------------------------------------------------------------
 
 
-async def go_on(
-    engine: Engine, comparison: Comparison, go_on: GoOn, turn: Callable[[RunRecord], None] = lambda _: None
+async def drive_comparison(
+    engine: Engine, comparison: Comparison, resume: Resume, turn: Callable[[RunRecord], None] = lambda _: None
 ) -> Ended:
     """Drive every run that is not finished: one after the other, so that none is in another's way, or all together.
 
     `turn` is told whose turn it is. An interrupt ends the one at work and leaves the others as they are.
     """
     if comparison.together:
-        return await several.resume(engine, [one.run for one in comparison.runs], go_on)
+        return await resume_runs(engine, [one.run for one in comparison.runs], resume)
     ended: Ended = []
     for one in comparison.runs:
         turn(engine.store.journal.run(one.run))
         try:
-            ended.append(await go_on(one.run))
+            ended.append(await resume(one.run))
         except TruedError as error:  # of this run alone: driven by somebody else, its base is gone, …
             ended.append(error)
         if ended[-1].code == Interrupted.code:

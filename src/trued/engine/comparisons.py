@@ -13,7 +13,7 @@ FOLDER = "comparisons"
 FEWEST = 2  # runs of a comparison
 
 
-class Entered(Value):
+class ComparedRun(Value):
     """A run of a comparison, and what it is called there."""
 
     name: str
@@ -27,16 +27,16 @@ class Comparison(Value):
     repository: str
     at: float
     together: bool = False
-    runs: tuple[Entered, ...]
+    runs: tuple[ComparedRun, ...]
 
 
-def save(store: RunStore, comparison: Comparison) -> None:
+def save_comparison(store: RunStore, comparison: Comparison) -> None:
     folder = store.home / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     atomic_files.write(folder / f"{comparison.id}.json", comparison.model_dump_json())
 
 
-def remembered(store: RunStore) -> list[Comparison]:
+def comparisons(store: RunStore) -> list[Comparison]:
     """All of them, newest first; what is damaged, or of runs that nobody remembers, is none."""
     found, runs = list[Comparison](), {one.id for one in store.journal.runs()}
     for file in (store.home / FOLDER).glob("c-*.json"):
@@ -48,19 +48,19 @@ def remembered(store: RunStore) -> list[Comparison]:
     return sorted(there, key=lambda one: (one.at, one.id), reverse=True)
 
 
-def named(store: RunStore, name: str) -> Comparison | None:
+def find_comparison(store: RunStore, name: str) -> Comparison | None:
     """By its id, or by a beginning of it that fits only one."""
-    every = remembered(store)
+    every = comparisons(store)
     fitting = [one for one in every if one.id == name] or [one for one in every if name and one.id.startswith(name)]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def with_run(store: RunStore, run: str) -> Comparison | None:
+def comparison_with(store: RunStore, run: str) -> Comparison | None:
     """The newest one that a run is in."""
-    return next((one for one in remembered(store) if any(each.run == run for each in one.runs)), None)
+    return next((one for one in comparisons(store) if any(each.run == run for each in one.runs)), None)
 
 
-def distinct(given: Iterable[str]) -> Iterator[str]:
+def unique_names(given: Iterable[str]) -> Iterator[str]:
     """Each once: two agents may be called alike."""
     seen = Counter[str]()
     for name in given:
@@ -68,7 +68,7 @@ def distinct(given: Iterable[str]) -> Iterator[str]:
         yield name if seen[name] == 1 else f"{name} ({seen[name]})"
 
 
-def words_of(text: str) -> str:
+def without_front_matter(text: str) -> str:
     """What somebody wrote, without the facts that stand before it for programs."""
     _, rule, rest = text.partition("\n---\n")
     return (rest if rule and text.startswith("---\n") else text).strip()

@@ -16,7 +16,7 @@ from trued.model import RunRecord
 WORST = (130, 4, 5, 6, 2, 1, 3, 0)  # exit codes, the one that counts most first
 
 
-async def start(engine: Engine, requests: Sequence[Request]) -> list[RunRecord | TruedError]:
+async def start_runs(engine: Engine, requests: Sequence[Request]) -> list[RunRecord | TruedError]:
     """Begin all of them, or none: everything that can be checked is, before the first one is written down."""
     ready = [await engine.ready(one) for one in requests]
     if words := [one.goal for one, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
@@ -30,7 +30,7 @@ async def start(engine: Engine, requests: Sequence[Request]) -> list[RunRecord |
     return await _together(engine, [(record, engine.drive(record, inputs)) for record, inputs in begun])
 
 
-async def resume(
+async def resume_runs(
     engine: Engine, runs: Sequence[str], go_on: Callable[[str], Coroutine[Any, Any, RunRecord]]
 ) -> list[RunRecord | TruedError]:
     """Go on with all of them, under the narrowest of their caps."""
@@ -65,7 +65,7 @@ def _stop(tasks: Sequence[tuple[Path, asyncio.Task[RunRecord]]]) -> None:
         task.cancel()
 
 
-def code_of(ended: Sequence[RunRecord | TruedError]) -> int:
+def worst_exit_code(ended: Sequence[RunRecord | TruedError]) -> int:
     """The exit code of all together: the worst."""
     codes = {one.code for one in ended}
     return next((one for one in WORST if one in codes), max(codes, default=0))

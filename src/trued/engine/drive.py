@@ -22,14 +22,14 @@ STATES: dict[type[Exception], str] = {
 }
 
 
-async def driven(run: Run, cancelled: Path, *, alone: bool = True) -> End:
+async def drive_workflow(run: Run, cancelled: Path, *, alone: bool = True) -> End:
     """Call the workflow until it ends. The file `cancelled` is there when somebody wants the run to end for good.
 
     One that is not alone in its process is told of signals by whoever looks after all of them.
     """
     states = {**STATES, PlanOnly: "planned"}
     try:
-        with told_to_stop(cancelled, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
+        with stop_on_signals(cancelled, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
             await run.context.workspace.begin()
             outcome = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
@@ -38,7 +38,7 @@ async def driven(run: Run, cancelled: Path, *, alone: bool = True) -> End:
 
 
 @contextmanager
-def told_to_stop(
+def stop_on_signals(
     cancelled: Path | None = None, *, signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM)
 ) -> Iterator[None]:
     """SIGINT and SIGTERM end the current task: what it started is stopped, and a run can be resumed."""

@@ -15,17 +15,17 @@ from pathlib import Path
 from trued.agents.adapters import capabilities_of, login_of
 from trued.agents.spool import SUPERVISOR, Spool
 from trued.agents.spool.slots import Slots
-from trued.engine.drive import driven
+from trued.engine.drive import drive_workflow
 from trued.engine.impersonation import reachable_by_agents
 from trued.engine.inputs import Inputs, Request
 from trued.engine.limits import limits_in_force, price_lookup, raise_limits, subscription_windows
-from trued.engine.pull_request import offered_run
-from trued.engine.resume_from_branch import Known
+from trued.engine.pull_request import offer_run
+from trued.engine.resume_from_branch import KnownRuns
 from trued.engine.run_end import End, conclude_run, end_run
 from trued.engine.run_store import FINISHED, RunStore
 from trued.engine.shared_slots import SharedSlots
-from trued.engine.start import new_record, prepared
-from trued.engine.ticket_branch import placed
+from trued.engine.start import new_record, prepare_inputs
+from trued.engine.ticket_branch import choose_ticket_branch
 from trued.errors import Busy, Cancelled, Waiting
 from trued.inputs.settings.limits import LimitChange
 from trued.inputs.settings.loader import user_home
@@ -85,9 +85,11 @@ class Engine:
     async def ready(self, request: Request) -> tuple[Inputs, Repository]:
         """Everything that a run begins with, checked; nothing is written."""
         repository = open_repository(request.repository, empty=True)
-        known = Known.of(self.store.journal.runs(), repository.root)
-        inputs = prepared(request, self.store.home, self.store.environ, any_agent=self.runtime is not None, runs=known)
-        return await placed(self.store, inputs, repository) if inputs.ticket else inputs, repository
+        known = KnownRuns.of(self.store.journal.runs(), repository.root)
+        inputs = prepare_inputs(
+            request, self.store.home, self.store.environ, any_agent=self.runtime is not None, runs=known
+        )
+        return await choose_ticket_branch(self.store, inputs, repository) if inputs.ticket else inputs, repository
 
     def begin(self, inputs: Inputs, repository: Repository) -> tuple[RunRecord, Inputs]:
         """Write a new run down, and say what is to be known of it."""
@@ -182,7 +184,7 @@ class Engine:
             record = record.model_copy(update={"state": "running", "code": 0, "why": ""})
             self.store.journal.update(record)
             run = self.open_run(record, inputs)
-            end = await driven(run, self.store.cancel_mark(record.id), alone=self.shared is None)
+            end = await drive_workflow(run, self.store.cancel_mark(record.id), alone=self.shared is None)
             record = record.model_copy(update={"head": run.branch.head})
             if end.outcome and run.steps.state.position.unpublished:  # proven or not, it has not been handed over
                 return end_run(self.store, record, End("waiting", Waiting.code, run.steps.state.position.unpublished))
@@ -225,7 +227,7 @@ class Engine:
             ticket=inputs.ticket,
             branch=record.branch,
             with_approvals=lambda verdict: apply_approvals(verdict, self.store.approvals(record.id)),
-            offer=lambda draft: offered_run(self.store, record, workspace, draft=draft),
+            offer=lambda draft: offer_run(self.store, record, workspace, draft=draft),
             records_approvals=workflow.records_approvals,
             repairing_roles=workflow.repairing_roles,
             reviewing_roles=workflow.reviewing_roles,

@@ -28,7 +28,7 @@ UNKNOWN_OVERHEAD = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class PlannedRole:
     """Who may be called in a role, how often, and at what price."""
 
     role: str
@@ -40,7 +40,7 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RoleEstimate:
     """The range of one role."""
 
     role: str
@@ -55,7 +55,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    parts: tuple[Part, ...]
+    parts: tuple[RoleEstimate, ...]
     remarks: tuple[str, ...] = ()
 
     def over(self, what: str) -> Range:
@@ -74,14 +74,14 @@ class Estimate:
         return {**whole, "parts": [asdict(part) for part in self.parts], "remarks": list(self.remarks)}
 
 
-def estimate(cast: Sequence[Cast], past: Callable[[str, str], Sequence[Spend]], limits: Spending) -> Estimate:
+def estimate(cast: Sequence[PlannedRole], past: Callable[[str, str], Sequence[Spend]], limits: Spending) -> Estimate:
     parts = tuple(_part(one, [row for row in past(one.role, one.agent) if row.state == "done"]) for one in cast)
     found = Estimate(parts)
     remarks = [*_ceilings(parts, cast), *_stated(parts), *_limited(found, limits)]
     return Estimate(parts, tuple(remarks))
 
 
-def _part(one: Cast, past: Sequence[Spend]) -> Part:
+def _part(one: PlannedRole, past: Sequence[Spend]) -> RoleEstimate:
     calls: Range = (one.fewest, one.most)
     if len(past) >= KNOWN:
         usd, tokens, seconds = (
@@ -96,12 +96,12 @@ def _part(one: Cast, past: Sequence[Spend]) -> Part:
     def all_of(each: Range) -> Range:
         return each[0] * calls[0], each[1] * calls[1]
 
-    return Part(
+    return RoleEstimate(
         one.role, one.agent, calls, all_of(usd), all_of(tokens), all_of(seconds), basis=basis, price=one.price.source
     )
 
 
-def _stated_call(one: Cast) -> tuple[Range, Range, Range]:
+def _stated_call(one: PlannedRole) -> tuple[Range, Range, Range]:
     kind = one.agent.partition(":")[0]
     prompt = OVERHEAD.get(kind, UNKNOWN_OVERHEAD) + one.brief / 4
     sent = [requests * (prompt + context) for requests, context in zip(REQUESTS, CONTEXT, strict=True)]
@@ -113,7 +113,7 @@ def _stated_call(one: Cast) -> tuple[Range, Range, Range]:
     return (usd[0], usd[1]), (tokens[0], tokens[1]), SECONDS
 
 
-def _ceilings(parts: Sequence[Part], cast: Sequence[Cast]) -> list[str]:
+def _ceilings(parts: Sequence[RoleEstimate], cast: Sequence[PlannedRole]) -> list[str]:
     unknown = sorted({one.agent for one in cast if one.price.source == "ceiling"})
     stated = {one.agent for one, part in zip(cast, parts, strict=True) if part.basis == "stated"}
     if not (named := [one for one in unknown if one in stated]):
@@ -123,7 +123,7 @@ def _ceilings(parts: Sequence[Part], cast: Sequence[Cast]) -> list[str]:
     return [f"nobody knows the price of {', '.join(named)}: at the ceiling, {per}"]
 
 
-def _stated(parts: Sequence[Part]) -> list[str]:
+def _stated(parts: Sequence[RoleEstimate]) -> list[str]:
     if names := sorted({part.agent for part in parts if part.basis == "stated" and part.agent}):
         return [f"fewer than {KNOWN} calls of {', '.join(names)} in this role are known: figures of a usual one"]
     return []

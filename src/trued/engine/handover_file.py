@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from trued.engine.run_store import RunStore
-from trued.engine.spending import spent_lines
+from trued.engine.spending import spending_lines
 from trued.model import Event, Grade, RunRecord, Verdict
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import NoProgress, VerdictReached
@@ -19,7 +19,7 @@ _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HandoverFacts:
     """All that is told; every word of it comes from the journal."""
 
     record: RunRecord
@@ -42,18 +42,18 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
         file.unlink(missing_ok=True)
         return ""
     contract = store.contract(record.id)
-    standing = Standing(
+    standing = HandoverFacts(
         record,
         record.state,
         record.why or "no progress: the same gaps and not a line changed, twice running",
         store.verdict(record.id),
         tuple(one.id for one in contract.requirements) if contract else (),
         events,
-        tuple(spent_lines(store, record.id)),
+        tuple(spending_lines(store, record.id)),
         tuple(_commands(record)),
     )
     file.parent.mkdir(parents=True, exist_ok=True)
-    atomic_files.write(file, handover(standing).encode(), sync=False)
+    atomic_files.write(file, handover_text(standing).encode(), sync=False)
     return str(file)
 
 
@@ -70,7 +70,7 @@ def _commands(record: RunRecord) -> Iterator[tuple[str, str]]:
     yield f"git switch {record.branch}", "lets you go on by hand; `trued verify` judges what you make of it"
 
 
-def handover(one: Standing) -> str:
+def handover_text(one: HandoverFacts) -> str:
     record = one.record
     parts = [
         f"# Hand-over: {_line(record.title)}",
@@ -91,7 +91,7 @@ def _place(record: RunRecord) -> Iterator[str]:
     yield f"- base: {record.base}"
 
 
-def _requirements(one: Standing) -> Iterator[str]:
+def _requirements(one: HandoverFacts) -> Iterator[str]:
     judged = {each.id: each for each in one.verdict.requirements} if one.verdict else {}
     enough = [each for each in judged.values() if each.grade.rank >= Grade.ATTESTED.rank]
     yield _section("What is proven", tuple(f"{_line(each.id)}: {each.grade}" for each in enough), "Nothing yet.")

@@ -15,7 +15,7 @@ from trued.support import atomic_files
 FILE = "verified.json"
 
 
-class Kept(Value):
+class LastVerification(Value):
     """A verification that is over."""
 
     at: float
@@ -27,7 +27,7 @@ class Kept(Value):
     verdict: Verdict
 
 
-def keep(home: Path, one: Kept) -> None:
+def save_verification(home: Path, one: LastVerification) -> None:
     """It holds the cases: for nobody's eyes but the user's."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _private():
@@ -43,12 +43,12 @@ def _private() -> Iterator[None]:
         os.umask(before)
 
 
-def last(home: Path) -> Kept | None:
+def load_verification(home: Path) -> LastVerification | None:
     path = home / FILE
     if not path.is_file():
         return None
     try:
-        return Kept.model_validate_json(path.read_bytes())
+        return LastVerification.model_validate_json(path.read_bytes())
     except ValidationError:
         raise BadInput(f"{path} is damaged", then="remove it, and verify again") from None
 

@@ -46,13 +46,13 @@ def price_of(agent: str, model: str, *, own: Mapping[str, Rate], ceiling: Rate) 
     if kind in FREE:
         return Price()
     meant = MEANT.get(kind, {}).get(named or model, named or model)
-    for name in (meant, plain(meant), agent, kind):
+    for name in (meant, without_provider(meant), agent, kind):
         if name in own:
             return _price(own[name], f"your own price of {name}")
-    return _maintained(plain(meant)) or _price(ceiling, CEILING)
+    return _maintained(without_provider(meant)) or _price(ceiling, CEILING)
 
 
-def plain(model: str) -> str:
+def without_provider(model: str) -> str:
     """Without the provider in front: `anthropic:claude-opus-4-8`, `openrouter/anthropic/claude-opus-4-8`."""
     return re.split(r"[:/]", model)[-1] if re.fullmatch(r"[\w.-]+(?:[:/][\w.@\[\]-]+)+", model) else model
 

@@ -4,9 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trued.engine.pull_request_body import Round, Spent, Work, offered, rounds_told
+from trued.engine.pull_request_body import (
+    PullRequestWork,
+    RoleSpending,
+    VerificationRound,
+    offer_pull_request,
+    rounds_document,
+)
 from trued.engine.run_store import RunStore
-from trued.engine.sensitive_files import entrusted
+from trued.engine.sensitive_files import sensitive_changes
 from trued.integrations.forges import forge_of
 from trued.integrations.forges.local import LocalForge
 from trued.model import Event, Evidence, Grade, RunRecord, Ticket, Verdict
@@ -34,31 +40,31 @@ def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Fo
     return LocalForge(folder, workspace.store.folder) if forge.name == LocalForge.name else forge
 
 
-async def offered_run(
+async def offer_run(
     store: RunStore, record: RunRecord, workspace: GitWorkspace, *, draft: bool
 ) -> ForgePullRequest | Mapping[str, str]:
     """The run's finished head as a pull request, while it is still being driven; or the files of it that ask for trust
     (what would run by itself once it is pushed), with the reasons: then a person lands it."""
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     record = record.model_copy(update={"head": verdict.commit})
-    if asking := (await entrusted(workspace, record.base, record.head)).files:
+    if asking := (await sensitive_changes(workspace, record.base, record.head)).files:
         return asking
     accept = store.inputs(record.id).settings.accept
-    work = await work_of(store, record, workspace, proven=is_success(verdict, accept), draft=draft)
-    return await offered(forge_for(store, record, workspace), workspace, work)
+    work = await pull_request_work(store, record, workspace, proven=is_success(verdict, accept), draft=draft)
+    return await offer_pull_request(forge_for(store, record, workspace), workspace, work)
 
 
-async def work_of(
+async def pull_request_work(
     store: RunStore, record: RunRecord, workspace: GitWorkspace, *, proven: bool, draft: bool, onto: str = ""
-) -> Work:
+) -> PullRequestWork:
     inputs, events = store.inputs(record.id), store.journal.events(record.id)
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     if verdict.commit and verdict.commit != record.head:  # it belongs to that commit alone
         verdict = Verdict.open(f"nothing was judged since {verdict.commit[:12]}")
     contract, ticket = store.contract(record.id), inputs.ticket
     accept, words = inputs.settings.accept, _words(events)
-    trusted = await entrusted(workspace, record.base, record.head)
-    return Work(
+    trusted = await sensitive_changes(workspace, record.base, record.head)
+    return PullRequestWork(
         run=record.id,
         branch=record.branch,
         onto=onto or inputs.onto,
@@ -72,8 +78,8 @@ async def work_of(
         url=ticket.source.file if ticket and ticket.source.file.startswith("http") else "",
         words=str(words.get("body") or ""),
         by=PR_AGENT,
-        rounds=tuple(rounds(events)),
-        spent=(*leading(ticket, events), *spent(events)),
+        rounds=tuple(verification_rounds(events)),
+        spent=(*orchestrator_spending(ticket, events), *spending_by_role(events)),
         evidence=tuple(_evidence(store, record.id, contract.base_facts if contract else ())),
         claimed=tuple(_claimed(events)),
         said=(*(f"{path} asks for trust: {why}" for path, why in trusted.files.items()), *_said(ticket, events)),
@@ -85,12 +91,14 @@ async def work_of(
 def write_rounds(store: RunStore, record: RunRecord) -> None:
     """The rounds of a ticket for people: a view, made anew whenever the run ends."""
     events = store.journal.events(record.id)
-    if told := tuple(rounds(events)):
+    if told := tuple(verification_rounds(events)):
         folder = store.folder(record.id) / "files"
         folder.mkdir(parents=True, exist_ok=True)
         atomic_files.write(
             folder / ROUNDS,
-            rounds_told(told, (*leading(store.inputs(record.id).ticket, events), *spent(events))),
+            rounds_document(
+                told, (*orchestrator_spending(store.inputs(record.id).ticket, events), *spending_by_role(events))
+            ),
             sync=False,
         )
 
@@ -102,13 +110,13 @@ def _words(events: Sequence[Event]) -> dict[str, Any]:
     return done[-1] if done else {}
 
 
-def rounds(events: Sequence[Event]) -> Iterator[Round]:
+def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
     """Round by round, each told once or twice and counted once."""
     found = {one.number: one for _, one in of_kind(events, RoundVerified)}
     fixes = {one.number: one for _, one in of_kind(events, IssuesFixed)}
     for number, verified in sorted(found.items()):
         fixed = fixes.get(number)
-        yield Round(
+        yield VerificationRound(
             number=number,
             issues=verified.open,
             fate=verified.fate,
@@ -117,7 +125,7 @@ def rounds(events: Sequence[Event]) -> Iterator[Round]:
         )
 
 
-def spent(events: Sequence[Event]) -> Iterator[Spent]:
+def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
     """What every agent used in every role, by what was told of its calls."""
     answers = [one for _, one in of_kind(events, CallAnswered)]
     for role, agent in dict.fromkeys((one.role, one.agent) for one in answers):
@@ -125,7 +133,7 @@ def spent(events: Sequence[Event]) -> Iterator[Spent]:
         used = [one.tokens for one in own]
         marks = [_MARKS.get(one.cost, "") for one in own]
         estimated = any(one.estimated for one in used)
-        yield Spent(
+        yield RoleSpending(
             role=role,
             agent=agent,
             calls=len(own),
@@ -138,7 +146,7 @@ def spent(events: Sequence[Event]) -> Iterator[Spent]:
         )
 
 
-def leading(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[Spent]:
+def orchestrator_spending(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[RoleSpending]:
     """What whoever leads the agents of a ticket holds: its summary and theirs, and nothing else."""
     if ticket is None:
         return
@@ -146,7 +154,7 @@ def leading(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[Spent]:
     said = [str(one.get(name) or "") for one in replies for name in ("summary", "changes_summary")]
     found = [sentence for _, one in of_kind(events, RoundVerified) for sentence in one.open]
     characters = sum(map(len, (ticket.key, ticket.summary, ticket.branch, *said, *found)))
-    yield Spent("orchestrator", "trued", peak=characters // CHARACTERS, mark="~")
+    yield RoleSpending("orchestrator", "trued", peak=characters // CHARACTERS, mark="~")
 
 
 def _evidence(store: RunStore, run_id: str, base: Sequence[Evidence]) -> Iterator[Evidence]:

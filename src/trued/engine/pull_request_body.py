@@ -19,7 +19,7 @@ MARKS = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class RoleSpending:
     """What one agent used in one role."""
 
     role: str
@@ -34,7 +34,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class VerificationRound:
     """One verification: what was found, what became of the last round's issues, what was mended then."""
 
     number: int
@@ -45,7 +45,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Work:
+class PullRequestWork:
     """All that a pull request tells of a run."""
 
     run: str
@@ -61,8 +61,8 @@ class Work:
     url: str = ""  # of the ticket
     words: str = ""  # an agent's body
     by: str = ""  # … and whose it is
-    rounds: tuple[Round, ...] = ()
-    spent: tuple[Spent, ...] = ()
+    rounds: tuple[VerificationRound, ...] = ()
+    spent: tuple[RoleSpending, ...] = ()
     evidence: tuple[Evidence, ...] = ()  # of all rounds, on both sides
     claimed: tuple[tuple[str, str], ...] = ()  # pictures that agents handed in: name and hash
     said: tuple[str, ...] = ()  # what the ticket does not say; claims that git did not bear out
@@ -70,7 +70,7 @@ class Work:
     when: float = 0.0
 
 
-async def offered(forge: Forge, workspace: Workspace, work: Work) -> ForgePullRequest:
+async def offer_pull_request(forge: Forge, workspace: Workspace, work: PullRequestWork) -> ForgePullRequest:
     """Push the proven commit and open its pull request, or bring the open one up to date.
 
     Killed anywhere in here, the next try ends the same: a push is repeated to no effect, and the forge is asked for
@@ -92,7 +92,7 @@ async def offered(forge: Forge, workspace: Workspace, work: Work) -> ForgePullRe
 # -- pictures ----------------------------------------------------------------------------------------------------------
 
 
-async def _pictures_pushed(forge: Forge, workspace: Workspace, work: Work) -> dict[str, str]:
+async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequestWork) -> dict[str, str]:
     """Hash → address. Pictures stand on a branch of their own: the work itself holds none of them."""
     names = _file_names(work)
     found = {name: await workspace.load_artifact(one) for one, name in names.items()}
@@ -109,10 +109,10 @@ async def _pictures_pushed(forge: Forge, workspace: Workspace, work: Work) -> di
     return {one: forge.picture(commit, name) for one, name in names.items() if name in files}
 
 
-def _file_names(work: Work) -> dict[str, str]:
+def _file_names(work: PullRequestWork) -> dict[str, str]:
     """Hash → a name that tells what is to be seen."""
     names: dict[str, str] = {}
-    for page, pair in pairs(work.evidence).items():
+    for page, pair in picture_pairs(work.evidence).items():
         for when, picture in pair.items():
             names.setdefault(picture.sha256, f"{len(names) + 1:02d}-{_slug(page)}-{when}.png")
     for name, one in work.claimed:
@@ -120,7 +120,7 @@ def _file_names(work: Work) -> dict[str, str]:
     return dict(list(names.items())[:MOST_PICTURES])
 
 
-def pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
+def picture_pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
     """Page → what it looked like before (the first time that it failed on the work, else on the base) and after."""
     found: dict[str, dict[str, Picture]] = {}
     for picture in evidence_pictures(evidence):
@@ -141,7 +141,7 @@ def _slug(words: str) -> str:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def title_of(work: Work) -> str:
+def title_of(work: PullRequestWork) -> str:
     """One line that names the ticket; of work that is not proven it says so first."""
     flat = " ".join(inert(plain(work.title)).split()) or work.branch  # whoever squashes makes it a commit's message
     flat = flat.replace(inert(work.key), work.key) if work.key else flat
@@ -149,7 +149,7 @@ def title_of(work: Work) -> str:
     return named if work.proven else f"{NOT_PROVEN}{named}"
 
 
-def body_of(work: Work, links: Mapping[str, str]) -> str:
+def body_of(work: PullRequestWork, links: Mapping[str, str]) -> str:
     """Markdown for a reviewer. Whatever comes from outside is shown as text; an agent's words are marked as such."""
     parts = [
         _headline(work),
@@ -168,7 +168,7 @@ def body_of(work: Work, links: Mapping[str, str]) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _headline(work: Work) -> str:
+def _headline(work: PullRequestWork) -> str:
     grade = work.verdict.grade
     mark = MARKS.get(grade, "✅" if work.proven else "❌")
     state = "" if work.proven else ": **not proven**"
@@ -182,7 +182,7 @@ def _address(url: str) -> str:
     return f"<{url}>" if re.fullmatch(r"https?://[^\s<>\"'\\]+", url) else escaped(url)
 
 
-def _requirements(work: Work) -> str:
+def _requirements(work: PullRequestWork) -> str:
     rows = [
         f"| {_mark(one)} | {escaped(one.id)}<br>{escaped(one.text)} | {one.grade} "
         f"| {escaped(one.why[0] if one.why else '')} |"
@@ -195,10 +195,10 @@ def _mark(one: Judged) -> str:
     return MARKS.get(one.grade, "🟡" if one.holds else "❌")
 
 
-def _pictures(work: Work, links: Mapping[str, str]) -> str:
+def _pictures(work: PullRequestWork, links: Mapping[str, str]) -> str:
     """Both sides of each page: what it looked like before, and after."""
     rows = []
-    for page, pair in pairs(work.evidence).items():
+    for page, pair in picture_pairs(work.evidence).items():
         cells = [_picture(pair.get(when), when, links) for when in ("before", "after")]
         if any(cells):
             rows.append(f"| {escaped(page)} | {' | '.join(one or '–' for one in cells)} |")
@@ -218,7 +218,7 @@ def _link(address: str) -> str:
     return re.sub(r"[\s<>()\"'\\|]", lambda one: f"%{ord(one[0]):02X}", address)
 
 
-def rounds_told(rounds: Sequence[Round], spent: Sequence[Spent]) -> str:
+def rounds_document(rounds: Sequence[VerificationRound], spent: Sequence[RoleSpending]) -> str:
     """Rounds, and what every agent held in its context, as a document of a run."""
     held = sum(one.peak for one in spent)
     sums = f"\n\nPeak contexts of all roles together: {held:,} tokens." if spent else ""
@@ -226,7 +226,7 @@ def rounds_told(rounds: Sequence[Round], spent: Sequence[Spent]) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _rounds(rounds: Sequence[Round]) -> str:
+def _rounds(rounds: Sequence[VerificationRound]) -> str:
     rows = []
     for one in rounds:
         found = "<br>".join(map(escaped, one.issues[:10])) or "nothing"
@@ -236,7 +236,7 @@ def _rounds(rounds: Sequence[Round]) -> str:
     return _table(("round", "found", "since the last", "then mended"), rows)
 
 
-def _spent(spent: Sequence[Spent]) -> str:
+def _spent(spent: Sequence[RoleSpending]) -> str:
     if not spent:
         return ""
     rows = [
@@ -254,11 +254,11 @@ def _spent(spent: Sequence[Spent]) -> str:
     return _table(("role", "agent", "calls", "tokens in", "out", "cached", "peak context", "cost"), rows)
 
 
-def _evidence(work: Work) -> str:
+def _evidence(work: PullRequestWork) -> str:
     return "\n\n".join(_evidence_of(one, work) for one in work.verdict.requirements[:MOST_ROWS])
 
 
-def _evidence_of(judged: Judged, work: Work) -> str:
+def _evidence_of(judged: Judged, work: PullRequestWork) -> str:
     lines = [f"**{escaped(judged.id)}**{f' · {escaped(_public(judged.source))}' if judged.source else ''}"]
     lines += [f"- {escaped(why)}" for why in judged.why[:5]]
     lines += [f"- rests on {escaped(judged.rests_on)}"] if judged.rests_on else []
@@ -279,16 +279,16 @@ def _public(words: str) -> str:
     return re.sub(r"(?<![\w.~:/])~?(?:/[^\s:/\"'`]+)*/(?=[^\s:/])|(?<=:)~?/(?!/)[^\s:\"'`]*/", "", words)
 
 
-def _undecided(work: Work) -> str:
+def _undecided(work: PullRequestWork) -> str:
     return "\n".join(f"- {escaped(one)}" for one in dict.fromkeys((*work.said, *work.verdict.undecided)))
 
 
-def _claimed(work: Work, links: Mapping[str, str]) -> str:
+def _claimed(work: PullRequestWork, links: Mapping[str, str]) -> str:
     shown = dict.fromkeys((name, links[one]) for name, one in work.claimed if one in links)
     return "\n\n".join(f"{escaped(name)}\n\n![{escaped(name)}]({_link(address)})" for name, address in shown)
 
 
-def _receipt(work: Work) -> str:
+def _receipt(work: PullRequestWork) -> str:
     contract = f", contract `{work.contract[:16]}`" if work.contract else ""
     return f"Run `{work.run}`{contract}. `trued receipt {work.run}` gives a receipt that anybody can check again."
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from trued.engine.inputs import Inputs
-from trued.engine.landing.records import landed, proven_as
+from trued.engine.landing.records import contract_and_verdict, finished_landings
 from trued.engine.requirements_source import contract_requirements
 from trued.engine.run_store import RunStore
-from trued.engine.verify import VerifyRequest, visiting
+from trued.engine.verify import VerifyRequest, temporary_workspace
 from trued.errors import BadInput, StateFailed
 from trued.inputs.requirements.file import parse_requirements
 from trued.model import Approval, Contract, Grade, Verdict
@@ -31,7 +31,7 @@ from trued.workspace.git.commit_lookup import NamedCommit
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ReceiptCheck:
     """What came of looking at a receipt: `said` for people, the rest for programs."""
 
     code: int
@@ -59,7 +59,7 @@ class Checked:
         }
 
 
-async def check(
+async def check_receipt(
     path: Path,
     *,
     bundle: Path | None = None,
@@ -68,7 +68,7 @@ async def check(
     home: Path,
     environ: Mapping[str, str],
     tell: Emit,
-) -> Checked:
+) -> ReceiptCheck:
     """Is it what was written, by whom, and what does it say? With its bundle and a clone: is it so, here and now?"""
     wanted = signing.read_public(key) if key else None
     data, manifest = _bytes(path), _bytes(bundle / bundles.MANIFEST) if bundle else b""
@@ -76,23 +76,23 @@ async def check(
         found = parse_receipt(data)
         if flaw := signing.signature_flaw(found, wanted):
             raise BadInput(f"this receipt does not hold: {flaw}")
-        sealed = opened(bundle, manifest) if bundle else None
+        sealed = read_bundle(bundle, manifest) if bundle else None
         if sealed and sealed.sha256 != found.statement.contract:
             raise BadInput(f"this bundle is of another contract, {sealed.sha256[:16]}")
     except BadInput as error:
-        return Checked(1, (str(error),))
+        return ReceiptCheck(1, (str(error),))
     said = [*_lines(found.statement), _signature(found, known=wanted is not None)]
     differing: tuple[str, ...] | None = None
     new: Statement | None = None
     if sealed:
-        new = await again(found.statement, sealed, repository or Path(), home=home, environ=environ, tell=tell)
+        new = await prove_again(found.statement, sealed, repository or Path(), home=home, environ=environ, tell=tell)
         differing = claim_differences(found.statement, new)
         said += _compared(found.statement, new, differing)
         if found.statement.predicate.trued.held_out and not _cases_of(sealed):
             said.append("whether the cases were held out cannot be seen again: their file is not in the bundle")
     else:
         said.append("nothing was run: with --bundle and a clone everything is proven again")
-    return Checked(
+    return ReceiptCheck(
         code=1 if differing else _code(found.statement),
         said=tuple(said),
         statement=found.statement,
@@ -103,7 +103,7 @@ async def check(
     )
 
 
-async def again(
+async def prove_again(
     stated: Statement, sealed: Bundle, repository: Path, *, home: Path, environ: Mapping[str, str], tell: Emit
 ) -> Statement:
     """The statement as it comes out here: red on the base and green on the commit, both taken anew."""
@@ -111,7 +111,7 @@ async def again(
     request = VerifyRequest(base=f"@{sealed.contract.base}", head=f"@{stated.commit}", here=repository)
     base, head = [await commit_lookup.find_commit(one, repository.absolute()) for one in (request.base, request.head)]
     contract = await _seen(sealed, base, head)
-    async with visiting(request, home, base, head) as workspace:
+    async with temporary_workspace(request, home, base, head) as workspace:
         workspace.kept = None  # no fact that was taken before, not even by ourselves; environments may be there
         fresh = await seal(workspace, contract_requirements(contract), _sealing(contract), tell=tell)
         judging = contract.model_copy(update={"base_facts": fresh.base_facts, "frozen": fresh.frozen})
@@ -217,7 +217,7 @@ def _code(stated: Statement) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class ReceiptRequest:
     """Where a verdict goes, and what it does not say of itself."""
 
     receipt: Path | None = None
@@ -229,7 +229,9 @@ class Keeping:
     unsigned: bool = False
 
 
-async def keep(contract: Contract, verdict: Verdict, keeping: Keeping, *, repository: Path, home: Path) -> None:
+async def write_receipt(
+    contract: Contract, verdict: Verdict, keeping: ReceiptRequest, *, repository: Path, home: Path
+) -> None:
     """Write receipt and bundle. Nothing is written if either cannot be made."""
     beyond = Surroundings(keeping.accept, keeping.approvals, keeping.owned, _engine())
     key = None if keeping.unsigned or not keeping.receipt else signing.own_key(home)
@@ -241,7 +243,7 @@ async def keep(contract: Contract, verdict: Verdict, keeping: Keeping, *, reposi
         atomic_files.write(keeping.receipt, data)
 
 
-async def keep_run(store: RunStore, run_id: str, keeping: Keeping) -> None:
+async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptRequest) -> None:
     """A run's final verdict, with what people said of it."""
     contract, verdict = store.contract(run_id), store.verdict(run_id)
     if contract is None or verdict is None or not store.final_verdict(run_id):
@@ -254,16 +256,16 @@ async def keep_run(store: RunStore, run_id: str, keeping: Keeping) -> None:
         owned=store.owned_files(run_id),
         asked=_unchanged(inputs),
     )
-    await keep(contract, verdict, whole, repository=Path(record.repository), home=store.home)
+    await write_receipt(contract, verdict, whole, repository=Path(record.repository), home=store.home)
 
 
-async def keep_landed(store: RunStore, run_id: str, keeping: Keeping) -> None:
+async def write_landing_receipt(store: RunStore, run_id: str, keeping: ReceiptRequest) -> None:
     """The verdict on the commit that landed last; the run's own where it is that commit."""
-    brought = landed(store, run_id)
+    brought = finished_landings(store, run_id)
     if not brought:
         raise BadInput(f"run {run_id} has not landed", then=f"`trued land {run_id}` brings it home")
-    if (found := proven_as(store, run_id, brought[-1])) is None:
-        await keep_run(store, run_id, keeping)
+    if (found := contract_and_verdict(store, run_id, brought[-1])) is None:
+        await write_run_receipt(store, run_id, keeping)
         return
     contract, verdict = found
     inputs, words = store.inputs(run_id), brought[-1].words
@@ -275,7 +277,7 @@ async def keep_landed(store: RunStore, run_id: str, keeping: Keeping) -> None:
         asked=_unchanged(inputs),
     )
     place = Path(store.journal.run(run_id).repository)
-    await keep(contract, apply_approvals(verdict, words), whole, repository=place, home=store.home)
+    await write_receipt(contract, apply_approvals(verdict, words), whole, repository=place, home=store.home)
 
 
 def _unchanged(inputs: Inputs) -> Path | None:
@@ -323,7 +325,7 @@ def _write(folder: Path, sealed: Bundle) -> None:
         raise StateFailed(f"cannot write {folder}: {error.strerror}") from error
 
 
-def opened(folder: Path, manifest: bytes = b"") -> Bundle:
+def read_bundle(folder: Path, manifest: bytes = b"") -> Bundle:
     """The bundle in a folder, every file of it looked at."""
     manifest = manifest or _bytes(folder / bundles.MANIFEST)
     content = {name: _bytes(folder / name) for name in bundles.listed_files(manifest)}

@@ -18,7 +18,7 @@ MARKDOWN = (".md", ".markdown")
 MOST_FILES = 500  # of specifications in one repository
 
 
-def named(path: Path) -> Requirements:
+def load_named_requirements(path: Path) -> Requirements:
     """The user's own file: requirements with checks, or Markdown that says what must hold."""
     if path.suffix.lower() in MARKDOWN:
         from trued.inputs import specifications as sources  # loaded where a repository's own words are read
@@ -51,7 +51,7 @@ def contract_requirements(contract: Contract) -> Requirements:
     )
 
 
-async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:
+async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:
     """What base and head hold themselves, and what there is to say about it; nothing where neither holds any.
 
     The base's words and checks stand, whatever the head made of them; what the head adds is asked, too, but its checks

@@ -23,21 +23,21 @@ ASIDE = "-failed-"  # in the name of a branch that holds the work of a feature t
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownRuns:
     """What private state knows of earlier runs in this repository."""
 
     branches: Collection[str] = ()  # of runs that can be resumed, or have ended: no new run goes on with them unasked
     bases: Mapping[str, str] = field(default_factory=dict)  # branch → the base that was recorded when its run began
 
     @classmethod
-    def of(cls, runs: Sequence[RunRecord], root: Path) -> "Known":
+    def of(cls, runs: Sequence[RunRecord], root: Path) -> "KnownRuns":
         """From records of runs, newest first; of several on one branch the newest counts."""
         bases = {one.branch: one.base for one in reversed(runs) if one.repository == str(root)}
         return cls({one.branch for one in runs if one.state != "cancelled"}, bases)
 
 
 @dataclass(frozen=True)
-class Unknown:
+class ForgottenRun:
     """A run that private state knows nothing of, as its branch tells of it."""
 
     branch: str
@@ -46,7 +46,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Onward:
+class ContinuedBranch:
     """Where a run goes on: a branch, its tip, and the user's commit from which the work on it began."""
 
     branch: str
@@ -54,7 +54,9 @@ class Onward:
     base: str
 
 
-def going_on(root: Path, state: BranchState, goal: Goal, named: str, known: Known, base: str = "") -> Onward | None:
+def find_branch_to_continue(
+    root: Path, state: BranchState, goal: Goal, named: str, known: KnownRuns, base: str = ""
+) -> ContinuedBranch | None:
     """The branch that is named; else one of a run that nobody remembers, begun with the very same specification.
     `state`: the file by which a workflow recognises its branches.
 
@@ -75,18 +77,18 @@ def going_on(root: Path, state: BranchState, goal: Goal, named: str, known: Know
     return None
 
 
-def _onward(root: Path, left: EarlierRunBranch, known: Known, base: str) -> Onward:
+def _onward(root: Path, left: EarlierRunBranch, known: KnownRuns, base: str) -> ContinuedBranch:
     if base:
         if not (commit := resolve_ancestor(root, left.tip, base)):
             raise BadInput(f"{left.branch} was not made upon {base}", "--base", "name a commit of yours below it")
-        return Onward(left.branch, left.tip, commit)
+        return ContinuedBranch(left.branch, left.tip, commit)
     recorded = known.bases.get(left.branch, "")
     found = BranchStart(resolve_ancestor(root, left.tip, recorded)) if recorded else find_branch_start(root, left.tip)
     if not found.base:
         why = found.why or f"it does not contain {recorded[:12]}, from which its run began"
         what = f"nobody can tell which commit of yours {left.branch} began from: {why}"
         raise BadInput(what, then=f"name it: --from {left.branch} --base COMMIT; or begin anew: --from HEAD")
-    return Onward(left.branch, left.tip, found.base)
+    return ContinuedBranch(left.branch, left.tip, found.base)
 
 
 def _left(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
@@ -102,10 +104,10 @@ def _named(root: Path, branch: str, file: str) -> EarlierRunBranch:
     return found
 
 
-def unknown(root: Path, run: str) -> Unknown | None:
+def find_forgotten_run(root: Path, run: str) -> ForgottenRun | None:
     """A run that is only known from its branch in this repository."""
     for one in descriptors():
         state = one.branch_state
         if state and (found := _left(root, f"{PREFIX}{run}", state.file)):
-            return Unknown(found.branch, load(state.read)(found.state).specification, one.name)
+            return ForgottenRun(found.branch, load(state.read)(found.state).specification, one.name)
     return None

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.agents.roles import RoleSet, apply_role_choices
-from trued.engine.agent_selection import elsewhere
-from trued.engine.trust import Found, found, trusted_files
+from trued.engine.agent_selection import roles_of_other_workflows
+from trued.engine.trust import RepositoryFiles, files_to_trust, trusted_files
 from trued.errors import Untrusted
 from trued.model import Role, Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Trusted:
+class TrustedFiles:
     """What of a repository the user has agreed to."""
 
     root: Path
-    what: Found
+    what: RepositoryFiles
     files: frozenset[str]
 
     def need(self, names: Iterable[str]) -> None:
@@ -27,20 +27,24 @@ class Trusted:
             )
 
 
-def trusted(root: Path, home: Path, given: str) -> Trusted:
+def check_trust(root: Path, home: Path, given: str) -> TrustedFiles:
     """All that is ours there must be trusted; role files of other tools only where a run takes them."""
-    what = found(root)
-    agreed = Trusted(root, what, frozenset(what.files) if given == what.digest else trusted_files(home, root, what))
+    what = files_to_trust(root)
+    agreed = TrustedFiles(
+        root, what, frozenset(what.files) if given == what.digest else trusted_files(home, root, what)
+    )
     agreed.need(set(what.files) - what.others)
     return agreed
 
 
-def cast(shelf: RoleSet, settings: Settings, agreed: Trusted) -> dict[str, Role]:
+def select_roles(shelf: RoleSet, settings: Settings, agreed: TrustedFiles) -> dict[str, Role]:
     """The roles of a run: its workflow's, and what the user named. Others' files come in by the name of such a role of
     ours, or because the user named them."""
-    taken = (shelf.packaged - elsewhere(settings.workflow) - settings.roles.keys()) | set(settings.roles.values())
+    taken = (shelf.packaged - roles_of_other_workflows(settings.workflow) - settings.roles.keys()) | set(
+        settings.roles.values()
+    )
     taken |= {name for name in settings.agents if name in shelf.roles}
-    unneeded = elsewhere(settings.workflow) - taken - settings.roles.keys()
+    unneeded = roles_of_other_workflows(settings.workflow) - taken - settings.roles.keys()
     roles = {name: role for name, role in apply_role_choices(shelf, settings.roles).items() if name not in unneeded}
     files = {name: _file(shelf.role(name), agreed.root) for name in sorted(taken)}
     agreed.need({file for file in files.values() if file in agreed.what.others})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from trued.engine.estimate import Cast, Estimate, estimate
+from trued.engine.estimate import Estimate, PlannedRole, estimate
 from trued.engine.limits import limits_in_force, price_lookup
 from trued.engine.run_store import RunStore
 from trued.run.agent_call import AgentAnswer
@@ -19,7 +19,7 @@ def estimate_run(store: RunStore, run_id: str) -> Estimate:
     events, reply = store.journal.events(run_id), partial(_last_reply, store, run_id)
     wanted = descriptor(settings.workflow).calls(SealedWork(inputs.goal, settings, events, reply))
     cast = [
-        Cast(role, agent, fewest, most, price(agent, _model(store, run_id, role)), len(inputs.goal.text))
+        PlannedRole(role, agent, fewest, most, price(agent, _model(store, run_id, role)), len(inputs.goal.text))
         for role, (fewest, most) in wanted.items()
         if (agent := settings.agents.get(role) or settings.agents.get("*", ""))
     ]

@@ -102,7 +102,7 @@ TOLD = (".trued/team/",)  # a team's files are views: nothing in them is believe
 MANIFEST = "pyproject.toml"
 
 
-class Entrusted(Value):
+class SensitiveChanges(Value):
     """Changed files that ask for trust, each with the reason, and the digest of exactly these changes."""
 
     files: dict[str, str] = {}  # noqa: RUF012 (a frozen value)
@@ -112,7 +112,7 @@ class Entrusted(Value):
         return bool(self.files)
 
 
-def kind_of(path: str) -> str:
+def sensitivity_of(path: str) -> str:
     """Why a path asks for trust; "" where it does not. Not by the case of its letters: some file systems ignore it."""
     low = path.lower()
     if nested := next((one for one in FOLDERS if f"/{one}/" in f"/{low}/"), ""):
@@ -132,10 +132,10 @@ def _fits(path: str, pattern: str) -> bool:
     return fnmatchcase(path, pattern) or pattern.startswith(f"{path}/")
 
 
-async def entrusted(workspace: GitWorkspace, before: str, after: str) -> Entrusted:
+async def sensitive_changes(workspace: GitWorkspace, before: str, after: str) -> SensitiveChanges:
     """What a landing from one commit to another would change of it."""
     changed = await workspace.changed_files(before, after)
-    named = {path: kind for path in changed if (kind := kind_of(path))}
+    named = {path: kind for path in changed if (kind := sensitivity_of(path))}
     old, new = [await workspace.blobs(commit) for commit in (before, after)]
     lines = [f"{path}\0{old.get(path, '')}\0{new.get(path, '')}" for path in named]
     if MANIFEST in changed:
@@ -144,9 +144,9 @@ async def entrusted(workspace: GitWorkspace, before: str, after: str) -> Entrust
             named[TABLE] = SETTINGS
             lines.append("\0".join((TABLE, *tables)))
     if not named:
-        return Entrusted()
+        return SensitiveChanges()
     whole = "\n".join(sorted(lines)).encode(errors="backslashreplace")
-    return Entrusted(files=dict(sorted(named.items())), digest=hashlib.sha256(whole).hexdigest())
+    return SensitiveChanges(files=dict(sorted(named.items())), digest=hashlib.sha256(whole).hexdigest())
 
 
 def _table(data: bytes | None) -> str:
@@ -161,6 +161,6 @@ def _table(data: bytes | None) -> str:
     return "" if table is None else json.dumps(table, sort_keys=True, default=str)
 
 
-def lines(found: Entrusted) -> Iterator[str]:
+def describe_changes(found: SensitiveChanges) -> Iterator[str]:
     """For a person: every file, and why it is asked about."""
     yield from (f"{path}: {kind}" for path, kind in found.files.items())

@@ -9,7 +9,7 @@ from trued.model.step_keys import feature_scope
 from trued.wire import Amount, Spend
 
 
-def spent_lines(store: RunStore, run_id: str) -> Iterator[str]:
+def spending_lines(store: RunStore, run_id: str) -> Iterator[str]:
     """The run, each task and each role: what they used, and of how much."""
     rows, allowed = store.journal.spends(run_id), limits_in_force(store, run_id)
     if not rows:
@@ -30,7 +30,7 @@ def _features(rows: "list[Spend]", limit: Limit) -> Iterator[str]:
         yield from [_spent(f"all of {feature}", own, limit)] if own else []
 
 
-def spent_by(rows: list[Spend]) -> Amount:
+def total_spent(rows: list[Spend]) -> Amount:
     """All together; what is reserved and not yet paid is not in it."""
     paid = [row.spent for row in rows]
     return Amount(
@@ -42,7 +42,7 @@ def spent_by(rows: list[Spend]) -> Amount:
 
 
 def _spent(whose: str, rows: list[Spend], limit: Limit) -> str:
-    used = spent_by(rows)
+    used = total_spent(rows)
     how = {row.cost for row in rows}
     mark = "≤" if "ceiling" in how else "~" if "computed" in how else ""
     parts = [

@@ -8,12 +8,12 @@ from pathlib import Path, PurePath
 
 from trued.agents.adapters import agent_names, agent_of, capabilities_of, load_agent
 from trued.agents.roles import find_roles
-from trued.engine.agent_selection import chosen, elsewhere, playable
+from trued.engine.agent_selection import check_agents, roles_of_other_workflows, select_agents
 from trued.engine.inputs import Inputs, Request
 from trued.engine.requirements_source import blobs_of
-from trued.engine.resume_from_branch import Known, going_on
-from trued.engine.role_selection import cast, trusted
-from trued.engine.ticket_branch import from_file, from_tracker, held_elsewhere, looks_like_one
+from trued.engine.resume_from_branch import KnownRuns, find_branch_to_continue
+from trued.engine.role_selection import check_trust, select_roles
+from trued.engine.ticket_branch import is_ticket_file, names_tracker_ticket, ticket_from_file, ticket_from_tracker
 from trued.errors import BadInput
 from trued.inputs.goals import TEACH
 from trued.inputs.plans.plan import parse_plan, read_plan
@@ -38,13 +38,13 @@ SESSION = (
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 
 
-def prepared(
+def prepare_inputs(
     request: Request,
     home: Path,
     environ: Mapping[str, str],
     *,
     any_agent: bool = False,
-    runs: Known | None = None,
+    runs: KnownRuns | None = None,
 ) -> Inputs:
     """The inputs of a run, or one sentence on what is wrong. `any_agent`: who plays is not looked at; `runs`: those
     that are remembered."""
@@ -52,7 +52,7 @@ def prepared(
     if repository.taken:
         what = f"{repository.root} has a branch called trued, so there can be no branch trued/<run>"
         raise BadInput(what, then="rename it: git branch -m trued another-name")
-    agreed = trusted(repository.root, home, request.trust)
+    agreed = check_trust(repository.root, home, request.trust)
     user = user_config(environ)
     settings = load_settings(request.flags, environ, repository.root, user)
     goal, ticket = _read(request, settings, environ, repository.root)
@@ -63,13 +63,17 @@ def prepared(
     state = workflow.branch_state
     if request.base and not state:
         raise BadInput(f"{workflow.name} goes on from no branch", "--base", "leave it out: the run begins at HEAD")
-    remembered = runs or Known()
-    left = going_on(repository.root, state, goal, request.branch, remembered, request.base) if state else None
+    remembered = runs or KnownRuns()
+    left = (
+        find_branch_to_continue(repository.root, state, goal, request.branch, remembered, request.base)
+        if state
+        else None
+    )
     agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ)
     settings = settings.model_copy(update={"agents": agents})
     _brought(settings)
     found = find_roles(repository.root, user, user_home(environ), workflow=workflow.role_files())
-    roles = cast(found, settings, agreed)
+    roles = select_roles(found, settings, agreed)
     _played(settings, roles)
     _kept_from_agents(settings)
     requirements = load_requirements(request.requirements) if request.requirements else None
@@ -98,10 +102,10 @@ def choose_workflow(wanted: str, goal: Goal, ticket: Ticket | None) -> WorkflowD
     """The one that is wanted, if any; else the one for this kind of input. A ticket goes to a workflow for tickets."""
     if ticket and (not wanted or descriptor(wanted).takes is not Input.TICKET):
         return default_workflow(Input.TICKET)
-    return descriptor(wanted) if wanted else default_workflow(kind_of(goal))
+    return descriptor(wanted) if wanted else default_workflow(input_kind(goal))
 
 
-def kind_of(goal: Goal) -> Input:
+def input_kind(goal: Goal) -> Input:
     """By its form or its file's name a specification; else a file is a plan."""
     name = PurePath(goal.source.file).name
     if is_feature_list(goal.text) or SPECIFICATION.fullmatch(name):
@@ -124,10 +128,10 @@ def _read(request: Request, settings: Settings, environ: Mapping[str, str], root
     """What the user hands in; a ticket is read here and now, from its tracker or its file."""
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
     takes_tickets = not request.workflow or descriptor(request.workflow).takes is Input.TICKET
-    if takes_tickets and held_elsewhere(request.goal, settings):
-        ticket = from_tracker(request.goal, settings, environ, root)
+    if takes_tickets and names_tracker_ticket(request.goal, settings):
+        ticket = ticket_from_tracker(request.goal, settings, environ, root)
         return Goal(text=ticket.text, source=ticket.source), ticket
-    if held_elsewhere(request.goal, settings):
+    if names_tracker_ticket(request.goal, settings):
         what = f"{request.goal} is a ticket of a tracker, and {request.workflow} reads none"
         raise BadInput(what, then="leave -w out, or hand in the ticket's words")
     wanted = request.workflow or chosen_before
@@ -137,8 +141,8 @@ def _read(request: Request, settings: Settings, environ: Mapping[str, str], root
         raise BadInput(
             f"{request.goal[:80]!r} names no ticket", then="name a file, #12, owner/name#12, SHOP-7 or a page's address"
         )
-    is_one = takes is Input.TICKET or (not wanted and looks_like_one(goal))
-    return goal, from_file(goal, root) if is_one else None
+    is_one = takes is Input.TICKET or (not wanted and is_ticket_file(goal))
+    return goal, ticket_from_file(goal, root) if is_one else None
 
 
 def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -> RunRecord:
@@ -195,11 +199,11 @@ def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, s
     """Role → agent: each is known, and could be started; and what is said of those that were found by looking."""
     for one in settings.agents.values():
         capabilities_of(one)
-    agents, looked = chosen(settings, environ)
+    agents, looked = select_agents(settings, environ)
     # Who plays only in other workflows is neither needed here nor a vendor that builds anything.
-    others = elsewhere(settings.workflow)
+    others = roles_of_other_workflows(settings.workflow)
     agents = {role: agent for role, agent in agents.items() if role not in others}
-    playable(agents.values(), settings, environ)
+    check_agents(agents.values(), settings, environ)
     return {role: _agent(one) for role, one in agents.items()}, looked
 
 

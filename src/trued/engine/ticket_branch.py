@@ -21,13 +21,13 @@ from trued.workspace.git.repository import Repository, tip_of
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
 
 
-def held_elsewhere(name: str, settings: Settings) -> bool:
+def names_tracker_ticket(name: str, settings: Settings) -> bool:
     """Does it name a ticket of a tracker?"""
     found = ticket_name(name, settings)
     return found is not None and found.kind != "file"
 
 
-def from_tracker(name: str, settings: Settings, environ: Mapping[str, str], root: Path) -> Ticket:
+def ticket_from_tracker(name: str, settings: Settings, environ: Mapping[str, str], root: Path) -> Ticket:
     """The ticket as its tracker holds it now; a run keeps this copy.
 
     Whoever may write there names no file of this machine: agents may read the pictures of a ticket.
@@ -36,7 +36,7 @@ def from_tracker(name: str, settings: Settings, environ: Mapping[str, str], root
     return ticket.model_copy(update={"pictures": tuple(one for one in ticket.pictures if not Path(one).is_absolute())})
 
 
-def from_file(goal: Goal, root: Path) -> Ticket:
+def ticket_from_file(goal: Goal, root: Path) -> Ticket:
     """A file's ticket; pictures beside it are named so that they are found from anywhere."""
     ticket = parse_ticket(goal.text, goal.source.file)
     beside = (root / goal.source.file).parent
@@ -45,7 +45,7 @@ def from_file(goal: Goal, root: Path) -> Ticket:
     )
 
 
-def looks_like_one(goal: Goal) -> bool:
+def is_ticket_file(goal: Goal) -> bool:
     return bool(goal.source.file) and is_ticket(goal.text, goal.source.file)
 
 
@@ -63,7 +63,7 @@ def _picture(name: str, beside: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class TicketBranch:
     """A branch that may be worked on; with a commit where an earlier run of the same ticket left it."""
 
     branch: str
@@ -71,7 +71,7 @@ class Place:
     base: str = ""
 
 
-async def placed(store: RunStore, inputs: Inputs, repository: Repository) -> Inputs:
+async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repository) -> Inputs:
     """The inputs with the branch that the ticket names, looked at here, at the remote and at the forge."""
     assert inputs.ticket is not None  # noqa: S101  (looked at by the caller)
     folder = store.home / "pull-requests"
@@ -85,7 +85,7 @@ async def placed(store: RunStore, inputs: Inputs, repository: Repository) -> Inp
     return inputs.model_copy(update={"branch": found.branch, "start": found.start, "base": found.base})
 
 
-async def _place(store: RunStore, ticket: Ticket, repository: Repository, forge: Forge) -> Place:
+async def _place(store: RunStore, ticket: Ticket, repository: Repository, forge: Forge) -> TicketBranch:
     runs = [one for one in store.journal.runs() if one.repository == str(repository.root)]
     runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # one that was compared with others stays apart
     known = [one.branch for one in runs if _same(store.inputs(one.id).ticket, ticket)]
@@ -116,14 +116,14 @@ def _same(one: Ticket | None, other: Ticket) -> bool:
     return named and one is not None and (one.key, one.source.file) == (other.key, other.source.file)
 
 
-async def _standing(branch: str, own: list[RunRecord], repository: Repository, forge: Forge) -> Place:
+async def _standing(branch: str, own: list[RunRecord], repository: Repository, forge: Forge) -> TicketBranch:
     here = tip_of(repository.root, branch)
     there = await tip_at(repository.root, forge.remote, branch) if forge.remote else ""
     if tip_of(repository.root, above := branch.partition("/")[0]):
         what = f"there is a branch {above} in {repository.root}, so that git can have none called {branch}"
         raise BadInput(what, then=f"rename it: git branch -m {above} …")
     if not here and not there:
-        return Place(branch)
+        return TicketBranch(branch)
     left = next((one for one in reversed(own) if one.head in (here or there,) and there in ("", one.head)), None)
     if left is None:
         where = f"at {forge.remote}" if there and not here else f"in {repository.root}"
@@ -131,4 +131,4 @@ async def _standing(branch: str, own: list[RunRecord], repository: Repository, f
     if branch == repository.branch:
         what = f"{branch} is checked out in {repository.root}, so that no run can move it"
         raise BadInput(what, then="git switch to another branch")
-    return Place(branch, start=left.head, base=left.base) if left.head != left.base else Place(branch)
+    return TicketBranch(branch, start=left.head, base=left.base) if left.head != left.base else TicketBranch(branch)

@@ -21,7 +21,7 @@ REMEMBERED = 50  # contents of one repository: branches differ, and going back s
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RepositoryFiles:
     """What lies in a repository for us. Nothing of it has been interpreted."""
 
     files: tuple[str, ...]
@@ -30,14 +30,14 @@ class Found:
     others: frozenset[str] = frozenset()  # those that are roles of other tools
 
 
-def found(repo: Path) -> Found:
+def files_to_trust(repo: Path) -> RepositoryFiles:
     others = {path.relative_to(repo).as_posix(): path for path in _others(repo)}
     parts = {**dict(_parts(repo)), **{name: _bytes(path) for name, path in others.items()}}
     hashes = {name: hashlib.sha256(parts[name]).hexdigest() for name in sorted(parts)}
     whole = hashlib.sha256()
     for name, one in hashes.items():
         whole.update(f"{name}\0{one}\n".encode(errors="surrogateescape"))
-    return Found(tuple(hashes), whole.hexdigest() if parts else "", hashes, frozenset(others))
+    return RepositoryFiles(tuple(hashes), whole.hexdigest() if parts else "", hashes, frozenset(others))
 
 
 def is_trusted(home: Path, repo: Path, digest: str) -> bool:
@@ -45,7 +45,7 @@ def is_trusted(home: Path, repo: Path, digest: str) -> bool:
     return not digest or digest in _read(home).get(str(repo.resolve()), {})
 
 
-def trusted_files(home: Path, repo: Path, what: Found) -> frozenset[str]:
+def trusted_files(home: Path, repo: Path, what: RepositoryFiles) -> frozenset[str]:
     """Those whose very bytes the user has agreed to, now or with other files around them."""
     contents = _read(home).get(str(repo.resolve()), {})
     if what.digest in contents:
@@ -54,9 +54,9 @@ def trusted_files(home: Path, repo: Path, what: Found) -> frozenset[str]:
     return frozenset(name for name, one in what.hashes.items() if (name, one) in known)
 
 
-def trust(home: Path, repo: Path, digest: str, who: str) -> None:
+def record_trust(home: Path, repo: Path, digest: str, who: str) -> None:
     """Remember, outside the repository, that the user agreed."""
-    what = found(repo)
+    what = files_to_trust(repo)
     if what.digest != digest:
         raise BadInput(
             f"the files in {repo} are not those that were shown", then="look at them again with `trued trust`"

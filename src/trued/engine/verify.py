@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from trued.engine import requirements_source as asked
+from trued.engine import requirements_source
 from trued.errors import BadInput, StateFailed
 from trued.model import Contract, Grade, Outcome, Requirements, Value, Verdict
 from trued.model.events.proof import ProvingStarted, SealingStarted
@@ -46,7 +46,7 @@ class VerifyRequest(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifyResult:
     """What was agreed upon, what was found, and what follows."""
 
     contract: Contract
@@ -59,16 +59,16 @@ class Verified:
         return exit_code(self.outcome)
 
 
-async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> Verified:
+async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> VerifyResult:
     """Seal the contract on the base and prove the head against it: the code by which runs are judged, and no other."""
     given = _given(request)
-    base, head = await both(request)
+    base, head = await resolve_commits(request)
     held_out, why = await _held_out(request, base, head)
     said = await _undecided(base, head, request.requirements_file)
-    async with visiting(request, home, base, head) as workspace:
+    async with temporary_workspace(request, home, base, head) as workspace:
         await _look_at_trees(workspace, base, head, tell)
         if given is None:
-            given, more = await asked.found(workspace, head.commit)
+            given, more = await requirements_source.find_requirements(workspace, head.commit)
             said += more
         tell(SealingStarted(base=base.commit, requirements=len(given.requirements)))
         contract = await _sealed(workspace, given, SealTerms(held_out, why, undecided=said), tell)
@@ -83,20 +83,20 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
 
 
-async def sealed(request: VerifyRequest, *, home: Path, tell: Emit) -> Contract:
+async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Contract:
     """The contract alone, for heads that are still to come. `head` is not looked at."""
     given = _given(request)
     if given is None:
         raise BadInput("no requirements are named", then="--requirements FILE")
     base = await _side(request.base, request)
     held_out, why = await _held_out(request, base)
-    async with visiting(request, home, base) as workspace:
+    async with temporary_workspace(request, home, base) as workspace:
         return await _sealed(workspace, given, SealTerms(held_out, why), tell)
 
 
-async def judged(
+async def verify_against(
     contract: Contract, head: str, request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit
-) -> Verified:
+) -> VerifyResult:
     """A head against a contract that was sealed before. A file that the head's history shows is held out no more."""
     base, side = await _side(request.base, request), await _side(head, request)
     if base.commit != contract.base:
@@ -105,13 +105,13 @@ async def judged(
     if contract.held_out and request.requirements_file:
         held_out, why = await _held_out(request, base, side)
         contract = contract.model_copy(update={"held_out": held_out, "held_out_why": why})
-    async with visiting(request, home, base, side) as workspace:
+    async with temporary_workspace(request, home, base, side) as workspace:
         verdict = await _proven(workspace, contract, side, tell)
     said = tuple(dict.fromkeys((*await _undecided(base, side), *verdict.undecided)))
     return _verified(contract, verdict.model_copy(update={"undecided": said}), request, environ)
 
 
-async def both(request: VerifyRequest) -> tuple[NamedCommit, NamedCommit]:
+async def resolve_commits(request: VerifyRequest) -> tuple[NamedCommit, NamedCommit]:
     """Base and head. An unnamed base is where the work on the head began."""
     head = await _side(request.head or "@HEAD", request)
     return (await _side(request.base, request) if request.base else await commit_lookup.find_branch_point(head)), head
@@ -128,7 +128,7 @@ def _given(request: VerifyRequest) -> Requirements | None:
     """What the caller brings; None: it is to be found in the repository."""
     if request.requirements is not None:
         return request.requirements
-    return asked.named(request.requirements_file) if request.requirements_file else None
+    return requirements_source.load_named_requirements(request.requirements_file) if request.requirements_file else None
 
 
 async def _held_out(request: VerifyRequest, *both: NamedCommit) -> tuple[bool, str]:
@@ -137,7 +137,7 @@ async def _held_out(request: VerifyRequest, *both: NamedCommit) -> tuple[bool, s
     if file is None:
         return False, "the requirements are no file that is kept elsewhere: their cases are visible"
     visible = "its cases count as visible"
-    if await commit_lookup.is_in_history(both, asked.blobs_of(file.read_bytes())):
+    if await commit_lookup.is_in_history(both, requirements_source.blobs_of(file.read_bytes())):
         return False, f"the history of base or head holds the requirements file: {visible}"
     if any([await commit_lookup.is_tracked(one, file) for one in both]):
         return False, f"the history of base or head holds an earlier {file.name}: {visible}"
@@ -169,7 +169,7 @@ async def _look_at_trees(workspace: GitWorkspace, base: NamedCommit, head: Named
 
 
 @asynccontextmanager
-async def visiting(
+async def temporary_workspace(
     request: VerifyRequest, home: Path, base: NamedCommit, *others: NamedCommit
 ) -> AsyncIterator[GitWorkspace]:
     """A private store with these commits, and nothing else in it; all of it is gone afterwards."""
@@ -242,7 +242,7 @@ async def _proven(
     return await prove(workspace, contract, ids, head.commit, subject=SUBJECT, hurried=hurried, tell=tell)
 
 
-def _verified(contract: Contract, verdict: Verdict, request: VerifyRequest, environ: Mapping[str, str]) -> Verified:
+def _verified(contract: Contract, verdict: Verdict, request: VerifyRequest, environ: Mapping[str, str]) -> VerifyResult:
     redact = Redactor(secrets_in(environ)).within
     verdict = Verdict.model_validate_json(in_json(redact, verdict.model_dump_json()))
-    return Verified(contract, verdict, conclude(verdict, request.accept))
+    return VerifyResult(contract, verdict, conclude(verdict, request.accept))

@@ -40,11 +40,11 @@ class Checkout:
         return self._said("cat-file", "-t", name)
 
     def read(self, commit: str, path: str) -> bytes | None:
-        code, out = ask(self.root, self.environ, "cat-file", "blob", f"{commit}:{path}")
+        code, out = ask_git(self.root, self.environ, "cat-file", "blob", f"{commit}:{path}")
         return out if code == 0 else None
 
     def contains(self, commit: str, ancestor: str) -> bool:
-        return ask(self.root, self.environ, "merge-base", "--is-ancestor", ancestor, commit)[0] == 0
+        return ask_git(self.root, self.environ, "merge-base", "--is-ancestor", ancestor, commit)[0] == 0
 
     def common_base(self, one: str, other: str) -> str:
         return self._said("merge-base", one, other)
@@ -61,15 +61,15 @@ class Checkout:
         return await take_snapshot(replace(self.worktree, own=own), private)
 
     def _said(self, *words: str) -> str:
-        code, out = ask(self.root, self.environ, *words)
+        code, out = ask_git(self.root, self.environ, *words)
         return out.decode(errors="replace").strip() if code == 0 else ""
 
 
-def checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:
+def open_checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:
     """The working tree around a folder, or one sentence on why there is none."""
     found = open_repository(folder, status=False)
     paths = ("--path-format=absolute", "--absolute-git-dir", "--git-path", "hooks")
-    code, out = ask(found.root, environ, "rev-parse", *paths)
+    code, out = ask_git(found.root, environ, "rev-parse", *paths)
     lines = out.decode(errors="surrogateescape").split("\n")
     if code != 0 or len(lines) != 3:
         raise BadInput(f"git cannot tell where the hooks of {found.root} are", then="look at core.hooksPath")
@@ -78,14 +78,14 @@ def checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:
 
 
 def _excludes(root: Path, environ: Mapping[str, str]) -> Path | None:
-    code, out = ask(root, environ, "config", "--type=path", "--get", "core.excludesFile")
+    code, out = ask_git(root, environ, "config", "--type=path", "--get", "core.excludesFile")
     if code == 0:
         return Path(out.decode(errors="surrogateescape").rstrip("\n"))
     config = environ.get("XDG_CONFIG_HOME") or (f"{environ['HOME']}/.config" if environ.get("HOME") else "")
     return Path(config) / "git" / "ignore" if config else None
 
 
-def ask(root: Path, environ: Mapping[str, str], *words: str) -> tuple[int, bytes]:
+def ask_git(root: Path, environ: Mapping[str, str], *words: str) -> tuple[int, bytes]:
     """git as the user would ask it here, whoever started us: a hook's own variables lead nowhere."""
     variables = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     command = ["git", "-C", str(root), "-c", "core.fsmonitor=false", *words]

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from trued.engine.verify import VerifyRequest, judged, sealed
+from trued.engine.verify import VerifyRequest, seal_contract, verify_against
 from trued.engine.worktree import Checkout
 from trued.errors import CannotJudge
 from trued.gate.state import Gate, GateStore, is_inside
@@ -50,7 +50,7 @@ async def seal(
 ) -> Contract:
     """Seal the contract: run its checks on `base`. Writes temporary private state only."""
     request = _request(checkout, base, requirements, strictness)
-    contract = await sealed(request, home=store.home, tell=tell)
+    contract = await seal_contract(request, home=store.home, tell=tell)
     if contract.held_out and is_inside(requirements, checkout.root):
         contract = contract.model_copy(update={"held_out": False, "held_out_why": IN_SIGHT})
     return contract.model_copy(update={"undecided": (*contract.undecided, OPEN)}) if contract.held_out else contract
@@ -107,7 +107,7 @@ class Judge:
                 return known, True
             file = self._requirements_file()
             request = _request(self.checkout, self.gate.base, file, self.strictness)
-            done = await judged(
+            done = await verify_against(
                 contract, head, request, home=self.store.home, environ=self.checkout.environ, tell=self.tell
             )
             verdict = done.verdict

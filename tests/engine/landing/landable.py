@@ -10,10 +10,11 @@ from typing import Any
 from tests.engine.two_commits import DOUBLE, ONE, committed, git
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
-from trued.engine.landing.land import Landing, Wanted, land
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.run_store import RunStore
-from trued.engine.start import new_record, prepared
-from trued.engine.trust import found
+from trued.engine.start import new_record, prepare_inputs
+from trued.engine.trust import files_to_trust
 from trued.model import Contract, Grade, Judged, Requirement, RunRecord, Verdict
 from trued.proof.contract import contract_hash
 from trued.run.context import Person
@@ -68,9 +69,9 @@ class Landable:
             repository=self.repository,
             requirements=self.requirements,
             flags={"yes": True, "agents": {"*": "scripted:inside"}, **flags},
-            trust=found(self.repository).digest if trust else "",
+            trust=files_to_trust(self.repository).digest if trust else "",
         )
-        inputs = prepared(request, self.home, engine.store.environ, any_agent=True)
+        inputs = prepare_inputs(request, self.home, engine.store.environ, any_agent=True)
         record = new_record(inputs, open_repository(self.repository), {one.id for one in engine.store.journal.runs()})
         head = self._worked(record, files or {"tiny.py": DOUBLE})
         asked = tuple(Requirement.model_validate(one) for one in requirements)
@@ -104,8 +105,10 @@ class Landable:
         self.git("worktree", "remove", "--force", str(tree))
         return head
 
-    async def land(self, record: RunRecord, *, person: Person | None = None, **wanted: Any) -> Landing:
-        return await land(self.engine(person).store, record.id, Wanted(who="ann", **wanted), self.engine(person).person)
+    async def land(self, record: RunRecord, *, person: Person | None = None, **wanted: Any) -> LandingResult:
+        return await land(
+            self.engine(person).store, record.id, LandingRequest(who="ann", **wanted), self.engine(person).person
+        )
 
     def state(self) -> dict[str, str]:
         """All that a landing could touch: refs, index, files."""

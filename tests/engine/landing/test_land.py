@@ -14,10 +14,10 @@ from tests.engine.landing.landable import MANUAL, Landable, landable_in
 from tests.engine.two_commits import DOUBLE, ONE
 from tests.workflows.conftest import Ground, ground, saying
 from trued.engine.approvals import Decision, decide
-from trued.engine.landing.land import Wanted, land
-from trued.engine.landing.records import landed, proven_as
-from trued.engine.receipts import Keeping, check, keep_landed
-from trued.engine.sensitive_files import kind_of
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest, contract_and_verdict, finished_landings
+from trued.engine.receipts import ReceiptRequest, check_receipt, write_landing_receipt
+from trued.engine.sensitive_files import sensitivity_of
 from trued.errors import BadInput
 from trued.model import Grade
 from trued.proof.reasons import ALREADY_SATISFIED
@@ -194,8 +194,8 @@ async def test_where_the_branch_moved_the_work_is_rebased_proven_again_and_has_i
     assert landing.commit == place.git("rev-parse", "main") != record.head
     assert place.git("log", "-1", "--format=%an %s", "main") == "a@b work"
     engine = place.engine()
-    (one,) = landed(engine.store, record.id)
-    found = proven_as(engine.store, record.id, one)
+    (one,) = finished_landings(engine.store, record.id)
+    found = contract_and_verdict(engine.store, record.id, one)
     assert found
     contract, verdict = found
     assert (contract.base, verdict.commit, verdict.grade) == (tip, landing.commit, Grade.PROVEN)
@@ -203,8 +203,8 @@ async def test_where_the_branch_moved_the_work_is_rebased_proven_again_and_has_i
     assert engine.store.journal.run(record.id).head == record.head
     assert (await place.land(record)).commit == landing.commit
     receipt = place.folder / "landed.json"
-    await keep_landed(engine.store, record.id, Keeping(receipt=receipt))
-    checked = await check(receipt, home=place.home, environ={}, tell=lambda event: None)
+    await write_landing_receipt(engine.store, record.id, ReceiptRequest(receipt=receipt))
+    checked = await check_receipt(receipt, home=place.home, environ={}, tell=lambda event: None)
     assert checked.statement
     assert (checked.code, checked.statement.commit) == (0, landing.commit)
 
@@ -275,14 +275,14 @@ async def test_a_whole_run_lands_on_a_branch_that_moved_while_it_worked(ground: 
     asked = len(runtime.orders)
     ground.write("other.py", "X = 1\n")
     ground.commit()
-    landing = await land(engine.store, record.id, Wanted(who="ann"), engine.person)
+    landing = await land(engine.store, record.id, LandingRequest(who="ann"), engine.person)
     assert (landing.landed, landing.how, len(runtime.orders)) == (True, "rebase", asked)
     assert landing.verdict
     assert landing.verdict.grade is Grade.PROVEN
     assert "triple" in ground.git("show", "main:tiny.py")
     assert ground.git("log", "-1", "--format=%an", "main~1") == "purple-team-a"
     assert engine.store.journal.run(record.id).state == "done"
-    merged = await land(engine.store, record.id, Wanted(who="ann", onto="main", way="merge"), engine.person)
+    merged = await land(engine.store, record.id, LandingRequest(who="ann", onto="main", way="merge"), engine.person)
     assert merged.commit == landing.commit  # it is there already, whatever the way
 
 
@@ -348,7 +348,7 @@ async def test_changes_of_what_asks_for_trust_are_asked_about_first_and_agreed_t
     ],
 )
 def test_what_asks_for_trust_is_known_by_its_path(path: str, asks: bool) -> None:
-    assert bool(kind_of(path)) is asks
+    assert bool(sensitivity_of(path)) is asks
 
 
 @pytest.mark.spec("USE-11", "USE-6")

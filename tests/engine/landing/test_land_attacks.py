@@ -7,8 +7,9 @@ import pytest
 
 from tests.engine.landing.landable import MANUAL, Landable, landable_in
 from tests.engine.two_commits import DOUBLE
-from trued.engine.landing.land import Wanted, land
-from trued.engine.sensitive_files import kind_of
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest
+from trued.engine.sensitive_files import sensitivity_of
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 
@@ -40,7 +41,7 @@ async def test_a_draft_of_a_commit_that_nobody_judged_shows_no_verdict_on_anothe
     place.git("worktree", "remove", "--force", str(tree))
     engine = place.engine()
     engine.store.journal.update(record.model_copy(update={"head": head}))
-    landing = await land(engine.store, record.id, Wanted(who="ann", way="pr", draft=True), engine.person)
+    landing = await land(engine.store, record.id, LandingRequest(who="ann", way="pr", draft=True), engine.person)
     text = Path(landing.url).read_text()
     assert f"on commit `{head}`" in text
     assert "✅" not in text
@@ -71,7 +72,7 @@ async def test_a_run_that_is_called_done_without_a_verdict_that_says_so_does_not
     ],
 )
 def test_what_runs_by_itself_asks_for_trust_in_every_folder(path: str) -> None:
-    assert kind_of(path)
+    assert sensitivity_of(path)
 
 
 @pytest.mark.spec("USE-6")

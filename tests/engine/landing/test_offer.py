@@ -1,4 +1,4 @@
-"""Landing as a pull request: the proven commit is pushed, and one pull request tells of it."""
+"""LandingResult as a pull request: the proven commit is pushed, and one pull request tells of it."""
 
 import subprocess
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ import pytest
 
 from tests.engine.landing.landable import Landable, landable_in
 from tests.integrations.forges.servers import TOKEN, GitHub, github_server
-from trued.engine.landing.land import Landing, Wanted, land
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 
@@ -35,11 +36,11 @@ def forge(github: GitHub) -> dict[str, Any]:
     return {"forge": {"kind": "github", "repository": "acme/shop", "url": github.url}}
 
 
-async def offered(place: Landable, record: RunRecord, **wanted: object) -> Landing:
+async def offered(place: Landable, record: RunRecord, **wanted: object) -> LandingResult:
     engine = place.engine()
     engine.store.environ = {**engine.store.environ, "GITHUB_TOKEN": TOKEN}
     return await land(
-        engine.store, record.id, Wanted.model_validate({"who": "ann", "way": "pr", **wanted}), engine.person
+        engine.store, record.id, LandingRequest.model_validate({"who": "ann", "way": "pr", **wanted}), engine.person
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.workflows.conftest import events, saying
 from tests.workflows.hands import Coders, Hands, feature, shown_by_tests
 from trued.engine.approvals import Decision, decide
-from trued.engine.resume_from_branch import Known, going_on, unknown
+from trued.engine.resume_from_branch import KnownRuns, find_branch_to_continue, find_forgotten_run
 from trued.errors import BadInput
 from trued.model import Goal
 from trued.workflows.descriptor import BranchState
@@ -66,13 +66,15 @@ def test_a_run_upon_a_landed_one_goes_on_from_where_it_began_itself(tmp_path: Pa
     repository.left("r-second", landed)
     goal = Goal(text="numbers")
     named = {"r-first": repository.base, "r-second": landed}  # a run made both tips: the user says which is whose base
-    bases = [going_on(tmp_path, STATE, goal, f"trued/{run}", Known(), base) for run, base in named.items()]
+    bases = [
+        find_branch_to_continue(tmp_path, STATE, goal, f"trued/{run}", KnownRuns(), base) for run, base in named.items()
+    ]
     assert [one.base for one in bases if one] == [repository.base, landed]
-    recorded = Known(bases={f"trued/{run}": base for run, base in named.items()})
-    bases = [going_on(tmp_path, STATE, goal, f"trued/{run}", recorded) for run in named]
+    recorded = KnownRuns(bases={f"trued/{run}": base for run, base in named.items()})
+    bases = [find_branch_to_continue(tmp_path, STATE, goal, f"trued/{run}", recorded) for run in named]
     assert [one.base for one in bases if one] == [repository.base, landed]
     with pytest.raises(BadInput, match="main is no branch that a run left here"):
-        going_on(tmp_path, STATE, goal, "main", Known())
+        find_branch_to_continue(tmp_path, STATE, goal, "main", KnownRuns())
 
 
 @pytest.mark.spec("HAND-12")
@@ -80,16 +82,16 @@ def test_only_a_run_of_the_very_same_words_that_nobody_remembers_is_gone_on_with
     repository = Repository(tmp_path)
     repository.left("r-first", repository.base, "numbers")
     repository.left("r-other", repository.base, "letters")
-    found = going_on(tmp_path, STATE, Goal(text="numbers"), "", Known())
+    found = find_branch_to_continue(tmp_path, STATE, Goal(text="numbers"), "", KnownRuns())
     assert found
     assert (found.branch, found.base) == ("trued/r-first", repository.base)
-    assert going_on(tmp_path, STATE, Goal(text="numbers, and more"), "", Known()) is None
-    assert going_on(tmp_path, STATE, Goal(text="numbers"), "", Known(["trued/r-first"])) is None
-    assert going_on(tmp_path, STATE, Goal(text="numbers"), "HEAD", Known()) is None
+    assert find_branch_to_continue(tmp_path, STATE, Goal(text="numbers, and more"), "", KnownRuns()) is None
+    assert find_branch_to_continue(tmp_path, STATE, Goal(text="numbers"), "", KnownRuns(["trued/r-first"])) is None
+    assert find_branch_to_continue(tmp_path, STATE, Goal(text="numbers"), "HEAD", KnownRuns()) is None
     repository.git("branch", "-m", "trued/r-first", "trued/r-renamed")
-    assert going_on(tmp_path, STATE, Goal(text="numbers"), "", Known())
+    assert find_branch_to_continue(tmp_path, STATE, Goal(text="numbers"), "", KnownRuns())
     assert (
-        going_on(tmp_path, STATE, Goal(text="numbers"), "", Known(["trued/r-first"])) is None
+        find_branch_to_continue(tmp_path, STATE, Goal(text="numbers"), "", KnownRuns(["trued/r-first"])) is None
     )  # by its own name it is remembered
 
 
@@ -98,10 +100,10 @@ def test_nobody_goes_on_from_what_a_run_set_aside(tmp_path: Path) -> None:
     repository = Repository(tmp_path)
     repository.left("r-first", repository.base)
     repository.git("branch", "trued/r-first-failed-double", "trued/r-first")
-    assert unknown(tmp_path, "r-first")
-    assert unknown(tmp_path, "r-first-failed-double") is None
+    assert find_forgotten_run(tmp_path, "r-first")
+    assert find_forgotten_run(tmp_path, "r-first-failed-double") is None
     with pytest.raises(BadInput, match="is no branch that a run left here"):
-        going_on(tmp_path, STATE, Goal(text="numbers"), "trued/r-first-failed-double", Known())
+        find_branch_to_continue(tmp_path, STATE, Goal(text="numbers"), "trued/r-first-failed-double", KnownRuns())
 
 
 @pytest.mark.slow

@@ -10,7 +10,8 @@ import pytest
 from tests.workflows.conftest import events
 from tests.workflows.team.team_agents import TIMES, Act, Members, Teams, planned, task_of, told, wrote
 from trued.engine.engine import Engine
-from trued.engine.landing.land import Wanted, land
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest
 from trued.model import RunRecord
 from trued.reporting.html import write
 from trued.wire import Order
@@ -242,7 +243,7 @@ async def test_two_teams_that_began_at_the_same_commit_land_one_after_the_other(
         engine = one.played(Members(planned(name)).play("dev", builds(name)))
         ended.append(await one.teamed(engine, f"{name}(x) multiplies."))
     assert [record.code for record in ended] == [0, 0]
-    landings = [await land(engine.store, record.id, Wanted(who="ann"), engine.person) for record in ended]
+    landings = [await land(engine.store, record.id, LandingRequest(who="ann"), engine.person) for record in ended]
     assert [(each.landed, each.how) for each in landings] == [(True, "fast-forward"), (True, "rebase")], landings[1].why
     assert {"doubles.py", "triples.py"} <= {*one.git("ls-tree", "--name-only", "main").split()}
     assert "triple(x) multiplies." in one.page("main", "goal.md")

@@ -9,7 +9,8 @@ import pytest
 from tests.workflows.conftest import Ground, events, example
 from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
-from trued.engine.landing.land import Wanted, land
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 from trued.wire import Order
@@ -254,7 +255,7 @@ async def test_what_only_a_person_can_say_ends_with_3_and_what_they_reject_is_me
     assert again.state == "waiting"
     decide(engine.store, record.id, ["looks"], Decision(who="ann", why="it does now"))
     assert engine.store.journal.run(record.id).state == "done"
-    landing = await land(engine.store, record.id, Wanted(way="pr", who="ann"), engine.person)
+    landing = await land(engine.store, record.id, LandingRequest(way="pr", who="ann"), engine.person)
     assert landing.landed
     assert "fix: numbers double" in request_of(desk, record)
     assert "attested" in request_of(desk, record)

@@ -15,8 +15,8 @@ from tests.integrations.forges.servers import TOKEN, github_server
 from tests.workflows.conftest import Ground
 from tests.workflows.ticket.test_ticket import REQUIRED, TICKET, WHOLE, implemented, script
 from trued.engine.inputs import Request
-from trued.engine.pull_request_body import Work, title_of
-from trued.engine.ticket_branch import from_file, from_tracker
+from trued.engine.pull_request_body import PullRequestWork, title_of
+from trued.engine.ticket_branch import ticket_from_file, ticket_from_tracker
 from trued.errors import BadInput
 from trued.integrations.forges.local import LocalForge
 from trued.model import ForgeSettings, Goal, RunRecord, Settings, Source, Ticket, Verdict
@@ -32,7 +32,7 @@ def test_an_issue_gives_no_agent_a_file_of_this_machine(tmp_path: Path) -> None:
     with github_server(None) as github:
         github.issue(12, "Numbers", SECRETS)
         forge = ForgeSettings(kind="github", repository="acme/shop", url=github.url)
-        ticket = from_tracker("#12", Settings(forge=forge), {"GITHUB_TOKEN": TOKEN}, tmp_path)
+        ticket = ticket_from_tracker("#12", Settings(forge=forge), {"GITHUB_TOKEN": TOKEN}, tmp_path)
     assert ticket.pictures == ("docs/seen.png",)
 
 
@@ -44,7 +44,7 @@ def test_a_picture_of_a_file_is_a_picture_and_no_link_to_something_else(tmp_path
     (tmp_path / "round.png").symlink_to(tmp_path / "round.png")
     names = f"{tmp_path}/secret, /, linked.png, round.png, {tmp_path}/real.png, https://example.invalid/x.png"
     text = f"---\nkey: A-1\npictures: [{names}]\n---\n# Numbers\n\nThey are wrong.\n"
-    ticket = from_file(Goal(text=text, source=Source(file="ticket.md", line=1)), tmp_path)
+    ticket = ticket_from_file(Goal(text=text, source=Source(file="ticket.md", line=1)), tmp_path)
     given = [one for one in ticket.pictures if Path(one).is_absolute()]
     assert given == [str((tmp_path / "real.png").resolve())]
 
@@ -170,5 +170,5 @@ async def test_no_title_and_no_agent_skips_a_check_of_the_forge_or_closes_anothe
 @pytest.mark.spec("TIC-9", "USE-6")
 def test_a_title_is_inert_as_a_commits_message_and_names_its_own_ticket_alone() -> None:
     title = "Closes #12 and closes #1 [skip ci]\n@bob"
-    work = Work("r-1", "fix/12", "main", "0" * 40, title, Verdict.open("nothing"), proven=True, key="#12")
+    work = PullRequestWork("r-1", "fix/12", "main", "0" * 40, title, Verdict.open("nothing"), proven=True, key="#12")
     assert title_of(work) == "Closes #12 and closes # 1 (skip ci) @ bob"

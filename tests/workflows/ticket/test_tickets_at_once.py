@@ -11,7 +11,7 @@ from tests.workflows.conftest import Ground, example
 from tests.workflows.ticket.test_ticket import TICKET, WHOLE
 from trued.agents.adapters.scripted import ScriptedRuntime
 from trued.agents.spool.slots import Slots
-from trued.engine.concurrent_runs import code_of, start
+from trued.engine.concurrent_runs import start_runs, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore
@@ -67,13 +67,13 @@ async def test_tickets_are_worked_on_side_by_side_and_each_has_its_own_outcome(g
         return parts(order)
 
     engine = ground.stack.enter_context(closing(Engine(RunStore(ground.home, {}), runtime=ScriptedRuntime(script))))
-    ended = await start(engine, tickets(ground, "NUM-1", "NUM-2"))
+    ended = await start_runs(engine, tickets(ground, "NUM-1", "NUM-2"))
     records = [one for one in ended if isinstance(one, RunRecord)]
     assert [(one.state, one.branch) for one in records] == [
         ("done", "fix/NUM-1-numbers-are-not-doubled"),
         ("not proven", "fix/NUM-2-numbers-are-not-doubled"),
     ]
-    assert code_of(ended) == 1
+    assert worst_exit_code(ended) == 1
     assert ground.git("rev-parse", records[0].branch) == records[0].head
     offered = [(ground.home / "runs" / one.id / "files" / "pull-request.md").exists() for one in records]
     assert offered == [True, False]
@@ -93,7 +93,7 @@ async def test_either_all_begin_or_none(ground: Ground) -> None:
         ([good, other, plan], "is no ticket, and only tickets are worked on side by side"),
     ):
         with pytest.raises(BadInput, match=words):
-            await start(engine, requests)
+            await start_runs(engine, requests)
     assert engine.store.journal.runs() == []
     assert runtime.orders == []
 
@@ -106,8 +106,8 @@ async def test_either_all_begin_or_none(ground: Ground) -> None:
 def test_all_together_end_with_the_worst_code(codes: tuple[int, ...], worst: int) -> None:
     record = RunRecord(id="r", workflow="ticket", title="", repository="", base="", branch="")
     ended: list[Any] = [record.model_copy(update={"code": code}) for code in codes]
-    assert code_of(ended) == worst
-    assert code_of([*ended, AgentFailed("x")]) == next(one for one in (130, 4, 5) if one in (*codes, 5))
+    assert worst_exit_code(ended) == worst
+    assert worst_exit_code([*ended, AgentFailed("x")]) == next(one for one in (130, 4, 5) if one in (*codes, 5))
 
 
 @pytest.mark.spec("TIC-12", "RUN-9")

@@ -1,7 +1,7 @@
 """Asks a person about changes that would be believed or run by themselves once they have landed."""
 
-from trued.engine.landing.records import Candidate, Ground, Landing
-from trued.engine.sensitive_files import Entrusted, lines
+from trued.engine.landing.records import LandingCandidate, LandingContext, LandingResult
+from trued.engine.sensitive_files import SensitiveChanges, describe_changes
 from trued.model import Question
 from trued.model.events.landing import ConsentGiven
 
@@ -9,23 +9,25 @@ SHORT = 12  # characters by which a digest may be named
 OPTIONS = ("yes", "no")
 
 
-async def not_agreed(ground: Ground, candidate: Candidate, found: Entrusted) -> Landing | None:
+async def ask_consent(
+    context: LandingContext, candidate: LandingCandidate, found: SensitiveChanges
+) -> LandingResult | None:
     """Changes of what is believed or run by itself are a person's to agree to, once for exactly these bytes."""
-    journal, wanted = ground.store.writer(ground.record), ground.wanted
+    journal, request = context.store.writer(context.record), context.request
     key = f"agreed to {found.digest[:SHORT]}"
-    if not found or ground.store.journal.step(ground.record.id, key):
+    if not found or context.store.journal.step(context.record.id, key):
         return None
-    told = "\n".join(f"  {line}" for line in lines(found))
-    who = wanted.who if len(wanted.agree) >= SHORT and found.digest.startswith(wanted.agree) else ""
-    if not who and not wanted.agree:
+    told = "\n".join(f"  {line}" for line in describe_changes(found))
+    who = request.who if len(request.agree) >= SHORT and found.digest.startswith(request.agree) else ""
+    if not who and not request.agree:
         text = f"The run changes what is believed or run by itself once it has landed:\n{told}\nLand it with these?"
-        answer = await ground.person(Question(key=key, text=text, options=OPTIONS))
+        answer = await context.person(Question(key=key, text=text, options=OPTIONS))
         who = answer[2] if answer and answer[0] == "yes" else ""
         if answer and not who:
-            return _asking(ground, candidate, found, code=1, why="you did not agree to what the run changes")
+            return _asking(context, candidate, found, code=1, why="you did not agree to what the run changes")
     if not who:
         what = "changes what is believed or run by itself once it has landed, and nobody agreed to that"
-        return _asking(ground, candidate, found, code=3, why=f"run {ground.record.id} {what}")
+        return _asking(context, candidate, found, code=3, why=f"run {context.record.id} {what}")
 
     async def step() -> str:
         return who
@@ -35,9 +37,11 @@ async def not_agreed(ground: Ground, candidate: Candidate, found: Entrusted) -> 
     return None
 
 
-def _asking(ground: Ground, candidate: Candidate, found: Entrusted, *, code: int, why: str) -> Landing:
-    name = ground.record.id
-    return ground.result(
+def _asking(
+    context: LandingContext, candidate: LandingCandidate, found: SensitiveChanges, *, code: int, why: str
+) -> LandingResult:
+    name = context.record.id
+    return context.result(
         code=code,
         why=f"{why}: {', '.join(found.files)}",
         then=f"look at them with `trued diff {name}`, then: trued land {name} --agree {found.digest[:SHORT]}",

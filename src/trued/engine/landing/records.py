@@ -11,11 +11,11 @@ from trued.model.events.landing import WorkLanded
 from trued.model.step_keys import is_landing_record, landing_part
 from trued.run.context import Person
 from trued.support.hashing import digest
-from trued.workspace.git.landing import TargetBranch as Home
+from trued.workspace.git.landing import TargetBranch
 from trued.workspace.git.workspace import GitWorkspace
 
 
-class Wanted(Value):
+class LandingRequest(Value):
     """What a person asks of `land`."""
 
     onto: str = ""  # else the branch that was checked out when the run began
@@ -26,7 +26,7 @@ class Wanted(Value):
     who: str = ""
 
 
-class Landing(Value):
+class LandingResult(Value):
     """What came of it. Whatever is not `landed` has changed nothing in the user's repository."""
 
     run: str
@@ -47,7 +47,7 @@ class Landing(Value):
 
 
 @dataclass(frozen=True)
-class Ground:
+class LandingContext:
     """All that one landing works with."""
 
     store: RunStore
@@ -55,20 +55,20 @@ class Ground:
     inputs: Inputs
     contract: Contract
     workspace: GitWorkspace
-    wanted: Wanted
-    home: Home
+    request: LandingRequest
+    target: TargetBranch
     person: Person
 
     @property
     def onto(self) -> str:
-        return self.home.branch
+        return self.target.branch
 
-    def result(self, **more: object) -> Landing:
-        return Landing.model_validate({"run": self.record.id, "onto": self.onto, **more})
+    def result(self, **more: object) -> LandingResult:
+        return LandingResult.model_validate({"run": self.record.id, "onto": self.onto, **more})
 
 
 @dataclass(frozen=True)
-class Candidate:
+class LandingCandidate:
     """A commit that could land."""
 
     commit: str
@@ -78,7 +78,7 @@ class Candidate:
     replaced: tuple[str, ...] = ()  # the target's own, of a run before this one
 
 
-class Landed(Value):
+class LandingRecord(Value):
     """A commit on a branch of the user's. Written before the branch is moved: it counts where the branch holds it."""
 
     onto: str
@@ -92,26 +92,26 @@ class Landed(Value):
     words: tuple[Approval, ...] = ()  # of people, that hold for this commit
 
 
-def part_of(onto: str, commit: str, tip: str, contract: str) -> str:
+def journal_part(onto: str, commit: str, tip: str, contract: str) -> str:
     """One part of the journal for one commit on one target by one contract: another is never mistaken for it."""
     return landing_part(onto, digest(commit, tip, contract)[:10])
 
 
-def landings(store: RunStore, run_id: str) -> list[Landed]:
+def begun_landings(store: RunStore, run_id: str) -> list[LandingRecord]:
     """All that were begun: one that was broken off has not moved its branch, or has and could not say so."""
     keys = [key for key, _, _ in store.journal.steps(run_id) if is_landing_record(key)]
-    return [Landed.model_validate_json(store.journal.step(run_id, key) or "") for key in keys]
+    return [LandingRecord.model_validate_json(store.journal.step(run_id, key) or "") for key in keys]
 
 
-def landed(store: RunStore, run_id: str) -> list[Landed]:
+def finished_landings(store: RunStore, run_id: str) -> list[LandingRecord]:
     """Those that came to their end, oldest first."""
     landings_ended = of_kind(store.journal.events(run_id), WorkLanded)
-    begun = {(one.onto, one.commit): one for one in landings(store, run_id)}
+    begun = {(one.onto, one.commit): one for one in begun_landings(store, run_id)}
     pairs = [(one.onto, one.commit) for _, one in landings_ended]
     return [begun[pair] for pair in pairs if pair in begun]
 
 
-def proven_as(store: RunStore, run_id: str, one: Landed) -> tuple[Contract, Verdict] | None:
+def contract_and_verdict(store: RunStore, run_id: str, one: LandingRecord) -> tuple[Contract, Verdict] | None:
     """Contract and verdict of a commit that was proven again before it landed."""
     contract, verdict = [store.journal.step(run_id, key) if key else None for key in (one.contract, one.verdict)]
     if contract is None or verdict is None:

@@ -22,7 +22,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 
 @dataclass(frozen=True)
-class Again:
+class SecondProof:
     """A verdict on another commit than the run's, with the words of people that hold for it."""
 
     contract: Contract
@@ -37,18 +37,18 @@ class Again:
 
 
 @dataclass(frozen=True)
-class Words:
+class CarriedApprovals:
     """What people said of the run: for its contract, and for single requirements of its own commit."""
 
     contract: tuple[Approval, ...] = ()
     single: tuple[Approval, ...] = ()
 
 
-def carried(before: Contract, after: Contract, approvals: Iterable[Approval]) -> Words:
+def carried_approvals(before: Contract, after: Contract, approvals: Iterable[Approval]) -> CarriedApprovals:
     """Whoever approved requirements and checks has approved the same ones on another base."""
     given = tuple(approvals)
     same = _agreed(before) == _agreed(after)
-    return Words(
+    return CarriedApprovals(
         tuple(one for one in given if one.requirement == "*" and same),
         tuple(one for one in given if one.requirement != "*" and not (one.rejected or one.stale)),
     )
@@ -64,7 +64,7 @@ def _agreed(contract: Contract) -> dict[str, object]:
     return {one.id: shown(one) for one in contract.requirements}
 
 
-def needed(again: Again, single: Sequence[Approval]) -> tuple[Approval, ...]:
+def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
     """Words for single requirements without which the new commit falls short, and with which it would not."""
     short = {one.id for one in again.found.requirements if one.grade.rank < again.accept.rank}
     useful = tuple(one for one in single if one.requirement in short)
@@ -75,7 +75,7 @@ def needed(again: Again, single: Sequence[Approval]) -> tuple[Approval, ...]:
 
 
 @dataclass(frozen=True)
-class Proof:
+class ProofOnNewBase:
     """Takes it, as durable steps of the run."""
 
     store: RunStore

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from trued.engine.comparisons import with_run
+from trued.engine.comparisons import comparison_with
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.model import Approval, Goal, RunRecord, Verdict
@@ -27,7 +27,7 @@ def gather(store: RunStore, run_id: str) -> Material:
     record = journal.run(run_id)
     record = record.model_copy(update={"state": state_of(record, journal.driver(record.id))})
     inputs, contract, folder = store.inputs(record.id), store.contract(record.id), store.folder(record.id)
-    history, among = tuple(_history(store, record.id)), with_run(store, record.id)
+    history, among = tuple(_history(store, record.id)), comparison_with(store, record.id)
     return Material(
         record=record,
         events=journal.events(record.id),

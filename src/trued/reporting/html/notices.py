@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trued.engine.sensitive_files import kind_of
+from trued.engine.sensitive_files import sensitivity_of
 from trued.model import Grade
 from trued.model.events import JournalEvent, landing, proof, run
 from trued.reporting.html.calls import ReportedCall
@@ -47,7 +47,7 @@ def _lowered(material: Material) -> Iterator[str]:
 
 
 def _changed(every: Sequence[ReportedCall]) -> Iterator[str]:
-    touched = sorted({path for call in every for path in call.row.changed if kind_of(path)})
+    touched = sorted({path for call in every for path in call.row.changed if sensitivity_of(path)})
     if touched:
         yield f"This run changed files that tools obey without asking: {', '.join(touched[:20])}."
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trued.engine.comparisons import words_of
-from trued.engine.pull_request import leading
+from trued.engine.comparisons import without_front_matter
+from trued.engine.pull_request import orchestrator_spending
 from trued.model import Contract, Event, Grade, RunRecord, Ticket, Verdict
 from trued.model.events import JournalEvent, of_kind, people, proof, run
 from trued.model.step_keys import is_landing
@@ -56,7 +56,7 @@ def known(store: "RunStore", run: str, name: str = "") -> Known:
         name=name or record.workflow,
         record=record.model_copy(update={"state": state_of(record, journal.driver(record.id))}),
         events=journal.events(record.id),
-        goal=words_of(inputs.goal.text),
+        goal=without_front_matter(inputs.goal.text),
         contract=store.contract(record.id),
         verdict=store.verdict(record.id),
         accept=inputs.settings.accept,
@@ -171,7 +171,7 @@ def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
     """The largest context of each role; whoever leads the agents of a ticket holds one, too."""
     roles = dict.fromkeys(call.role for call in calls)
     peaks = {role: max(call.tokens.peak for call in calls if call.role == role) for role in roles}
-    return {**{each.role: each.peak for each in leading(one.ticket, one.events)}, **peaks}
+    return {**{each.role: each.peak for each in orchestrator_spending(one.ticket, one.events)}, **peaks}
 
 
 # -- rounds ------------------------------------------------------------------------------------------------------------
