@@ -29,11 +29,11 @@ def place(tmp_path: Path) -> Iterator[Place]:
     ("requirement", "who", "why", "said"),
     [
         ("nothing", "ann", "fine", "has no requirement 'nothing' (it has look, fast, wrong, unseen)"),
-        ("unseen", "ann", "fine", "has not come to unseen yet: there is nothing to look at"),
+        ("unseen", "ann", "fine", "has not judged unseen yet"),
         ("wrong", "ann", "fine", "wrong is refuted by a check"),
-        ("fast", "ann", "fine", "fast is proven already: it needs nobody's word"),
-        ("look", "ann", " ", "a word needs a reason (--reason TEXT)"),
-        ("look", " ", "fine", "a word needs a name (--as NAME)"),
+        ("fast", "ann", "fine", "fast is proven already"),
+        ("look", "ann", " ", "a decision needs a reason (--reason TEXT)"),
+        ("look", " ", "fine", "a decision needs a name (--as NAME)"),
     ],
 )
 def test_what_cannot_be_said_is_refused_in_one_sentence(
@@ -50,7 +50,7 @@ def test_the_first_word_stands_and_the_second_person_is_told_whose_it_is(place: 
     decide(place.engine.store, RUN, ["look"], Decision(who="ann", why="fine"))
     with RunStore(place.engine.store.home, {}) as bob, pytest.raises(BadInput) as refused:
         decide(bob, RUN, ["look"], Decision(who="bob", why="ugly", rejected=True))
-    assert f"ann has accepted look already at {place.commits[0][:10]}: fine (--instead says otherwise)" in str(
+    assert f"ann has accepted look already at {place.commits[0][:10]}: fine (--instead replaces that decision)" in str(
         refused.value
     )
     given = Approval(requirement="look", who="bob", why="ugly", commit=place.commits[0], asked="x", rejected=True)

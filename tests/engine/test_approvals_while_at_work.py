@@ -21,7 +21,7 @@ from trued.wire import Order
 from trued.workspace.sandbox import scope
 from trued.workspace.sandbox.levels import level_state
 
-SPEAKS = "is at work and can reach unix sockets by path.*it could speak for you"
+SPEAKS = "is at work and can reach unix sockets by path.*it could decide in your name"
 MANUAL = {"id": "look", "text": "it looks well", "covers": ["1A"], "checks": [{"kind": "manual", "steps": ["look"]}]}
 closed = pytest.mark.skipif(not scope.can_scope(), reason="this kernel's Landlock has no scopes (before 6.12)")
 
@@ -122,7 +122,7 @@ async def test_a_question_is_not_asked_at_the_terminal_while_an_agent_could_answ
     if level == "landlock" or not scope.can_scope():
         assert asked == []
         assert kept_back
-        assert "it could speak for you" in str(kept_back[0].data["why"])
+        assert "it could decide in your name" in str(kept_back[0].data["why"])
         assert (record.state, record.code) == ("waiting", 3)
         rows = Progress(engine.store.journal.events(record.id)).rows
         assert any("not asked at this terminal" in str(one) for one in rows.values())
@@ -136,5 +136,5 @@ async def test_a_question_is_not_asked_at_the_terminal_while_an_agent_could_answ
 @pytest.mark.parametrize("name", ["DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "TMUX"])
 async def test_no_variable_shows_agents_the_way_to_the_persons_session(ground: Ground, name: str) -> None:
     engine, _ = ground.engine()
-    with pytest.raises(BadInput, match=f"the way to your own session: {name}"):
+    with pytest.raises(BadInput, match=f"access to your own session: {name}"):
         await ground.run(engine, variables=("LANG", name))

@@ -26,7 +26,7 @@ def test_what_such_calls_took_before_counts_more_than_what_is_stated() -> None:
     assert learnt.sentence == "1–2 calls, about $1.00–$8.00 and 2 min–13 min of work"
     assert (learnt.remarks, learnt.parts[0].basis) == ((), "as 3 earlier calls")
     assert stated.parts[0].basis == "stated"
-    assert stated.remarks == ("fewer than 3 calls of claude in this role are known: figures of a usual one",)
+    assert stated.remarks == ("fewer than 3 earlier calls of claude in this role: estimated from typical calls",)
 
 
 @pytest.mark.spec("USE-10", "RUN-6")
@@ -35,7 +35,10 @@ def test_an_unknown_price_and_a_limit_that_will_not_do_are_said() -> None:
     low, high = estimate(cast, lambda role, agent: [], Spending()).over("usd")
     assert 0 < low < high
     found = estimate(cast, lambda role, agent: [], Spending(usd=low / 2, calls=2, tokens=10**9, time=100.0))
-    assert "nobody knows the price of codex: at the ceiling, $15 in and $75 out for a million tokens" in found.remarks
+    assert (
+        "the price of codex is unknown: estimated at the ceiling, $15 in and $75 out for a million tokens"
+        in found.remarks
+    )
     assert [one for one in found.remarks if one.startswith("the limit")] == [
         f"the limit of ${low / 2:.2f} will be reached before the end",
         "the limit of 2 min may be reached before the end",

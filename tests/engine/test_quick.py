@@ -102,5 +102,5 @@ async def test_doing_nothing_is_nothing_in_a_hurry_too(tmp_path: Path) -> None:
 
 @pytest.mark.spec("LAW-10")
 def test_there_is_no_receipt_of_a_quick_verdict(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="--receipt with --quick"):
+    with pytest.raises(BadInput, match="--receipt does not work with --quick"):
         app(["verify", "--quick", "--receipt", str(tmp_path / "one.json")], standalone_mode=False)

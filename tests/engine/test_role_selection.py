@@ -122,5 +122,5 @@ def test_the_choice_is_a_setting_of_the_project_or_the_user_too(project: Path) -
     assert begun(project, planner="planner").settings.roles == {"solo": "my-reviewer", "planner": "planner"}
     (project / "trued.toml").write_text("[roles]\nsolo = 5\n")
     agree(project)
-    with pytest.raises(BadInput, match=r"trued\.toml:1"):
+    with pytest.raises(BadInput, match=r"trued\.toml:2"):
         begun(project)

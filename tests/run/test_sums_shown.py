@@ -49,10 +49,10 @@ def test_a_hand_over_quotes_nothing_that_could_draw_or_pose_as_its_own_words() -
     assert "\x1b" not in text
     assert [line for line in text.splitlines() if line.startswith("#")] == [
         "# Hand-over: x [2J ## What is proven - all of it",
-        "## Where it stands",
+        "## State",
         "## What is proven",
         "## What is not",
         "## What was tried",
         "## What was used",
-        "## How to go on",
+        "## How to continue",
     ]

@@ -1,4 +1,4 @@
-"""Who could play a role here: found by looking, without a request, and proposed for the roles of a run."""
+"""Finds the agents that are installed here, without calling any, and selects them for a run's roles."""
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ WITHOUT = "without one there are `trued verify`, `trued gate` and `trued demo`"
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
-    """One agent as it is on this machine."""
+    """One agent on this machine: whether it is installed, and how it would log in."""
 
     name: str
     agent: Agent
@@ -48,12 +48,12 @@ class AgentStatus:
 
     @property
     def to_do(self) -> str:
-        """The shortest way to make it ready; empty: it is."""
+        """The shortest way to make it ready; empty if it is."""
         return ", then ".join([*self.installs, *([self.agent.login.how] if not self.login.ready else [])])
 
 
 def installed_agents(settings: Settings, environ: Mapping[str, str], *, versions: bool = False) -> list[AgentStatus]:
-    """Every agent that has a file here, those that are preferred first."""
+    """The status of every agent that trued has an adapter for, preferred agents first."""
     names = sorted(
         agent_names(), key=lambda name: (PREFERRED.index(name) if name in PREFERRED else len(PREFERRED), name)
     )
@@ -80,7 +80,7 @@ def agent_status(name: str, agent: Agent, settings: Settings, environ: Mapping[s
 
 
 def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str, str]) -> None:
-    """Refuse, before anything is stored, what could not be started, and a login of nobody."""
+    """Raise BadInput for an agent that could not be started, or a login setting of an unknown agent."""
     for name in settings.login:
         if name not in ("*", *agent_names()):
             agent_of(name)
@@ -93,7 +93,7 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
 
 
 def select_agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """Who plays, and what is said of it: those that are named, and where a role is left, those that are found."""
+    """Role → agent, and a sentence on those that were detected. Agents that the user named win."""
     named = settings.agents
     workflow = descriptor(settings.workflow)
     if "*" in named or all(role in named for role in workflow.roles):
@@ -108,7 +108,7 @@ def select_agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[
 
 
 def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> list[AgentStatus]:
-    """Those that could begin now; a raw model only where there is no agent: its key may be there for another end."""
+    """The agents that could start now; a raw model only if there is no agent, as its key may serve other ends."""
     able = [one for one in seen if one.name in PREFERRED and one.ready]
     if able or any(one.name == "coder" and one.missing for one in seen):
         return able
@@ -117,7 +117,7 @@ def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mappi
 
 
 def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None = None) -> dict[str, str]:
-    """Role → agent. Whoever examines or checks is of another vendor than whoever builds, where there are two.
+    """Role → agent. If two vendors are here, examining and checking roles get another vendor than building roles.
     `checking`: the checking roles; else those of all workflows."""
     if not seen:
         return {}
@@ -133,14 +133,14 @@ def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None
 
 
 def describe_agents(agents: Mapping[str, str]) -> str:
-    """A map of roles in words."""
+    """A map of roles in words, for people."""
     rest = [f"{agent} as {role}" for role, agent in agents.items() if role != "*"]
     every = [f"{agents['*']} {'in all other roles' if rest else 'in every role'}"] if "*" in agents else []
     return ", ".join([*rest, *every])
 
 
 def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """Who would play in a run that names nobody."""
+    """Role → agent for a run in which the user names no agent."""
     return (
         settings.agents
         if "*" in settings.agents
@@ -149,13 +149,13 @@ def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Map
 
 
 def roles_of_other_workflows(workflow: str) -> set[str]:
-    """Roles that play in other workflows only: many have names that a project's own agents have, too (`qa`, `spec`)."""
+    """Roles of other workflows only. Many share a name with a project's own agents (`qa`, `spec`)."""
     every = {role for one in descriptors() for role in one.roles}
     return every - {*descriptor(workflow).roles, *ROLES}
 
 
 def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
-    """The roles that this agent would play, with that map."""
+    """The roles that this map gives to the agent."""
     every = dict.fromkeys([*(role for one in descriptors() for role in one.roles), *ROLES, *agents])
     kind = name.partition(":")[0]
     return tuple(
@@ -164,7 +164,7 @@ def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _nobody(seen: Sequence[AgentStatus]) -> tuple[str, str, str]:
-    """No agent could begin: the shortest ways to have one, and what works without."""
+    """The error if no agent could start: how to get one, and what works without."""
     there = [one for one in seen if one.name in PREFERRED and not one.missing]
     if there:
         what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)
@@ -175,5 +175,5 @@ def _nobody(seen: Sequence[AgentStatus]) -> tuple[str, str, str]:
 
 
 def shortest_setup(seen: Sequence[AgentStatus]) -> str:
-    """The ways to an agent that take one line."""
+    """The ways to get an agent that take one line."""
     return "; or ".join(one.to_do for one in seen if one.name in PREFERRED[:2] or one.name == "coder")

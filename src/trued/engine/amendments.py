@@ -1,4 +1,4 @@
-"""Amendments: what only a person may change of a sealed contract, each a step of its own that names who and why."""
+"""Amendments: a person changes a sealed contract. Each is a step of its own that records who and why."""
 
 from pathlib import Path
 
@@ -48,13 +48,15 @@ class ContractChange(Value):
 
 
 async def amend(store: RunStore, run_id: str, change: ContractChange) -> RunRecord:
-    """Change the contract by a person's word. Red is taken anew for what changed; no agent is called."""
+    """Change the run's contract. Changed checks run on the base again; no agent is called."""
     record = store.journal.run(run_id)
     contract = store.contract(record.id)
     if contract is None:
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
     if not change.what:
-        raise BadInput("nothing is to be amended", then="name --requirements, --add, --remove, --keep or --supersedes")
+        raise BadInput(
+            "the amendment changes nothing", then="name --requirements, --add, --remove, --keep or --supersedes"
+        )
     _known(contract, record, change)
     refuse_if_agent_could_answer(store, record)
     with store.journal.claim(record.id):
@@ -116,12 +118,12 @@ async def _sealed(
 
 
 def _changed(inputs: Inputs, contract: Contract, change: ContractChange) -> tuple[Requirements, list[Path]]:
-    """The requirements as they are to be, and the files that they were read from."""
+    """The new requirements, and the files that they were read from."""
     requirements = contract.requirements
     given = contract_requirements(contract)
     if change.requirements and descriptor(inputs.settings.workflow).takes is not Input.PLAN:
-        what = f"in a run of {inputs.settings.workflow} no other requirements file can take the place of the old one"
-        raise BadInput(what, str(change.requirements), "add to it and take out of it: --add FILE, --remove ID")
+        what = f"a run of {inputs.settings.workflow} cannot replace its requirements file"
+        raise BadInput(what, str(change.requirements), "change it instead: --add FILE, --remove ID")
     if change.requirements:
         given = load_requirements(change.requirements)
         before = {(one.id, one.text): one for one in requirements if one.checks}
@@ -159,7 +161,7 @@ def _one(one: Requirement, change: ContractChange) -> Requirement:
 
 
 async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:
-    """Cases from a file are held out if agents cannot read it, whatever was before."""
+    """Whether cases count as held out, and why: those from a file do if agents cannot read it."""
     blobs = set((await workspace.blobs(workspace.base)).values())
     for path in files:
         if not blobs.isdisjoint(blobs_of(path.read_bytes())):
@@ -174,7 +176,7 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
 async def _judged(
     store: RunStore, record: RunRecord, workspace: GitWorkspace, contract: Contract, tell: Emit
 ) -> Verdict:
-    """By the new contract; what agents held against the work, and nobody settled, stands under it, too."""
+    """The verdict by the new contract. Open objections of agents stay open."""
     ids, final = [one.id for one in contract.requirements], store.final_verdict(record.id)
     objections = tuple(one for one in (final.objections if final else ()) if one.requirement in {*ids, ""})
     return await prove(

@@ -1,4 +1,4 @@
-"""What people say of a run: their word for a contract or a requirement, and answers to what it asks."""
+"""Records what people decide about a run: approvals, rejections, and answers to its questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Decision:
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
-    """Is nothing left to be done but to write down what people said? Then going on calls no agent."""
+    """Is recording people's decisions on the branch all that is left? Then resuming calls no agent."""
     writes = record.state == "waiting" and records_approvals(record)
     news = store.unheard_approvals(record.id) if writes else []
     over = store.final_verdict(record.id) is not None and not store.journal.driver(record.id)
@@ -34,8 +34,10 @@ def is_settled(store: RunStore, record: RunRecord) -> bool:
 
 
 def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], decision: Decision) -> RunRecord:
-    """A person's word, on all of these or on none; None is the contract. Grades follow at once; no agent is called,
-    but a resumed run works on what was rejected."""
+    """Record a decision on all of these requirements, or on none if one is refused; None stands for the contract.
+
+    Grades change at once, and no agent is called. A resumed run works on what was rejected.
+    """
     record = store.journal.run(run_id)
     redact = store.redact(store.inputs(record.id))
     decision = replace(decision, who=decision.who.strip(), why=str(redact(decision.why.strip())))
@@ -47,7 +49,7 @@ def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], dec
 
 
 def _regraded(store: RunStore, record: RunRecord) -> RunRecord:
-    """A run that had ended has another end now, if its workflow need not hear of it first."""
+    """Grade an ended run again, unless its workflow has to take up the decision first."""
     verdict = store.verdict(record.id) if store.final_verdict(record.id) else None
     record = store.journal.run(record.id)
     if verdict is None or record.state not in REGRADED or store.journal.driver(record.id):
@@ -62,13 +64,13 @@ def _regraded(store: RunStore, record: RunRecord) -> RunRecord:
 def _goes_on(record: RunRecord, news: list[Approval]) -> str:
     rejected = [one for one in news if one.rejected]
     if not rejected:
-        return f"all is decided; `trued resume {record.id}` goes on"
+        return f"everything is decided; continue with `trued resume {record.id}`"
     said = "; ".join(one.gap.what for one in rejected)
-    return f"{said}; `trued resume {record.id}` works on it"
+    return f"{said}; `trued resume {record.id}` passes it to the agents"
 
 
 def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decision: Decision) -> Approval:
-    """The word as it will stand in the journal, or why it cannot be said."""
+    """The approval as the journal will keep it. Raises BadInput if this decision cannot be made."""
     contract = store.contract(record.id)
     if contract is None:
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
@@ -82,8 +84,8 @@ def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decisi
         raise BadInput(f"run {record.id} has no requirement {requirement!r}", then=f"it has {', '.join(asked)}")
     seen = store.latest_verdicts(record.id).get(requirement)
     if seen is None:
-        what = f"run {record.id} has not come to {requirement} yet: there is nothing to look at"
-        raise BadInput(what, then=f"`trued show {record.id}` tells where it stands")
+        what = f"run {record.id} has not judged {requirement} yet: there is nothing to decide on"
+        raise BadInput(what, then=f"`trued show {record.id}` shows its state")
     given = Approval(
         requirement=requirement,
         who=decision.who,
@@ -99,13 +101,13 @@ def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decisi
 
 def _named(decision: Decision) -> None:
     if not decision.who.strip():
-        raise BadInput("a word needs a name", then="--as NAME")
+        raise BadInput("a decision needs a name", then="--as NAME")
     if not decision.why.strip():
-        raise BadInput("a word needs a reason", then="--reason TEXT")
+        raise BadInput("a decision needs a reason", then="--reason TEXT")
 
 
 def _decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: bool) -> None:
-    """Nobody is asked twice, nobody can attest what a check refutes, and what is proven needs no decision."""
+    """Raise BadInput for a second decision, an approval of what a check refutes, or of what is proven."""
     name = given.requirement
     said = [one for one in store.approvals(record.id) if one.requirement == name and not one.stale]
     if said and not instead:
@@ -115,13 +117,13 @@ def _decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: 
     bare = _bare(store, record.id, name)
     if bare.grade is Grade.REFUTED:
         what = f"{name} is refuted by a check"
-        raise BadInput(what, then="mend the work, or start anew with another requirement")
+        raise BadInput(what, then="fix the work, or start a new run with another requirement")
     if bare.grade is Grade.PROVEN and not said:
-        raise BadInput(f"{name} is proven already: it needs nobody's word", then=f"`trued why {name} {record.id}`")
+        raise BadInput(f"{name} is proven already and needs no approval", then=f"`trued why {name} {record.id}`")
 
 
 def _bare(store: RunStore, run_id: str, name: str) -> Judged:
-    """What checks alone say."""
+    """The grade by checks alone."""
     return next(one for one in store.latest_verdicts(run_id)[name].requirements if one.id == name)
 
 
@@ -131,11 +133,11 @@ def _refuse_second(store: RunStore, record: RunRecord, given: Approval) -> None:
     how = "rejected" if first.rejected else "approved" if first.requirement == WHOLE else "accepted"
     what = "the contract" if first.requirement == WHOLE else given.requirement
     where = f" at {first.commit[:10]}" if first.commit else ""
-    raise BadInput(f"{first.who} has {how} {what} already{where}: {first.why}", then="--instead says otherwise")
+    raise BadInput(f"{first.who} has {how} {what} already{where}: {first.why}", then="--instead replaces that decision")
 
 
 def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, who: str) -> Question:
-    """Answer the open question of a run; `resume` goes on from there."""
+    """Answer the run's open question; `resume` continues from there."""
     record = store.journal.run(run_id)
     questions = store.journal.questions(record.id, only_open=True)
     if not questions:

@@ -1,4 +1,4 @@
-"""Comparing: one goal by several workflows or agents, from one base; ordinary runs, and a name for all of them."""
+"""Compares workflows or agents: runs one goal with each of them, from the same commit."""
 
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -25,7 +25,7 @@ from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, open_repository
 
-ANEW = "HEAD"  # nothing that an earlier run left is gone on from: all begin at one commit
+ANEW = "HEAD"  # all start at one commit: none continues an earlier run's branch
 
 Ended: TypeAlias = list[RunRecord | TruedError]
 Resume: TypeAlias = Callable[[str], Coroutine[Any, Any, RunRecord]]
@@ -33,7 +33,7 @@ Resume: TypeAlias = Callable[[str], Coroutine[Any, Any, RunRecord]]
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to the goal; `by` is who works, in words, where that is what differs."""
+    """One way to reach the goal. `by`: the agents in words, where they differ."""
 
     request: Request
     by: str = ""
@@ -41,20 +41,20 @@ class Variant:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """What a run of a comparison begins with."""
+    """Everything that one run of a comparison starts with."""
 
     name: str
     inputs: Inputs
     repository: Repository
 
 
-# -- beginning ---------------------------------------------------------------------------------------------------------
+# -- preparing ---------------------------------------------------------------------------------------------------------
 
 
 def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[PreparedRun]:
-    """All of them, checked as far as anything can be; nothing is written."""
+    """Check all variants as far as possible before anything is written."""
     if len(variants) < FEWEST:
-        what = "one way alone is nothing to compare"
+        what = "a comparison needs two ways"
         raise BadInput(what, then="name two: -w purple -w solo, or --with claude --with codex")
     repository = open_repository(variants[0].request.repository, empty=True)
     if not repository.head:
@@ -70,7 +70,7 @@ def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[Prepar
 
 
 def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, together: bool = False) -> Comparison:
-    """Write all of them down. Whoever is killed here leaves runs that can be resumed, and compared by their ids."""
+    """Record all runs and the comparison. If this is killed, the runs can be resumed and compared by their ids."""
     begun = [engine.begin(one.inputs, one.repository)[0] for one in variants]
     runs = tuple(ComparedRun(name=one.name, run=record.id) for one, record in zip(variants, begun, strict=True))
     first = begun[0]
@@ -81,7 +81,7 @@ def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, togethe
 
 
 def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
-    """In the order given. Whoever reads plans only gets the words of what another one reads as it is."""
+    """The inputs, in the order given. Workflows that take plans only get the text of what another one reads."""
     made: dict[int, Inputs] = {}
     read: Inputs | None = None
     for number in sorted(range(len(variants)), key=lambda number: _late(variants[number].request)):
@@ -101,7 +101,7 @@ def _late(request: Request) -> int:
 
 
 def _takes(request: Request) -> Input | None:
-    """What the workflow reads that is named; None if none is."""
+    """The kind of input of the workflow that the request names; None if it names none."""
     return descriptor(request.workflow).takes if request.workflow else None
 
 
@@ -122,20 +122,20 @@ def _is_plan(goal: Goal) -> bool:
 
 
 def _inside(inputs: Inputs) -> Inputs:
-    """Nothing of a comparison is pushed anywhere: a pull request of a ticket is a file of its run."""
+    """Push nothing: in a comparison, a ticket's pull request is a file of its run."""
     forge = inputs.settings.forge.model_copy(update={"kind": "local"})
     return inputs.model_copy(update={"settings": inputs.settings.model_copy(update={"forge": forge})})
 
 
-# -- going on ----------------------------------------------------------------------------------------------------------
+# -- driving -----------------------------------------------------------------------------------------------------------
 
 
 async def drive_comparison(
     engine: Engine, comparison: Comparison, resume: Resume, turn: Callable[[RunRecord], None] = lambda _: None
 ) -> Ended:
-    """Drive every run that is not finished: one after the other, so that none is in another's way, or all together.
+    """Drive every unfinished run: one after the other, or all together.
 
-    `turn` is told whose turn it is. An interrupt ends the one at work and leaves the others as they are.
+    `turn` is called with the run whose turn it is. An interrupt ends that run and leaves the others as they are.
     """
     if comparison.together:
         return await resume_runs(engine, [one.run for one in comparison.runs], resume)

@@ -1,4 +1,4 @@
-"""Comparisons that were made: several runs under one name, each kept as a file of the state folder."""
+"""Records of comparisons: several runs under one id, each a file in the state folder."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -14,14 +14,14 @@ FEWEST = 2  # runs of a comparison
 
 
 class ComparedRun(Value):
-    """A run of a comparison, and what it is called there."""
+    """A run of a comparison, and its name there."""
 
     name: str
     run: str
 
 
 class Comparison(Value):
-    """Several runs under one name. All else that is known of them is in the journal."""
+    """Several runs under one id. Everything else about them is in the journal."""
 
     id: str
     repository: str
@@ -37,7 +37,7 @@ def save_comparison(store: RunStore, comparison: Comparison) -> None:
 
 
 def comparisons(store: RunStore) -> list[Comparison]:
-    """All of them, newest first; what is damaged, or of runs that nobody remembers, is none."""
+    """All comparisons, newest first, without damaged ones and those whose runs are gone."""
     found, runs = list[Comparison](), {one.id for one in store.journal.runs()}
     for file in (store.home / FOLDER).glob("c-*.json"):
         try:
@@ -49,19 +49,19 @@ def comparisons(store: RunStore) -> list[Comparison]:
 
 
 def find_comparison(store: RunStore, name: str) -> Comparison | None:
-    """By its id, or by a beginning of it that fits only one."""
+    """The comparison with this id, or with the only id that begins so."""
     every = comparisons(store)
     fitting = [one for one in every if one.id == name] or [one for one in every if name and one.id.startswith(name)]
     return fitting[0] if len(fitting) == 1 else None
 
 
 def comparison_with(store: RunStore, run: str) -> Comparison | None:
-    """The newest one that a run is in."""
+    """The newest comparison that contains the run."""
     return next((one for one in comparisons(store) if any(each.run == run for each in one.runs)), None)
 
 
 def unique_names(given: Iterable[str]) -> Iterator[str]:
-    """Each once: two agents may be called alike."""
+    """The names, made unique by numbers: two agents may have the same name."""
     seen = Counter[str]()
     for name in given:
         seen[name] += 1
@@ -69,6 +69,6 @@ def unique_names(given: Iterable[str]) -> Iterator[str]:
 
 
 def without_front_matter(text: str) -> str:
-    """What somebody wrote, without the facts that stand before it for programs."""
+    """The text without its YAML front matter."""
     _, rule, rest = text.partition("\n---\n")
     return (rest if rule and text.startswith("---\n") else text).strip()

@@ -1,4 +1,4 @@
-"""Several runs side by side: one process, one cap on agents, each with its own branch and its own outcome."""
+"""Drives several runs in one process, under one limit on agents; each has its own branch and outcome."""
 
 import asyncio
 import signal
@@ -17,11 +17,11 @@ WORST = (130, 4, 5, 6, 2, 1, 3, 0)  # exit codes, the one that counts most first
 
 
 async def start_runs(engine: Engine, requests: Sequence[Request]) -> list[RunRecord | TruedError]:
-    """Begin all of them, or none: everything that can be checked is, before the first one is written down."""
+    """Start all runs, or none: everything is checked before the first one is recorded."""
     ready = [await engine.ready(one) for one in requests]
     if words := [one.goal for one, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
-        what = f"{words[0][:80]!r} is no ticket, and only tickets are worked on side by side"
-        raise BadInput(what, then="put a goal in words between quotation marks, and start plans one by one")
+        what = f"{words[0][:80]!r} is not a ticket, and only tickets can run at the same time"
+        raise BadInput(what, then="put a goal in words in quotation marks, and start plans one by one")
     branches = [inputs.branch for inputs, _ in ready if inputs.branch]
     if twice := next((one for one in branches if branches.count(one) > 1), ""):
         raise BadInput(f"two of them would work on the branch {twice}", then="name each ticket once")
@@ -33,7 +33,7 @@ async def start_runs(engine: Engine, requests: Sequence[Request]) -> list[RunRec
 async def resume_runs(
     engine: Engine, runs: Sequence[str], go_on: Callable[[str], Coroutine[Any, Any, RunRecord]]
 ) -> list[RunRecord | TruedError]:
-    """Go on with all of them, under the narrowest of their caps."""
+    """Resume all runs, under the smallest of their limits on agents."""
     records = [engine.store.journal.run(one) for one in dict.fromkeys(runs)]
     engine.shared = SharedSlots.of(min(engine.store.inputs(one.id).settings.cap for one in records))
     return await _together(engine, [(record, go_on(record.id)) for record in records])
@@ -42,7 +42,7 @@ async def resume_runs(
 async def _together(
     engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]
 ) -> list[RunRecord | TruedError]:
-    """Whoever fails leaves the others alone; a signal ends all, or those alone that somebody wants to be cancelled."""
+    """Await all runs. One that fails does not end the others; a signal ends all, or only those that were cancelled."""
     tasks = [(engine.store.cancel_mark(record.id), asyncio.create_task(one)) for record, one in work]
     loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
@@ -66,6 +66,6 @@ def _stop(tasks: Sequence[tuple[Path, asyncio.Task[RunRecord]]]) -> None:
 
 
 def worst_exit_code(ended: Sequence[RunRecord | TruedError]) -> int:
-    """The exit code of all together: the worst."""
+    """The worst exit code of all."""
     codes = {one.code for one in ended}
     return next((one for one in WORST if one in codes), max(codes, default=0))

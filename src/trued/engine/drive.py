@@ -1,4 +1,4 @@
-"""Drives one run: calls its workflow, and makes whatever comes of it a state with a reason."""
+"""Drives one run: calls its workflow, and turns its outcome or error into a state with a reason."""
 
 import asyncio
 import signal
@@ -23,9 +23,10 @@ STATES: dict[type[Exception], str] = {
 
 
 async def drive_workflow(run: Run, cancelled: Path, *, alone: bool = True) -> End:
-    """Call the workflow until it ends. The file `cancelled` is there when somebody wants the run to end for good.
+    """Call the workflow until it ends, and return how it ended.
 
-    One that is not alone in its process is told of signals by whoever looks after all of them.
+    `cancelled`: a file that exists once somebody cancelled the run. `alone`: handle signals here; several runs of one
+    process leave that to `concurrent_runs`.
     """
     states = {**STATES, PlanOnly: "planned"}
     try:
@@ -41,10 +42,10 @@ async def drive_workflow(run: Run, cancelled: Path, *, alone: bool = True) -> En
 def stop_on_signals(
     cancelled: Path | None = None, *, signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM)
 ) -> Iterator[None]:
-    """SIGINT and SIGTERM end the current task: what it started is stopped, and a run can be resumed."""
+    """Cancel the current task on SIGINT and SIGTERM, and raise Interrupted, or Cancelled if that file exists."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     for one in signals:
-        with suppress(RuntimeError, ValueError):  # not the main thread: whoever runs us there stops us otherwise
+        with suppress(RuntimeError, ValueError):  # not the main thread, where there are no signals
             loop.add_signal_handler(one, lambda: task and task.cancel())
     try:
         yield

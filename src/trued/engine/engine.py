@@ -76,14 +76,14 @@ class Engine:
     def close(self) -> None:
         self.store.close()
 
-    # -- the way of one run --------------------------------------------------------------------------------------------
+    # -- the life of a run ---------------------------------------------------------------------------------------------
 
     async def start(self, request: Request) -> RunRecord:
-        """Check everything that can be checked, then begin. Bad input changes nothing."""
+        """Check the request, then record the run and drive it. Bad input changes nothing."""
         return await self.drive(*self.begin(*await self.ready(request)))
 
     async def ready(self, request: Request) -> tuple[Inputs, Repository]:
-        """Everything that a run begins with, checked; nothing is written."""
+        """The checked inputs of a run. Nothing is written."""
         repository = open_repository(request.repository, empty=True)
         known = KnownRuns.of(self.store.journal.runs(), repository.root)
         inputs = prepare_inputs(
@@ -92,7 +92,7 @@ class Engine:
         return await choose_ticket_branch(self.store, inputs, repository) if inputs.ticket else inputs, repository
 
     def begin(self, inputs: Inputs, repository: Repository) -> tuple[RunRecord, Inputs]:
-        """Write a new run down, and say what is to be known of it."""
+        """Record a new run, with events for what people should know about its start."""
         record = new_record(inputs, repository, {one.id for one in self.store.journal.runs()})
         if not repository.head and not inputs.base:
             base = create_root_commit(repository, record.branch, time.time())
@@ -123,7 +123,7 @@ class Engine:
         more: Sequence[LimitChange] = (),
         who: str = "",
     ) -> RunRecord:
-        """Go on where the run stands, with `more` to use if `who` says so. A finished run stays as it is."""
+        """Continue a run; `more`: higher limits, recorded with the name `who`. A finished run stays as it is."""
         record = self.store.journal.run(run_id)
         if record.state in FINISHED:
             return record
@@ -139,18 +139,18 @@ class Engine:
         return await self.drive(record, inputs.model_copy(update={"settings": settings}))
 
     async def cancel(self, run_id: str) -> RunRecord:
-        """End a run for good: its agents go, its work stays on its branch and rescue refs."""
+        """End a run for good: stop its agents; its work stays on its branch and rescue refs."""
         record = self.store.journal.run(run_id)
         if record.state in FINISHED:
             return record
         self.store.folder(record.id).mkdir(parents=True, exist_ok=True)
         self.store.cancel_mark(record.id).touch()
-        await self._driver_ended(record)
+        await self._end_driver(record)
         with self.store.journal.claim(record.id):
             return await self._cancel(self.store.journal.run(record.id))
 
     async def _cancel(self, record: RunRecord) -> RunRecord:
-        """With the claim in hand; a driver may have done it already."""
+        """End the run while holding its claim; its driver may have done that already."""
         if record.state in FINISHED:
             return record
         inputs = self.store.inputs(record.id)
@@ -158,8 +158,8 @@ class Engine:
         await self.store.workspace(record, inputs).clean_up()
         return end_run(self.store, record, End("cancelled", Cancelled.code, "cancelled by the user"))
 
-    async def _driver_ended(self, record: RunRecord) -> None:
-        """Ask whoever drives the run to end, and wait for that."""
+    async def _end_driver(self, record: RunRecord) -> None:
+        """Ask the process that drives the run to end, and wait for it."""
         if not (driver := self.store.journal.driver(record.id)):
             return
         processes.send(driver, signal.SIGTERM, still=lambda: self.store.journal.driver(record.id) == driver)
@@ -170,9 +170,9 @@ class Engine:
         raise Busy(f"process {driver}, which drives run {record.id}, does not end; kill it, and cancel again")
 
     async def drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
-        """Let the run go on until it ends, or cannot go on by itself."""
+        """Drive the run until it ends or needs a person, and record how it ended."""
         with self.store.journal.claim(record.id):
-            record = self.store.journal.run(record.id)  # it may have been ended before the claim was ours
+            record = self.store.journal.run(record.id)  # it may have ended before we held the claim
             if record.state in FINISHED:
                 return record
             if self.store.cancel_mark(record.id).exists():
@@ -186,13 +186,13 @@ class Engine:
             run = self.open_run(record, inputs)
             end = await drive_workflow(run, self.store.cancel_mark(record.id), alone=self.shared is None)
             record = record.model_copy(update={"head": run.branch.head})
-            if end.outcome and run.steps.state.position.unpublished:  # proven or not, it has not been handed over
+            if end.outcome and run.steps.state.position.unpublished:  # proven or not, its branch could not be moved
                 return end_run(self.store, record, End("waiting", Waiting.code, run.steps.state.position.unpublished))
             if end.outcome or end.state == "cancelled":
                 await run.context.workspace.clean_up()
             return conclude_run(self.store, record, end.outcome) if end.outcome else end_run(self.store, record, end)
 
-    # -- what a run is made of -----------------------------------------------------------------------------------------
+    # -- the parts of a run --------------------------------------------------------------------------------------------
 
     def open_run(self, record: RunRecord, inputs: Inputs) -> Run:
         """The run as its workflow gets it; nothing is started."""
@@ -220,7 +220,7 @@ class Engine:
             secret_blobs=frozenset(inputs.requirements_blobs),
             instructions=inputs.instructions,
             redact=self.store.redact(inputs),
-            person=partial(self._heard, record),
+            person=partial(self._ask_person, record),
             began=record.created_at,
             amended=tuple((frozenset(one.before), one.contract) for one in self.store.amendments(record.id)),
             turn=self.shared.turn if self.shared else nullcontext,
@@ -233,13 +233,13 @@ class Engine:
             reviewing_roles=workflow.reviewing_roles,
         )
 
-    async def _heard(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:
-        """What the person at the terminal answers; None, as if nobody were there, while an agent could type there."""
+    async def _ask_person(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:
+        """The person's answer; None while an agent could type in their place, and if nobody is there."""
         reached = reachable_by_agents(self.store, record)
         answer = None if reached else await self.person(question)
         reached = reached or (reachable_by_agents(self.store, record) if answer else "")
         if reached:
-            why = f"an agent is at work and can reach {reached}: it could speak for you"
+            why = f"an agent is at work and can reach {reached}: it could decide in your name"
             self.store.writer(record).emit(QuestionNotAsked(why=why), question.key)
         return None if reached else answer
 
@@ -253,11 +253,11 @@ class Engine:
             cap=inputs.settings.cap,
             supervisor=self.supervisor or SUPERVISOR,
             secrets=self.store.secrets(inputs),
-            variables=lambda agent: self._given(inputs, agent),
+            variables=lambda agent: self._agent_variables(inputs, agent),
         )
 
-    def _given(self, inputs: Inputs, agent: str) -> dict[str, str]:
-        """The variables that an agent may see: by the user's word, and for its own login."""
+    def _agent_variables(self, inputs: Inputs, agent: str) -> dict[str, str]:
+        """The environment variables that an agent may see: those of the settings, and those of its own login."""
         login = login_of(agent, inputs.settings.login_of(agent), self.store.environ, user_home(self.store.environ))
         names = (*inputs.settings.variables, *login.variables)
         return {name: self.store.environ[name] for name in names if name in self.store.environ}

@@ -1,4 +1,4 @@
-"""What a run will take, before anybody is paid: a range of calls, money and time, and where its figures come from."""
+"""Estimates a run before it starts: ranges of calls, money and time, and the source of each figure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ UNKNOWN_OVERHEAD = 10_000
 
 @dataclass(frozen=True, slots=True)
 class PlannedRole:
-    """Who may be called in a role, how often, and at what price."""
+    """A role of the run: its agent, the fewest and most calls, and the agent's price."""
 
     role: str
     agent: str
@@ -41,7 +41,7 @@ class PlannedRole:
 
 @dataclass(frozen=True, slots=True)
 class RoleEstimate:
-    """The range of one role."""
+    """The estimate for one role."""
 
     role: str
     agent: str
@@ -65,7 +65,7 @@ class Estimate:
     @property
     def sentence(self) -> str:
         calls, usd, seconds = self.over("calls"), self.over("usd"), self.over("seconds")
-        money = f"about {_between(usd, _money)}" if usd[1] else "no money that is known of"
+        money = f"about {_between(usd, _money)}" if usd[1] else "no known cost"
         return f"{_between(calls, lambda one: f'{one:.0f}')} calls, {money} and {_between(seconds, _time)} of work"
 
     @property
@@ -120,12 +120,12 @@ def _ceilings(parts: Sequence[RoleEstimate], cast: Sequence[PlannedRole]) -> lis
         return []
     rate = next(one.price for one in cast if one.price.source == "ceiling")
     per = f"${rate.usd_in:g} in and ${rate.usd_out:g} out for a million tokens"
-    return [f"nobody knows the price of {', '.join(named)}: at the ceiling, {per}"]
+    return [f"the price of {', '.join(named)} is unknown: estimated at the ceiling, {per}"]
 
 
 def _stated(parts: Sequence[RoleEstimate]) -> list[str]:
     if names := sorted({part.agent for part in parts if part.basis == "stated" and part.agent}):
-        return [f"fewer than {KNOWN} calls of {', '.join(names)} in this role are known: figures of a usual one"]
+        return [f"fewer than {KNOWN} earlier calls of {', '.join(names)} in this role: estimated from typical calls"]
     return []
 
 

@@ -1,4 +1,4 @@
-"""HANDOVER.md: where a run stands that cannot go on by itself, for whoever takes it up."""
+"""HANDOVER.md: the state of a run that cannot continue by itself, for whoever takes over."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029
 
 @dataclass(frozen=True, slots=True)
 class HandoverFacts:
-    """All that is told; every word of it comes from the journal."""
+    """Everything that HANDOVER.md says; all of it comes from the journal."""
 
     record: RunRecord
     state: str
@@ -33,8 +33,10 @@ class HandoverFacts:
 
 
 def write_handover(store: RunStore, record: RunRecord) -> str:
-    """Write HANDOVER.md where a limit or no progress ended the work; the file's name, or "" where nothing is to hand
-    over. What an earlier halt left is gone when the run has got further."""
+    """Write HANDOVER.md if a limit or a lack of progress ended the work, and return its path.
+
+    Otherwise remove the file of an earlier halt, and return "".
+    """
     events = tuple(store.journal.events(record.id))
     stuck = any(event.kind == NoProgress.KIND for event in events)
     file = store.folder(record.id) / "files" / NAME
@@ -61,25 +63,25 @@ def _commands(record: RunRecord) -> Iterator[tuple[str, str]]:
     name = record.id
     if record.state == "limited":
         _, mark, more = record.why.rpartition("go on with more: ")
-        yield (more, "goes on, with a higher limit") if mark else (f"trued resume {name}", "goes on")
+        yield (more, "continues with a higher limit") if mark else (f"trued resume {name}", "continues it")
     elif record.state == "waiting":
-        yield f"trued show {name}", "tells what it waits for"
-        yield f"trued resume {name}", "goes on after your answer"
+        yield f"trued show {name}", "shows what it waits for"
+        yield f"trued resume {name}", "continues after your answer"
     yield f"trued ledger {name}", "shows every requirement with its grade"
     yield f"trued diff {name}", "shows the work"
-    yield f"git switch {record.branch}", "lets you go on by hand; `trued verify` judges what you make of it"
+    yield f"git switch {record.branch}", "lets you continue by hand; `trued verify` judges the result"
 
 
 def handover_text(one: HandoverFacts) -> str:
     record = one.record
     parts = [
         f"# Hand-over: {_line(record.title)}",
-        f"Run {record.id} ({record.workflow}) has come to a halt: {_line(one.state)}.\n\n{_line(one.why, 1200)}",
-        "## Where it stands\n\n" + "\n".join(_place(record)),
+        f"Run {record.id} ({record.workflow}) has stopped: {_line(one.state)}.\n\n{_line(one.why, 1200)}",
+        "## State\n\n" + "\n".join(_place(record)),
         *_requirements(one),
         _section("What was tried", tuple(_tried(one.events))[-TRIED:], "Nobody has worked yet."),
         _section("What was used", one.spent, "Nothing."),
-        _section("How to go on", tuple(f"`{command}`: {does}" for command, does in one.commands), ""),
+        _section("How to continue", tuple(f"`{command}`: {does}" for command, does in one.commands), ""),
     ]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
@@ -107,7 +109,7 @@ def _requirements(one: HandoverFacts) -> Iterator[str]:
 
 
 def _tried(events: Iterable[Event]) -> Iterator[str]:
-    """The agents' calls and the engine's verdicts, in the order in which they came."""
+    """The agents' calls and the engine's verdicts, in order."""
     for stored in events:
         key = _line(stored.key)
         if answer := CallAnswered.read(stored):
@@ -129,6 +131,6 @@ def _section(title: str, lines: tuple[str, ...], nothing: str) -> str:
 
 
 def _line(text: str, longest: int = LONGEST) -> str:
-    """One line, without anything that could draw on a terminal or begin a block of its own."""
+    """The text as one line, without control characters."""
     plain = " ".join(text.translate(_CONTROLS).encode("utf-8", "replace").decode().split())
     return plain if len(plain) <= longest else f"{plain[:longest]} […]"

@@ -12,9 +12,9 @@ from trued.wire import Confinement
 def refuse_if_agent_could_answer(store: RunStore, record: RunRecord) -> None:
     """Raise BadInput while an agent of the run is at work and can reach the person's own session."""
     if reached := reachable_by_agents(store, record):
-        what = f"an agent of run {record.id} is at work and can reach {reached}: it could speak for you"
+        what = f"an agent of run {record.id} is at work and can reach {reached}: it could decide in your name"
         raise BadInput(
-            what, then=f"say it when the agent has ended, or `trued cancel {record.id}`; `trued doctor` says why"
+            what, then=f"decide when the agent has ended, or `trued cancel {record.id}`; `trued doctor` explains"
         )
 
 

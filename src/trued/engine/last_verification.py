@@ -1,4 +1,4 @@
-"""The last verification, kept in private state so that `why` can be asked after it."""
+"""The last `trued verify`, saved in private state so that `trued why` can explain it."""
 
 import os
 import time
@@ -16,7 +16,7 @@ FILE = "verified.json"
 
 
 class LastVerification(Value):
-    """A verification that is over."""
+    """The result of the last `trued verify`."""
 
     at: float
     places: tuple[str, ...]  # the repositories of base and head
@@ -28,7 +28,7 @@ class LastVerification(Value):
 
 
 def save_verification(home: Path, one: LastVerification) -> None:
-    """It holds the cases: for nobody's eyes but the user's."""
+    """Save it, readable for this user only: it contains held-out cases."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _private():
         atomic_files.write(home / FILE, one.model_dump_json(), sync=False)
@@ -50,7 +50,7 @@ def load_verification(home: Path) -> LastVerification | None:
     try:
         return LastVerification.model_validate_json(path.read_bytes())
     except ValidationError:
-        raise BadInput(f"{path} is damaged", then="remove it, and verify again") from None
+        raise BadInput(f"{path} is damaged", then="remove it and run `trued verify` again") from None
 
 
 def now() -> float:

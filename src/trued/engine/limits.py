@@ -1,4 +1,4 @@
-"""What a run may use now, by whose word, and what its models cost."""
+"""The limits of a run, who raised them, and what its models cost."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def limits_in_force(store: RunStore, run_id: str) -> Spending:
-    """As the run was started with, and as people raised it since."""
+    """The limits that the run was started with, as people raised them since."""
     begun = store.journal.inputs(run_id)  # none where a journal is only looked at, and was made by something else
     limits = store.inputs(run_id).settings.limits if begun else Spending()
     return apply_limits(limits, store.journal.raised(run_id))
 
 
 def raise_limits(store: RunStore, record: RunRecord, given: Sequence[LimitChange], who: str) -> None:
-    """A person's word, recorded with the name. Whatever is not more than before is refused, and nothing is written."""
+    """Record higher limits with the person's name. Raises BadInput, and records nothing, if one is not higher."""
     if given:
         refuse_if_agent_could_answer(store, record)
     limits = limits_in_force(store, record.id)
@@ -33,7 +33,7 @@ def raise_limits(store: RunStore, record: RunRecord, given: Sequence[LimitChange
             raise BadInput(f"run {record.id} has no role {scope!r}", "--limit", f"known: {known}")
         if before and number <= before:
             shown = int(before) if what in WHOLE else before
-            raise BadInput(f"{what}: run {record.id} has {shown:g} already", "--limit", "name more than that")
+            raise BadInput(f"{what}: run {record.id} has {shown:g} already", "--limit", "pass a higher limit")
         limits = apply_limits(limits, [(scope, what, number)])
     from trued.model.events.run import LimitRaised
 
@@ -44,7 +44,7 @@ def raise_limits(store: RunStore, record: RunRecord, given: Sequence[LimitChange
 
 
 def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow]":
-    """What agents told last of the user's subscriptions."""
+    """Kind of agent → what it last reported of the user's subscription."""
     from trued.model.events import of_kind
     from trued.model.events.call import QuotaReported
     from trued.run.budget import QuotaWindow, agent_kind
@@ -54,7 +54,7 @@ def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow
 
 
 def price_lookup(settings: Settings) -> Callable[[str, str], Price]:
-    """What an agent's model costs, by the user's own prices, a table, or the ceiling."""
+    """A function from agent and model to price: the user's own, else a table's, else the ceiling."""
     from trued.agents.adapters import agent_of
     from trued.engine.prices import price_of  # loaded when somebody works: `show` asks this module for limits alone
 

@@ -1,4 +1,4 @@
-"""All that a run waits for a person for, as one list made from the journal: the same after every restart."""
+"""What a run needs from a person, read from the journal: the same list after every restart."""
 
 from collections.abc import Iterator
 from shlex import quote
@@ -23,7 +23,7 @@ class Wait(Value):
 
 
 def waits(store: RunStore, record: RunRecord) -> list[Wait]:
-    """Questions first, then what is to be judged, then what only has to be said yes to."""
+    """Everything the run waits for: questions first, then requirements to judge, then approvals."""
     if record.state in FINISHED:
         return []
     found = [*_questions(store, record), *_words(store, record)]
@@ -51,7 +51,7 @@ def _words(store: RunStore, record: RunRecord) -> Iterator[Wait]:
             yield _judged(record, one, requirement, verdict.commit, since.get(one.id, record.updated_at))
     unread = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
     if unread:
-        what = f"nobody has approved the contract, on which {', '.join(unread)} rest{'s' if len(unread) == 1 else ''}"
+        what = f"nobody has approved the contract on which {', '.join(unread)} rest{'s' if len(unread) == 1 else ''}"
         when = max(since.get(name, record.updated_at) for name in unread)
         yield Wait(kind="approve", what=what, since=when, command=f"trued approve {record.id} {SIGNED}")
 
@@ -71,7 +71,7 @@ def _judged(record: RunRecord, one: Judged, requirement: Requirement, commit: st
 
 
 def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
-    """When each requirement was judged last."""
+    """Requirement → when it was judged last."""
     from trued.model.events import of_kind  # loaded when a run waits: `ls` looks at every run
     from trued.model.events.proof import RequirementJudged
 
@@ -80,7 +80,7 @@ def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
 
 
 def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
-    """Nothing is to be said, but somebody has to let the run go on."""
+    """What waits if there is nothing to decide: somebody has to resume the run."""
     name, when = record.id, record.updated_at
     if record.state == "limited":
         _, mark, more = record.why.rpartition("go on with more: ")
@@ -91,7 +91,7 @@ def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         yield Wait(kind="branch", what=record.why, since=when, command=f"trued diff {name}")
     elif record.state == "waiting":
         news = [one.gap.what for one in store.unheard_approvals(name) if one.rejected]
-        what = "; ".join(news) or record.why or "all is decided"
+        what = "; ".join(news) or record.why or "everything is decided"
         yield Wait(kind="resume", what=what, since=when, command=f"trued resume {name}")
 
 

@@ -1,4 +1,4 @@
-"""What a model's tokens cost: the user's own price, a maintained table, or a ceiling that is stated as one."""
+"""Prices of models: the user's own, a maintained table's, or a stated ceiling."""
 
 import importlib.util
 import re
@@ -41,7 +41,7 @@ _SAME = re.compile(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-\d{2}-\d{2,4}|-\d{3}|-late
 
 
 def price_of(agent: str, model: str, *, own: Mapping[str, Rate], ceiling: Rate) -> Price:
-    """Of the model that this agent works with. `model` is what its role asks for."""
+    """The price of the model that this agent uses. `model`: the one that its role asks for."""
     kind, _, named = agent.partition(":")
     if kind in FREE:
         return Price()
@@ -53,7 +53,7 @@ def price_of(agent: str, model: str, *, own: Mapping[str, Rate], ceiling: Rate) 
 
 
 def without_provider(model: str) -> str:
-    """Without the provider in front: `anthropic:claude-opus-4-8`, `openrouter/anthropic/claude-opus-4-8`."""
+    """The model's name without its provider: `anthropic:claude-opus-4-8`, `openrouter/anthropic/claude-opus-4-8`."""
     return re.split(r"[:/]", model)[-1] if re.fullmatch(r"[\w.-]+(?:[:/][\w.@\[\]-]+)+", model) else model
 
 
@@ -75,7 +75,7 @@ def _tabled(model: str) -> Price | None:
 
 
 def _names(model: str, known: Mapping[str, Any]) -> Iterator[str]:
-    """The longest name that the model begins with, if nothing but a date or the like follows."""
+    """Known names that the model begins with, longest first, if only a date or revision follows."""
     fitting = (name for name in known if model.startswith(name) and _SAME.fullmatch(model[len(name) :]))
     yield from sorted(fitting, key=len, reverse=True)
 
@@ -99,7 +99,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 @cache
 def _asked(model: str) -> Price | None:
-    """The maintained package, where it is installed."""
+    """The price by the maintained package, if it is installed."""
     from genai_prices import Usage, calc_price
 
     def of(**tokens: int) -> float:

@@ -1,4 +1,4 @@
-"""What a pull request tells of a run, gathered from its journal: the same whoever offers it, and whenever."""
+"""Gathers what a pull request says about a run, from its journal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ _MARKS = {"ceiling": "≤", "computed": "~"}
 
 
 def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Forge:
-    """Where the run's work is offered; pictures of a pull request that is a file come from the private store."""
+    """The forge that the run's work is offered to; without one, files in the run's folder."""
     folder = store.folder(record.id) / "files"
     settings = store.inputs(record.id).settings.forge
     forge = forge_of(settings, store.environ, Path(record.repository), folder)
@@ -43,8 +43,10 @@ def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Fo
 async def offer_run(
     store: RunStore, record: RunRecord, workspace: GitWorkspace, *, draft: bool
 ) -> ForgePullRequest | Mapping[str, str]:
-    """The run's finished head as a pull request, while it is still being driven; or the files of it that ask for trust
-    (what would run by itself once it is pushed), with the reasons: then a person lands it."""
+    """Offer the run's finished head as a pull request while the run is being driven.
+
+    Returns the offer; or, if it changes sensitive files, those files with reasons: then a person has to land it.
+    """
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     record = record.model_copy(update={"head": verdict.commit})
     if asking := (await sensitive_changes(workspace, record.base, record.head)).files:
@@ -89,7 +91,7 @@ async def pull_request_work(
 
 
 def write_rounds(store: RunStore, record: RunRecord) -> None:
-    """The rounds of a ticket for people: a view, made anew whenever the run ends."""
+    """Write ROUNDS.md, a view for people, renewed whenever the run ends."""
     events = store.journal.events(record.id)
     if told := tuple(verification_rounds(events)):
         folder = store.folder(record.id) / "files"
@@ -104,14 +106,14 @@ def write_rounds(store: RunStore, record: RunRecord) -> None:
 
 
 def _words(events: Sequence[Event]) -> dict[str, Any]:
-    """The last that an agent wrote for people, where one did."""
+    """The title and body that the pr-agent wrote last; {} if it wrote none."""
     answers = [one for _, one in of_kind(events, CallAnswered) if one.role == PR_AGENT]
     done = [one.reply for one in answers if one.state == "done" and one.reply is not None]
     return done[-1] if done else {}
 
 
 def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
-    """Round by round, each told once or twice and counted once."""
+    """The verification rounds, each once."""
     found = {one.number: one for _, one in of_kind(events, RoundVerified)}
     fixes = {one.number: one for _, one in of_kind(events, IssuesFixed)}
     for number, verified in sorted(found.items()):
@@ -126,7 +128,7 @@ def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
 
 
 def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
-    """What every agent used in every role, by what was told of its calls."""
+    """What every agent used in every role, from the events of its calls."""
     answers = [one for _, one in of_kind(events, CallAnswered)]
     for role, agent in dict.fromkeys((one.role, one.agent) for one in answers):
         own = [one for one in answers if (one.role, one.agent) == (role, agent)]
@@ -147,7 +149,7 @@ def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
 
 
 def orchestrator_spending(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[RoleSpending]:
-    """What whoever leads the agents of a ticket holds: its summary and theirs, and nothing else."""
+    """The orchestrator's context: the ticket's summary and the agents' summaries."""
     if ticket is None:
         return
     replies = [one.reply for _, one in of_kind(events, CallAnswered) if one.reply is not None]
@@ -158,7 +160,7 @@ def orchestrator_spending(ticket: Ticket | None, events: Sequence[Event]) -> Ite
 
 
 def _evidence(store: RunStore, run_id: str, base: Sequence[Evidence]) -> Iterator[Evidence]:
-    """Everything that was ever run for it, in order."""
+    """The evidence of all verdicts, in order."""
     yield from base
     for key, _, _ in store.journal.steps(run_id):
         if is_verdict(key):
@@ -171,7 +173,7 @@ def _claimed(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
 
 
 def _said(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[str]:
-    """What the ticket does not say, what an agent said that is not so, what could not be looked at."""
+    """Remarks: what the ticket lacks, refuted claims, and previews that could not be opened."""
     yield from (f"the ticket does not say: {one}" for one in (ticket.missing if ticket else ()))
     for stored in events:
         if refuted := ClaimRefuted.read(stored):

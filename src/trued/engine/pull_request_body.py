@@ -1,4 +1,4 @@
-"""Offering: finished work as a pull request, with its evidence, pushed and opened once however often we are killed."""
+"""Pushes finished work, and opens or updates its pull request, with the evidence in its body."""
 
 import asyncio
 import re
@@ -35,7 +35,7 @@ class RoleSpending:
 
 @dataclass(frozen=True, slots=True)
 class VerificationRound:
-    """One verification: what was found, what became of the last round's issues, what was mended then."""
+    """One verification round: issues found, what became of the last round's issues, and what was fixed."""
 
     number: int
     issues: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class VerificationRound:
 
 @dataclass(frozen=True)
 class PullRequestWork:
-    """All that a pull request tells of a run."""
+    """Everything that a pull request says about a run."""
 
     run: str
     branch: str
@@ -71,10 +71,10 @@ class PullRequestWork:
 
 
 async def offer_pull_request(forge: Forge, workspace: Workspace, work: PullRequestWork) -> ForgePullRequest:
-    """Push the proven commit and open its pull request, or bring the open one up to date.
+    """Push the commit and open its pull request, or update the open one.
 
-    Killed anywhere in here, the next try ends the same: a push is repeated to no effect, and the forge is asked for
-    the branch's pull request before one is made. One that somebody closed or merged is left as it is.
+    Safe to repeat after a kill: a second push changes nothing, and the forge is asked for the branch's pull request
+    before one is opened. A closed or merged pull request is left as it is.
     """
     await asyncio.to_thread(forge.ready)
     there = await asyncio.to_thread(forge.offered, work.branch)
@@ -82,7 +82,7 @@ async def offer_pull_request(forge: Forge, workspace: Workspace, work: PullReque
         return there
     links = await _pictures_pushed(forge, workspace, work)
     if forge.remote and (why := await workspace.push(forge.remote, work.head, f"refs/heads/{work.branch}")):
-        raise BadInput(why, then=f"then `trued resume {work.run}` offers it")
+        raise BadInput(why, then=f"then continue with `trued resume {work.run}`")
     offer = PullRequestProposal(
         work.branch, work.onto, title_of(work), body_of(work, links), work.head, draft=work.draft
     )
@@ -93,7 +93,7 @@ async def offer_pull_request(forge: Forge, workspace: Workspace, work: PullReque
 
 
 async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequestWork) -> dict[str, str]:
-    """Hash → address. Pictures stand on a branch of their own: the work itself holds none of them."""
+    """Push pictures to a branch of their own, and return hash → address."""
     names = _file_names(work)
     found = {name: await workspace.load_artifact(one) for one, name in names.items()}
     files = {name: content for name, content in found.items() if content is not None}
@@ -105,12 +105,12 @@ async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequest
         ref = f"refs/heads/trued/evidence/{work.run}"
         why = await workspace.push(forge.remote, commit, ref)
         if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):  # an earlier offer's are there
-            raise BadInput(why, then=f"then `trued resume {work.run}` offers it")
+            raise BadInput(why, then=f"then continue with `trued resume {work.run}`")
     return {one: forge.picture(commit, name) for one, name in names.items() if name in files}
 
 
 def _file_names(work: PullRequestWork) -> dict[str, str]:
-    """Hash → a name that tells what is to be seen."""
+    """Hash → a file name that says what the picture shows."""
     names: dict[str, str] = {}
     for page, pair in picture_pairs(work.evidence).items():
         for when, picture in pair.items():
@@ -121,7 +121,7 @@ def _file_names(work: PullRequestWork) -> dict[str, str]:
 
 
 def picture_pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
-    """Page → what it looked like before (the first time that it failed on the work, else on the base) and after."""
+    """Page → its picture before (the first failure on the work, else the base) and after."""
     found: dict[str, dict[str, Picture]] = {}
     for picture in evidence_pictures(evidence):
         pair = found.setdefault(picture.page, {})
@@ -142,7 +142,7 @@ def _slug(words: str) -> str:
 
 
 def title_of(work: PullRequestWork) -> str:
-    """One line that names the ticket; of work that is not proven it says so first."""
+    """The title, with the ticket's key; it begins with “not proven” if the work is not."""
     flat = " ".join(inert(plain(work.title)).split()) or work.branch  # whoever squashes makes it a commit's message
     flat = flat.replace(inert(work.key), work.key) if work.key else flat
     named = flat if work.key.lower() in flat.lower() else f"{work.key}: {flat}"
@@ -150,7 +150,7 @@ def title_of(work: PullRequestWork) -> str:
 
 
 def body_of(work: PullRequestWork, links: Mapping[str, str]) -> str:
-    """Markdown for a reviewer. Whatever comes from outside is shown as text; an agent's words are marked as such."""
+    """The body in Markdown. Text from outside is escaped; an agent's text is marked as such."""
     parts = [
         _headline(work),
         f"{quotation(work.words)}\n>\n> *Written by {escaped(work.by)}, an agent. Nobody checked these words.*"
@@ -196,7 +196,7 @@ def _mark(one: Judged) -> str:
 
 
 def _pictures(work: PullRequestWork, links: Mapping[str, str]) -> str:
-    """Both sides of each page: what it looked like before, and after."""
+    """A table of each page before and after."""
     rows = []
     for page, pair in picture_pairs(work.evidence).items():
         cells = [_picture(pair.get(when), when, links) for when in ("before", "after")]
@@ -219,7 +219,7 @@ def _link(address: str) -> str:
 
 
 def rounds_document(rounds: Sequence[VerificationRound], spent: Sequence[RoleSpending]) -> str:
-    """Rounds, and what every agent held in its context, as a document of a run."""
+    """ROUNDS.md: the rounds, and what every agent used."""
     held = sum(one.peak for one in spent)
     sums = f"\n\nPeak contexts of all roles together: {held:,} tokens." if spent else ""
     parts = [f"# Rounds\n\n{_rounds(rounds)}", _section("Tokens and cost", f"{_spent(spent)}{sums}")]
@@ -275,7 +275,7 @@ def _evidence_of(judged: Judged, work: PullRequestWork) -> str:
 
 
 def _public(words: str) -> str:
-    """Folders of the user's machine are nobody's business."""
+    """The text without folders of the user's machine."""
     return re.sub(r"(?<![\w.~:/])~?(?:/[^\s:/\"'`]+)*/(?=[^\s:/])|(?<=:)~?/(?!/)[^\s:\"'`]*/", "", words)
 
 

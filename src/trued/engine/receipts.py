@@ -1,4 +1,4 @@
-"""Receipts on the disk: verdicts taken away with their contract, and checked by anyone, offline or all over again."""
+"""Writes receipts of verdicts and bundles of contracts, and checks them: offline, or by proving all again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ from trued.workspace.git.commit_lookup import NamedCommit
 
 @dataclass(frozen=True, slots=True)
 class ReceiptCheck:
-    """What came of looking at a receipt: `said` for people, the rest for programs."""
+    """The result of checking a receipt: `said` for people, the rest for programs."""
 
     code: int
     said: tuple[str, ...]
@@ -69,7 +69,7 @@ async def check_receipt(
     environ: Mapping[str, str],
     tell: Emit,
 ) -> ReceiptCheck:
-    """Is it what was written, by whom, and what does it say? With its bundle and a clone: is it so, here and now?"""
+    """Check the receipt's digest and signature; with its bundle and a clone, prove its statement again."""
     wanted = signing.read_public(key) if key else None
     data, manifest = _bytes(path), _bytes(bundle / bundles.MANIFEST) if bundle else b""
     try:
@@ -106,7 +106,7 @@ async def check_receipt(
 async def prove_again(
     stated: Statement, sealed: Bundle, repository: Path, *, home: Path, environ: Mapping[str, str], tell: Emit
 ) -> Statement:
-    """The statement as it comes out here: red on the base and green on the commit, both taken anew."""
+    """Run all checks again, on base and commit, and return the statement that results."""
     account = stated.predicate.trued
     request = VerifyRequest(base=f"@{sealed.contract.base}", head=f"@{stated.commit}", here=repository)
     base, head = [await commit_lookup.find_commit(one, repository.absolute()) for one in (request.base, request.head)]
@@ -131,7 +131,7 @@ async def prove_again(
 
 
 async def _seen(sealed: Bundle, *both: NamedCommit) -> Contract:
-    """The contract, with cases that are held out no more if a history holds the file that they stand in."""
+    """The contract; its cases count as visible if a history contains their file."""
     if (
         not sealed.contract.held_out
         or not (names := _cases_of(sealed))
@@ -143,7 +143,7 @@ async def _seen(sealed: Bundle, *both: NamedCommit) -> Contract:
 
 
 def _cases_of(sealed: Bundle) -> set[str]:
-    """What git calls the requirements file of the bundle; nothing where there is none, or one of other requirements."""
+    """Git's names for the bundle's requirements file; empty if it has none, or one of other requirements."""
     name, data = sealed.asked or ("", b"")
     sealed_checks = {one.id: set(map(check_hash, one.checks)) for one in sealed.contract.requirements}
     try:
@@ -218,7 +218,7 @@ def _code(stated: Statement) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptRequest:
-    """Where a verdict goes, and what it does not say of itself."""
+    """Where to write receipt and bundle, and what to add to the verdict."""
 
     receipt: Path | None = None
     bundle: Path | None = None
@@ -232,11 +232,11 @@ class ReceiptRequest:
 async def write_receipt(
     contract: Contract, verdict: Verdict, keeping: ReceiptRequest, *, repository: Path, home: Path
 ) -> None:
-    """Write receipt and bundle. Nothing is written if either cannot be made."""
+    """Write receipt and bundle; nothing if either cannot be made."""
     beyond = Surroundings(keeping.accept, keeping.approvals, keeping.owned, _engine())
     key = None if keeping.unsigned or not keeping.receipt else signing.own_key(home)
     data = encode_receipt(statement(contract, verdict, beyond), key)
-    parse_receipt(data)  # what could not be checked later is not given away
+    parse_receipt(data)  # a receipt that cannot be read is not written
     if keeping.bundle:
         _write(keeping.bundle, await _bundled(contract, keeping.asked, repository))
     if keeping.receipt:
@@ -244,10 +244,10 @@ async def write_receipt(
 
 
 async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptRequest) -> None:
-    """A run's final verdict, with what people said of it."""
+    """Write a receipt of the run's final verdict, with the approvals that apply."""
     contract, verdict = store.contract(run_id), store.verdict(run_id)
     if contract is None or verdict is None or not store.final_verdict(run_id):
-        raise BadInput(f"run {run_id} has no final verdict yet", then=f"`trued resume {run_id}` goes on to it")
+        raise BadInput(f"run {run_id} has no final verdict yet", then=f"`trued resume {run_id}` continues to it")
     inputs, record = store.inputs(run_id), store.journal.run(run_id)
     whole = replace(
         keeping,
@@ -260,10 +260,10 @@ async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptReques
 
 
 async def write_landing_receipt(store: RunStore, run_id: str, keeping: ReceiptRequest) -> None:
-    """The verdict on the commit that landed last; the run's own where it is that commit."""
+    """Write a receipt of the verdict on the commit that landed last."""
     brought = finished_landings(store, run_id)
     if not brought:
-        raise BadInput(f"run {run_id} has not landed", then=f"`trued land {run_id}` brings it home")
+        raise BadInput(f"run {run_id} has not landed", then=f"`trued land {run_id}` lands it")
     if (found := contract_and_verdict(store, run_id, brought[-1])) is None:
         await write_run_receipt(store, run_id, keeping)
         return
@@ -281,7 +281,7 @@ async def write_landing_receipt(store: RunStore, run_id: str, keeping: ReceiptRe
 
 
 def _unchanged(inputs: Inputs) -> Path | None:
-    """The requirements file, if it still is what the run was started with."""
+    """The requirements file, if it has not changed since the run started."""
     path = Path(inputs.requirements_file) if inputs.requirements_file else None
     same = path and path.is_file() and not set(git_blob_names(_bytes(path))).isdisjoint(inputs.requirements_blobs)
     return path if same else None
@@ -299,7 +299,7 @@ async def _bundled(contract: Contract, asked: Path | None, repository: Path) -> 
 
 
 async def _contents(git: Git, names: set[str]) -> dict[str, bytes]:
-    """Blob → content, of those that the repository has."""
+    """Blob → content, for those that the repository has."""
     out = (
         await git("cat-file", "--batch", stdin="".join(f"{one}\n" for one in sorted(names)).encode()) if names else b""
     )
@@ -326,7 +326,7 @@ def _write(folder: Path, sealed: Bundle) -> None:
 
 
 def read_bundle(folder: Path, manifest: bytes = b"") -> Bundle:
-    """The bundle in a folder, every file of it looked at."""
+    """Read and check the bundle in a folder."""
     manifest = manifest or _bytes(folder / bundles.MANIFEST)
     content = {name: _bytes(folder / name) for name in bundles.listed_files(manifest)}
     return bundles.open_bundle({**content, bundles.MANIFEST: manifest})

@@ -1,4 +1,4 @@
-"""What is asked of a head: a file that the user names, or what its repository holds already."""
+"""Where `verify` gets its requirements: a file that the user names, or files in the repository."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ MOST_FILES = 500  # of specifications in one repository
 
 
 def load_named_requirements(path: Path) -> Requirements:
-    """The user's own file: requirements with checks, or Markdown that says what must hold."""
+    """Load the user's file: requirements with checks, or Markdown."""
     if path.suffix.lower() in MARKDOWN:
         from trued.inputs import specifications as sources  # loaded where a repository's own words are read
 
@@ -30,7 +30,7 @@ def load_named_requirements(path: Path) -> Requirements:
 
 
 def blobs_of(content: bytes) -> tuple[str, ...]:
-    """The names that git gives this content, in repositories of either kind and with either end of line."""
+    """The ids that git gives this content, with SHA-1 and SHA-256, and with either line ending."""
     plain = content.replace(b"\r\n", b"\n")
     ways = dict.fromkeys((content, plain, plain.replace(b"\n", b"\r\n")))
     wholes = [b"blob %d\0%s" % (len(one), one) for one in ways]
@@ -39,7 +39,7 @@ def blobs_of(content: bytes) -> tuple[str, ...]:
 
 
 def contract_requirements(contract: Contract) -> Requirements:
-    """What a contract asks for, to be sealed once more."""
+    """The requirements of a contract, to seal them again."""
     return Requirements(
         requirements=contract.requirements,
         environment=contract.environment,
@@ -52,10 +52,10 @@ def contract_requirements(contract: Contract) -> Requirements:
 
 
 async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:
-    """What base and head hold themselves, and what there is to say about it; nothing where neither holds any.
+    """The requirements in the repository itself, and remarks on them; empty if base and head have none.
 
-    The base's words and checks stand, whatever the head made of them; what the head adds is asked, too, but its checks
-    are the implementer's own and are left out.
+    Requirements and checks of the base count, whatever the head changed in them. Requirements that the head adds count,
+    too, but not their checks: the implementer wrote those.
     """
     from trued.inputs import specifications as sources
 
@@ -79,7 +79,7 @@ async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Require
 
 
 def _taken(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
-    """By what the base has: a head that brings another kind of requirements does not choose what counts."""
+    """Path → source of requirements. The base decides on the kinds that count, if it has any."""
     from trued.inputs import specifications as sources
 
     if not (taken := sources.find_specifications(on_base)):
@@ -104,7 +104,7 @@ async def _texts(
 
 
 def _trusted(asked: Requirements) -> None:
-    """What is found may ask for checks, which run in the sandbox; how they are prepared is the user's to say."""
+    """Raise Untrusted for requirements that set up an environment or a server: only the user may do that."""
     if asked.environment != Environment() or asked.serve:
         raise Untrusted(
             f"{asked.file} in the repository sets up an environment or a server, and nobody trusted it",
@@ -113,7 +113,7 @@ def _trusted(asked: Requirements) -> None:
 
 
 def _due(every: Sequence[Requirement], touched: set[str]) -> tuple[list[Requirement], list[str]]:
-    """Of many specifications those that this change is about; one with checks of its own always is."""
+    """The requirements whose files this change touches, or that have checks; and the files left out."""
     files = {one.source.file for one in every}
     about = (touched or files) | {one.source.file for one in every if one.checks}
     return [one for one in every if one.source.file in about], sorted(files - about)

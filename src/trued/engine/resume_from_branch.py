@@ -1,4 +1,4 @@
-"""A run that goes on from the branch that an earlier one left: its files are hints, and git knows where it began."""
+"""Continues an earlier run from its branch. Files on it are hints; the base comes from the journal or git."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -24,21 +24,21 @@ ASIDE = "-failed-"  # in the name of a branch that holds the work of a feature t
 
 @dataclass(frozen=True)
 class KnownRuns:
-    """What private state knows of earlier runs in this repository."""
+    """Branches and bases of the runs in the journal."""
 
     branches: Collection[str] = ()  # of runs that can be resumed, or have ended: no new run goes on with them unasked
     bases: Mapping[str, str] = field(default_factory=dict)  # branch → the base that was recorded when its run began
 
     @classmethod
     def of(cls, runs: Sequence[RunRecord], root: Path) -> "KnownRuns":
-        """From records of runs, newest first; of several on one branch the newest counts."""
+        """From records, newest first; of several runs on one branch the newest counts."""
         bases = {one.branch: one.base for one in reversed(runs) if one.repository == str(root)}
         return cls({one.branch for one in runs if one.state != "cancelled"}, bases)
 
 
 @dataclass(frozen=True)
 class ForgottenRun:
-    """A run that private state knows nothing of, as its branch tells of it."""
+    """A run that is missing in the journal, as its branch describes it."""
 
     branch: str
     specification: str
@@ -47,7 +47,7 @@ class ForgottenRun:
 
 @dataclass(frozen=True)
 class ContinuedBranch:
-    """Where a run goes on: a branch, its tip, and the user's commit from which the work on it began."""
+    """The branch that a run continues: its tip, and the user's commit that its work started from."""
 
     branch: str
     tip: str
@@ -57,10 +57,10 @@ class ContinuedBranch:
 def find_branch_to_continue(
     root: Path, state: BranchState, goal: Goal, named: str, known: KnownRuns, base: str = ""
 ) -> ContinuedBranch | None:
-    """The branch that is named; else one of a run that nobody remembers, begun with the very same specification.
-    `state`: the file by which a workflow recognises its branches.
+    """The named branch; else that of a run missing in the journal that had the same specification; else None.
 
-    The base is what the journal recorded or what git shows (`began`), or else the user's own word: `base`.
+    `state`: the file by which a workflow recognises its branches. The base is the user's `base`, else the journal's,
+    else what git shows (`began`).
     """
     if base and named in ("", "HEAD"):
         raise BadInput("--base names the commit below a branch that a run left", "--base", "name the branch: --from")
@@ -92,7 +92,7 @@ def _onward(root: Path, left: EarlierRunBranch, known: KnownRuns, base: str) -> 
 
 
 def _left(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
-    """Neither the user's own branch, where a run was landed, nor what a run set aside is one to go on with."""
+    """The state on the branch; None for the user's own branches and for work that a run set aside."""
     return find_earlier_run(root, branch, file) if branch.startswith(PREFIX) and ASIDE not in branch else None
 
 
@@ -105,7 +105,7 @@ def _named(root: Path, branch: str, file: str) -> EarlierRunBranch:
 
 
 def find_forgotten_run(root: Path, run: str) -> ForgottenRun | None:
-    """A run that is only known from its branch in this repository."""
+    """The run with this id, known only from its branch in this repository; None if there is none."""
     for one in descriptors():
         state = one.branch_state
         if state and (found := _left(root, f"{PREFIX}{run}", state.file)):

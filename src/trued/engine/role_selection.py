@@ -1,4 +1,4 @@
-"""Casting: which role files a run takes, by whose choice, and whether the user has trusted them."""
+"""Selects the role files of a run, and checks that the user trusts them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from trued.model import Role, Settings
 
 @dataclass(frozen=True, slots=True)
 class TrustedFiles:
-    """What of a repository the user has agreed to."""
+    """The files of a repository that the user trusts."""
 
     root: Path
     what: RepositoryFiles
@@ -28,7 +28,7 @@ class TrustedFiles:
 
 
 def check_trust(root: Path, home: Path, given: str) -> TrustedFiles:
-    """All that is ours there must be trusted; role files of other tools only where a run takes them."""
+    """The trusted files. Raises Untrusted unless trued's own are; role files of other tools are checked when used."""
     what = files_to_trust(root)
     agreed = TrustedFiles(
         root, what, frozenset(what.files) if given == what.digest else trusted_files(home, root, what)
@@ -38,8 +38,10 @@ def check_trust(root: Path, home: Path, given: str) -> TrustedFiles:
 
 
 def select_roles(shelf: RoleSet, settings: Settings, agreed: TrustedFiles) -> dict[str, Role]:
-    """The roles of a run: its workflow's, and what the user named. Others' files come in by the name of such a role of
-    ours, or because the user named them."""
+    """The roles of a run: those of its workflow, and those that the user named.
+
+    A role file of another tool is used if it has the name of such a role, or if the user named it.
+    """
     taken = (shelf.packaged - roles_of_other_workflows(settings.workflow) - settings.roles.keys()) | set(
         settings.roles.values()
     )
@@ -56,6 +58,6 @@ def select_roles(shelf: RoleSet, settings: Settings, agreed: TrustedFiles) -> di
 
 
 def _file(role: Role, root: Path) -> str:
-    """Its name in the repository; empty for one from elsewhere."""
+    """The role file's path in the repository; empty if it is elsewhere."""
     level, _, path = role.origin.partition(": ")
     return Path(path).relative_to(root).as_posix() if level == "project" else ""

@@ -13,7 +13,7 @@ from trued.workflows.registry import descriptor
 
 
 def estimate_run(store: RunStore, run_id: str) -> Estimate:
-    """What the work will take that a planned run has before it."""
+    """The estimate for a planned run."""
     inputs = store.inputs(run_id)
     settings, price = inputs.settings, price_lookup(inputs.settings)
     events, reply = store.journal.events(run_id), partial(_last_reply, store, run_id)
@@ -32,7 +32,7 @@ def _model(store: RunStore, run_id: str, role: str) -> str:
 
 
 def _last_reply(store: RunStore, run_id: str, role: str) -> Mapping[str, Any]:
-    """What an agent of this role replied last, before the run's first task; {} if nobody has."""
+    """The role's last reply before the run's first task; {} if there is none."""
     asked = [key for key, _, _ in store.journal.steps(run_id) if key.startswith(f"{role}#")]
     found = store.journal.step(run_id, asked[-1]) if asked else None
     return (AgentAnswer.model_validate_json(found).reply or {}) if found else {}

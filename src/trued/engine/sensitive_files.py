@@ -1,4 +1,4 @@
-"""What of a change would be believed or run by itself once it has landed: asked about first, by digest."""
+"""Finds changes to files that tools execute or trust automatically; a person consents to them by digest."""
 
 import hashlib
 import json
@@ -103,7 +103,7 @@ MANIFEST = "pyproject.toml"
 
 
 class SensitiveChanges(Value):
-    """Changed files that ask for trust, each with the reason, and the digest of exactly these changes."""
+    """Changed sensitive files, each with the reason, and the digest of exactly these changes."""
 
     files: dict[str, str] = {}  # noqa: RUF012 (a frozen value)
     digest: str = ""
@@ -113,7 +113,7 @@ class SensitiveChanges(Value):
 
 
 def sensitivity_of(path: str) -> str:
-    """Why a path asks for trust; "" where it does not. Not by the case of its letters: some file systems ignore it."""
+    """Why a path is sensitive; "" if it is not. Case is ignored, as some file systems do."""
     low = path.lower()
     if nested := next((one for one in FOLDERS if f"/{one}/" in f"/{low}/"), ""):
         low = low[f"/{low}/".index(f"/{nested}/") :]
@@ -128,12 +128,12 @@ def sensitivity_of(path: str) -> str:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    """Also where a file or link stands in the place of a folder that the pattern is about."""
+    """Does the path match, or replace a folder of the pattern?"""
     return fnmatchcase(path, pattern) or pattern.startswith(f"{path}/")
 
 
 async def sensitive_changes(workspace: GitWorkspace, before: str, after: str) -> SensitiveChanges:
-    """What a landing from one commit to another would change of it."""
+    """The sensitive files that differ between two commits."""
     changed = await workspace.changed_files(before, after)
     named = {path: kind for path in changed if (kind := sensitivity_of(path))}
     old, new = [await workspace.blobs(commit) for commit in (before, after)]
@@ -150,7 +150,7 @@ async def sensitive_changes(workspace: GitWorkspace, before: str, after: str) ->
 
 
 def _table(data: bytes | None) -> str:
-    """Our own table; all bytes where it cannot be told."""
+    """The table [tool.trued]; all bytes if the file cannot be parsed."""
     if not data or b"trued" not in data:
         return ""
     try:
@@ -162,5 +162,5 @@ def _table(data: bytes | None) -> str:
 
 
 def describe_changes(found: SensitiveChanges) -> Iterator[str]:
-    """For a person: every file, and why it is asked about."""
+    """Every file with the reason, for people."""
     yield from (f"{path}: {kind}" for path, kind in found.files.items())

@@ -1,4 +1,4 @@
-"""What a run has used so far, and of how much."""
+"""Sums up what a run has used, next to its limits."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from trued.wire import Amount, Spend
 
 
 def spending_lines(store: RunStore, run_id: str) -> Iterator[str]:
-    """The run, each task and each role: what they used, and of how much."""
+    """What the run, each task and each role used, and their limits."""
     rows, allowed = store.journal.spends(run_id), limits_in_force(store, run_id)
     if not rows:
         return
@@ -31,7 +31,7 @@ def _features(rows: "list[Spend]", limit: Limit) -> Iterator[str]:
 
 
 def total_spent(rows: list[Spend]) -> Amount:
-    """All together; what is reserved and not yet paid is not in it."""
+    """The sum of what was paid, without reservations."""
     paid = [row.spent for row in rows]
     return Amount(
         usd=sum(one.usd for one in paid),

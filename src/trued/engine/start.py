@@ -1,4 +1,4 @@
-"""From what a person types to the inputs of a run: all that can be checked is checked before anything is written."""
+"""Turns a request into the inputs of a run; everything is checked before anything is written."""
 
 import re
 import secrets
@@ -46,8 +46,10 @@ def prepare_inputs(
     any_agent: bool = False,
     runs: KnownRuns | None = None,
 ) -> Inputs:
-    """The inputs of a run, or one sentence on what is wrong. `any_agent`: who plays is not looked at; `runs`: those
-    that are remembered."""
+    """The inputs of a run. Raises BadInput with what is wrong.
+
+    `any_agent`: skip the look for installed agents. `runs`: branches and bases of earlier runs.
+    """
     repository = open_repository(request.repository, empty=True)
     if repository.taken:
         what = f"{repository.root} has a branch called trued, so there can be no branch trued/<run>"
@@ -58,7 +60,7 @@ def prepare_inputs(
     goal, ticket = _read(request, settings, environ, repository.root)
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
     workflow = choose_workflow(request.workflow or chosen_before, goal, ticket)
-    _begins(repository, workflow)
+    _check_start(repository, workflow)
     settings = settings.model_copy(update={"workflow": workflow.name})
     state = workflow.branch_state
     if request.base and not state:
@@ -71,11 +73,11 @@ def prepare_inputs(
     )
     agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ)
     settings = settings.model_copy(update={"agents": agents})
-    _brought(settings)
+    _check_brought(settings)
     found = find_roles(repository.root, user, user_home(environ), workflow=workflow.role_files())
     roles = select_roles(found, settings, agreed)
-    _played(settings, roles)
-    _kept_from_agents(settings)
+    _check_roles(settings, roles)
+    _check_variables(settings)
     requirements = load_requirements(request.requirements) if request.requirements else None
     workflow.check(goal, requirements, ticket)
     return Inputs(
@@ -99,21 +101,21 @@ def prepare_inputs(
 
 
 def choose_workflow(wanted: str, goal: Goal, ticket: Ticket | None) -> WorkflowDescriptor:
-    """The one that is wanted, if any; else the one for this kind of input. A ticket goes to a workflow for tickets."""
+    """The workflow that the user wants, else the default for this kind of input. A ticket needs one for tickets."""
     if ticket and (not wanted or descriptor(wanted).takes is not Input.TICKET):
         return default_workflow(Input.TICKET)
     return descriptor(wanted) if wanted else default_workflow(input_kind(goal))
 
 
 def input_kind(goal: Goal) -> Input:
-    """By its form or its file's name a specification; else a file is a plan."""
+    """What kind of input the goal is: a specification by its form or file name, another file a plan, else words."""
     name = PurePath(goal.source.file).name
     if is_feature_list(goal.text) or SPECIFICATION.fullmatch(name):
         return Input.SPECIFICATION
     return Input.PLAN if goal.source.file else Input.WORDS
 
 
-def _begins(repository: Repository, workflow: WorkflowDescriptor) -> None:
+def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:
     if not repository.head and not workflow.starts_empty:
         what = f"the repository {repository.root} has no commit yet"
         able = " and ".join(one.name for one in descriptors() if one.starts_empty)
@@ -125,7 +127,7 @@ def _begins(repository: Repository, workflow: WorkflowDescriptor) -> None:
 
 
 def _read(request: Request, settings: Settings, environ: Mapping[str, str], root: Path) -> tuple[Goal, Ticket | None]:
-    """What the user hands in; a ticket is read here and now, from its tracker or its file."""
+    """The goal, and the ticket if it is one, read from its tracker or file."""
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
     takes_tickets = not request.workflow or descriptor(request.workflow).takes is Input.TICKET
     if takes_tickets and names_tracker_ticket(request.goal, settings):
@@ -146,7 +148,7 @@ def _read(request: Request, settings: Settings, environ: Mapping[str, str], root
 
 
 def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -> RunRecord:
-    """A run that has not begun, under a name that no other run has."""
+    """A record of a new run, with an id that no other run has."""
     name = next(one for one in iter(_new_id, "") if one not in taken)
     goal = inputs.goal
     plan = goal.source.file and descriptor(inputs.settings.workflow).takes is Input.PLAN
@@ -171,7 +173,7 @@ def _title(goal: Goal) -> str:
 
 
 def _goal(given: str, root: Path, takes: Input | None) -> Goal:
-    """A path of a file, or the goal itself in words."""
+    """The goal: the file at this path, or the words themselves."""
     if not given.strip():
         raise BadInput("the goal is empty", then="name a plan file, or write the goal in words")
     path = Path(given)
@@ -196,7 +198,7 @@ def _looks_like_a_file(given: str) -> bool:
 
 
 def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """Role → agent: each is known, and could be started; and what is said of those that were found by looking."""
+    """Role → agent, all known and startable; and a sentence on those that were detected."""
     for one in settings.agents.values():
         capabilities_of(one)
     agents, looked = select_agents(settings, environ)
@@ -208,20 +210,20 @@ def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, s
 
 
 def _agent(agent: str) -> str:
-    """A script is found from where the user stands, also later."""
+    """The agent's name, with a script's path made absolute."""
     kind, _, rest = agent.partition(":")
     return f"scripted:{Path(rest).expanduser().resolve()}" if kind == "scripted" else agent
 
 
-def _brought(settings: Settings) -> None:
+def _check_brought(settings: Settings) -> None:
     for agent in settings.bring:
         if not agent_of(agent).brings:
             able = ", ".join(kind for kind in agent_names() if load_agent(kind).brings)
             raise BadInput(f"{agent} cannot bring the project's own settings", "bring", f"these can: {able}")
 
 
-def _played(settings: Settings, roles: Mapping[str, Role]) -> None:
-    """Every role of the workflow is there and has an agent."""
+def _check_roles(settings: Settings, roles: Mapping[str, Role]) -> None:
+    """Raise BadInput unless every role of the workflow exists and has an agent."""
     for name in settings.agents:
         if name != "*" and name not in roles:
             raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(roles))}")
@@ -233,12 +235,14 @@ def _played(settings: Settings, roles: Mapping[str, Role]) -> None:
             raise BadInput(f"no agent plays the role {name}", then="name one: --agent 'command:PROGRAM ARGS'")
 
 
-def _kept_from_agents(settings: Settings) -> None:
-    """Who works on a ticket neither pushes nor opens anything: the forge's and the tracker's tokens are not theirs. And
-    nobody is shown the way to the person's windows, buses, terminals and key agents."""
+def _check_variables(settings: Settings) -> None:
+    """Raise BadInput if `variables` would show agents the person's session, or a token of the forge or tracker.
+
+    The engine itself pushes and opens pull requests.
+    """
     if session := [name for name in settings.variables if name in SESSION]:
-        what = f"`variables` would show agents the way to your own session: {session[0]}"
-        raise BadInput(what, then="take it out: what is reached by it could speak for you")
+        what = f"`variables` would give agents access to your own session: {session[0]}"
+        raise BadInput(what, then="take it out: an agent could answer in your place")
     tokens = {settings.forge.token_env, settings.tickets.token_env, "GITHUB_TOKEN", "JIRA_TOKEN"}
     offers = descriptor(settings.workflow).offers_pull_request
     if offers and (shown := sorted(tokens & set(settings.variables))):
@@ -247,7 +251,7 @@ def _kept_from_agents(settings: Settings) -> None:
 
 
 def _instructions(root: Path) -> str:
-    """The project's own words to agents; a link that leads out of the repository is not the project's."""
+    """The project's instructions to agents, without links that lead out of the repository."""
     texts = [(name, (root / name).resolve()) for name in INSTRUCTIONS]
     inside = [(name, path) for name, path in texts if path.is_file() and path.is_relative_to(root.resolve())]
     return "\n\n".join(f"# {name}\n{path.read_text(errors='replace')}" for name, path in inside)

@@ -1,4 +1,4 @@
-"""From a ticket's name to what a run begins with: its words, its branch, and where it goes on from."""
+"""Reads the ticket of a run, and chooses its branch and the commit to start from."""
 
 import asyncio
 from collections.abc import Mapping
@@ -22,22 +22,22 @@ PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
 
 
 def names_tracker_ticket(name: str, settings: Settings) -> bool:
-    """Does it name a ticket of a tracker?"""
+    """Does this name a ticket in a tracker?"""
     found = ticket_name(name, settings)
     return found is not None and found.kind != "file"
 
 
 def ticket_from_tracker(name: str, settings: Settings, environ: Mapping[str, str], root: Path) -> Ticket:
-    """The ticket as its tracker holds it now; a run keeps this copy.
+    """The ticket as its tracker has it now; the run keeps this copy.
 
-    Whoever may write there names no file of this machine: agents may read the pictures of a ticket.
+    Absolute picture paths are dropped: agents may read a ticket's pictures, and others write the ticket.
     """
     ticket = ticket_from_issue(tracker_of(settings, name, environ, root).issue(name))
     return ticket.model_copy(update={"pictures": tuple(one for one in ticket.pictures if not Path(one).is_absolute())})
 
 
 def ticket_from_file(goal: Goal, root: Path) -> Ticket:
-    """A file's ticket; pictures beside it are named so that they are found from anywhere."""
+    """The ticket in a file, with the pictures beside it by absolute path."""
     ticket = parse_ticket(goal.text, goal.source.file)
     beside = (root / goal.source.file).parent
     return ticket.model_copy(
@@ -50,7 +50,7 @@ def is_ticket_file(goal: Goal) -> bool:
 
 
 def _picture(name: str, beside: Path) -> str:
-    """A file is a picture by its own name, not by that of a link to it; nothing else of this machine is meant."""
+    """The picture's absolute path, if it is one by its own name, not a link's; other absolute paths become ""."""
     try:
         place = (beside / name).resolve()
         there = "://" not in name and place.suffix.lower() in PICTURES and place.is_file()
@@ -64,7 +64,7 @@ def _picture(name: str, beside: Path) -> str:
 
 @dataclass(frozen=True)
 class TicketBranch:
-    """A branch that may be worked on; with a commit where an earlier run of the same ticket left it."""
+    """A branch that the run may use; with start and base if an earlier run of the ticket left it."""
 
     branch: str
     start: str = ""
@@ -72,15 +72,15 @@ class TicketBranch:
 
 
 async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repository) -> Inputs:
-    """The inputs with the branch that the ticket names, looked at here, at the remote and at the forge."""
+    """The inputs with the ticket's branch, checked here, at the remote and at the forge."""
     assert inputs.ticket is not None  # noqa: S101  (looked at by the caller)
     folder = store.home / "pull-requests"
     forge = forge_of(inputs.settings.forge, store.environ, repository.root, folder)
     if forge.remote:
         await asyncio.to_thread(forge.ready)
         if not repository.branch:
-            what = "no branch is checked out, so nobody knows what a pull request is for"
-            raise BadInput(what, str(repository.root), "git switch to the branch that it shall be merged into")
+            what = "HEAD is detached"
+            raise BadInput(what, str(repository.root), "check out the branch that the pull request should target")
     found = await _place(store, inputs.ticket, repository, forge)
     return inputs.model_copy(update={"branch": found.branch, "start": found.start, "base": found.base})
 
@@ -97,7 +97,7 @@ async def _place(store: RunStore, ticket: Ticket, repository: Repository, forge:
             continue  # letters that no branch can have made the same name of two tickets
         if at_work := next((one for one in own if one.state not in FINISHED), None):
             what = f"run {at_work.id} works on {ticket.key} already: it is {at_work.state}"
-            raise BadInput(what, then=f"`trued resume {at_work.id}` goes on, `trued cancel {at_work.id}` ends it")
+            raise BadInput(what, then=f"`trued resume {at_work.id}` continues it, `trued cancel {at_work.id}` ends it")
         offered = await asyncio.to_thread(forge.offered, branch) if forge.remote else None
         if offered and offered.state != "open":
             continue  # what somebody closed or merged is not touched: the next one is a new one
@@ -111,7 +111,7 @@ def _key(store: RunStore, run: RunRecord) -> str:
 
 
 def _same(one: Ticket | None, other: Ticket) -> bool:
-    """By the key that somebody gave it, in one place."""
+    """Is it the same ticket: the same key from the same place?"""
     named = one is not None and "key" not in (*one.missing, *other.missing)
     return named and one is not None and (one.key, one.source.file) == (other.key, other.source.file)
 

@@ -1,4 +1,4 @@
-"""Trust: what a repository brings along for us is read only after the user has agreed to exactly these bytes."""
+"""Trust: trued reads its settings and roles in a repository only after the user agreed to exactly these bytes."""
 
 import fcntl
 import hashlib
@@ -22,7 +22,7 @@ REMEMBERED = 50  # contents of one repository: branches differ, and going back s
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFiles:
-    """What lies in a repository for us. Nothing of it has been interpreted."""
+    """Settings and role files in a repository, read but not interpreted."""
 
     files: tuple[str, ...]
     digest: str  # of names and contents; "" when there is nothing
@@ -41,12 +41,12 @@ def files_to_trust(repo: Path) -> RepositoryFiles:
 
 
 def is_trusted(home: Path, repo: Path, digest: str) -> bool:
-    """Nothing to trust, or the user trusted exactly this."""
+    """Is there nothing to trust, or did the user trust exactly this?"""
     return not digest or digest in _read(home).get(str(repo.resolve()), {})
 
 
 def trusted_files(home: Path, repo: Path, what: RepositoryFiles) -> frozenset[str]:
-    """Those whose very bytes the user has agreed to, now or with other files around them."""
+    """The files whose exact content the user trusted, alone or among other files."""
     contents = _read(home).get(str(repo.resolve()), {})
     if what.digest in contents:
         return frozenset(what.files)
@@ -55,7 +55,7 @@ def trusted_files(home: Path, repo: Path, what: RepositoryFiles) -> frozenset[st
 
 
 def record_trust(home: Path, repo: Path, digest: str, who: str) -> None:
-    """Remember, outside the repository, that the user agreed."""
+    """Record, outside the repository, that the user trusts these files."""
     what = files_to_trust(repo)
     if what.digest != digest:
         raise BadInput(
@@ -91,7 +91,7 @@ def _others(repo: Path) -> Iterator[Path]:
 
 
 def _tool_table(path: Path) -> bytes | None:
-    """Our table alone, so that a new dependency does not ask for trust again; all bytes where it cannot be told."""
+    """The table [tool.trued] alone: other changes need no new trust. All bytes if the file cannot be parsed."""
     if not path.is_file() or b"trued" not in (data := _bytes(path)):
         return None
     try:
@@ -124,7 +124,7 @@ def _read(home: Path) -> dict[str, Any]:
 
 @contextmanager
 def _locked(home: Path) -> Iterator[None]:
-    """Two commands at once must not forget each other's word."""
+    """Hold the lock: two commands at once must not overwrite each other."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (home / f"{FILE}.lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)

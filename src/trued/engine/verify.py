@@ -1,4 +1,4 @@
-"""Judges any commit against any other, whoever made them: no agent, no run, nothing written in their repositories."""
+"""Judges any commit against any other: no agent, no run, nothing written in their repositories."""
 
 import fcntl
 import secrets
@@ -47,7 +47,7 @@ class VerifyRequest(Value):
 
 @dataclass(frozen=True, slots=True)
 class VerifyResult:
-    """What was agreed upon, what was found, and what follows."""
+    """The contract, the verdict and the outcome of a verification."""
 
     contract: Contract
     verdict: Verdict
@@ -60,7 +60,7 @@ class VerifyResult:
 
 
 async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> VerifyResult:
-    """Seal the contract on the base and prove the head against it: the code by which runs are judged, and no other."""
+    """Seal the contract on the base and prove the head against it, as runs do."""
     given = _given(request)
     base, head = await resolve_commits(request)
     held_out, why = await _held_out(request, base, head)
@@ -84,7 +84,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
 
 
 async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Contract:
-    """The contract alone, for heads that are still to come. `head` is not looked at."""
+    """Seal the contract only; `head` is ignored."""
     given = _given(request)
     if given is None:
         raise BadInput("no requirements are named", then="--requirements FILE")
@@ -97,7 +97,7 @@ async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Co
 async def verify_against(
     contract: Contract, head: str, request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit
 ) -> VerifyResult:
-    """A head against a contract that was sealed before. A file that the head's history shows is held out no more."""
+    """Prove a head against a sealed contract. A requirements file in its history counts as visible."""
     base, side = await _side(request.base, request), await _side(head, request)
     if base.commit != contract.base:
         what = f"the contract was sealed on {contract.base[:12]}, and the base is {base.commit[:12]}"
@@ -112,7 +112,7 @@ async def verify_against(
 
 
 async def resolve_commits(request: VerifyRequest) -> tuple[NamedCommit, NamedCommit]:
-    """Base and head. An unnamed base is where the work on the head began."""
+    """Base and head. Without a base, it is the commit where the work on the head began."""
     head = await _side(request.head or "@HEAD", request)
     return (await _side(request.base, request) if request.base else await commit_lookup.find_branch_point(head)), head
 
@@ -125,14 +125,14 @@ async def _side(given: str, request: VerifyRequest) -> NamedCommit:
 
 
 def _given(request: VerifyRequest) -> Requirements | None:
-    """What the caller brings; None: it is to be found in the repository."""
+    """The caller's requirements; None if they are to be found in the repository."""
     if request.requirements is not None:
         return request.requirements
     return requirements_source.load_named_requirements(request.requirements_file) if request.requirements_file else None
 
 
 async def _held_out(request: VerifyRequest, *both: NamedCommit) -> tuple[bool, str]:
-    """By the file, not by its values: kept where neither commit's history has it, nobody could read it there."""
+    """Whether cases count as held out, and why: they do if neither commit's history contains their file."""
     file = request.requirements_file
     if file is None:
         return False, "the requirements are no file that is kept elsewhere: their cases are visible"
@@ -159,7 +159,7 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
 
 
 async def _look_at_trees(workspace: GitWorkspace, base: NamedCommit, head: NamedCommit, tell: Emit) -> None:
-    """What is not committed is not judged, and that is said."""
+    """Emit an event for uncommitted files: they are not judged."""
     for one in {one.root: one for one in (base, head)}.values():
         if files := await commit_lookup.uncommitted_files(one, workspace.store, workspace.folder):
             tell(WorkingTreeDirty(place=str(one.root), files=tuple(files)))
@@ -172,7 +172,7 @@ async def _look_at_trees(workspace: GitWorkspace, base: NamedCommit, head: Named
 async def temporary_workspace(
     request: VerifyRequest, home: Path, base: NamedCommit, *others: NamedCommit
 ) -> AsyncIterator[GitWorkspace]:
-    """A private store with these commits, and nothing else in it; all of it is gone afterwards."""
+    """A private store with only these commits, removed afterwards."""
     level = choose_level(request.sandbox, request.allow_unsandboxed)
     hidden = [str(home.resolve()), *([str(request.requirements_file.resolve())] if request.requirements_file else [])]
     async with _place(home) as place:
@@ -193,7 +193,7 @@ async def temporary_workspace(
 
 @asynccontextmanager
 async def _place(home: Path) -> AsyncIterator[Path]:
-    """A folder for one verification. What a killed one left behind goes first."""
+    """A folder for one verification. Folders of killed ones are removed first."""
     places = home / PLACES
     name = secrets.token_hex(6)
     try:
@@ -230,7 +230,7 @@ async def _sweep(places: Path, own: str) -> None:
 
 
 async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms, tell: Emit) -> Contract:
-    """With the base's own tests as guards, as in every run: they can refute, and never prove."""
+    """Seal with the base's own tests as guards, which can refute and never prove."""
     made, guards = await with_base_guards(workspace, given)
     return await seal(workspace, made, replace(terms, guards=guards), tell=tell)
 

@@ -1,4 +1,4 @@
-"""The working tree that somebody stands in, as a gate needs it: asked of git, with nothing of the repository run."""
+"""The user's working tree, for the gate: read with git, running nothing of the repository."""
 
 import subprocess
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # the
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A working tree, and what git says of it."""
+    """A working tree, and questions to git about it."""
 
     worktree: Worktree
     hooks: Path
@@ -30,7 +30,7 @@ class Checkout:
         return self.worktree.common
 
     def commit(self, name: str) -> str:
-        """The commit that a revision, or a tag, names; "" where there is none."""
+        """The commit of a revision or tag; "" if there is none."""
         return self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
     def tree(self, commit: str) -> str:
@@ -50,14 +50,14 @@ class Checkout:
         return self._said("merge-base", one, other)
 
     def start(self) -> str:
-        """Where the work on this branch began: what it has in common with its upstream, else HEAD."""
+        """Where the work on this branch began: its merge base with the upstream, else HEAD."""
         for upstream in ("@{upstream}", "refs/remotes/origin/HEAD"):
             if self.commit(upstream) and (found := self.common_base("HEAD", upstream)):
                 return found
         return self.worktree.head
 
     async def snapshot(self, private: Path, own: Mapping[str, bytes]) -> Snapshot:
-        """What would be committed now, without the engine's own files."""
+        """A snapshot of what would be committed now, without the engine's own files."""
         return await take_snapshot(replace(self.worktree, own=own), private)
 
     def _said(self, *words: str) -> str:
@@ -66,7 +66,7 @@ class Checkout:
 
 
 def open_checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:
-    """The working tree around a folder, or one sentence on why there is none."""
+    """The working tree that contains the folder. Raises BadInput if there is none."""
     found = open_repository(folder, status=False)
     paths = ("--path-format=absolute", "--absolute-git-dir", "--git-path", "hooks")
     code, out = ask_git(found.root, environ, "rev-parse", *paths)
@@ -86,7 +86,7 @@ def _excludes(root: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def ask_git(root: Path, environ: Mapping[str, str], *words: str) -> tuple[int, bytes]:
-    """git as the user would ask it here, whoever started us: a hook's own variables lead nowhere."""
+    """Run git as the user would, without the variables of a hook that started us."""
     variables = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     command = ["git", "-C", str(root), "-c", "core.fsmonitor=false", *words]
     try:

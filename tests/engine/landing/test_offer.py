@@ -62,7 +62,7 @@ async def test_the_proven_commit_is_pushed_and_offered_once_and_a_closed_one_is_
     github.close(1, merged=True)
     merged = await offered(place, record)
     assert (merged.landed, merged.code) == (False, 1)
-    assert "merged, and is not touched" in merged.why
+    assert "merged and was not changed" in merged.why
 
 
 @pytest.mark.spec("USE-11", "TIC-8")

@@ -90,7 +90,7 @@ async def test_either_all_begin_or_none(ground: Ground) -> None:
     for requests, words in (
         ([good, missing], "there is no file"),
         ([good, same], "two of them would work on the branch"),
-        ([good, other, plan], "is no ticket, and only tickets are worked on side by side"),
+        ([good, other, plan], "is not a ticket, and only tickets can run at the same time"),
     ):
         with pytest.raises(BadInput, match=words):
             await start_runs(engine, requests)

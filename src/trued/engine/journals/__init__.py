@@ -1,1 +1,1 @@
-"""What remembers: one file a kind of journal."""
+"""Journals: one module each."""

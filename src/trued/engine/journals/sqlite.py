@@ -1,4 +1,4 @@
-"""The journal in one SQLite file: steps are synced before anyone hears of them, everything else rides along."""
+"""The journal in one SQLite file. Steps are synced before they count; events become durable with the next step."""
 
 import fcntl
 import json
@@ -92,7 +92,7 @@ class SqliteJournal:
 
     @contextmanager
     def writing(self, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-        """One transaction; its failure is a sentence for a person."""
+        """One transaction. Raises Busy or StateFailed with a sentence for people."""
         try:
             db.execute("begin immediate")
             yield db
@@ -107,7 +107,7 @@ class SqliteJournal:
             raise
 
     def commit(self, db: sqlite3.Connection) -> None:
-        """The one place where something becomes durable."""
+        """Commit. Everything becomes durable here (the crash tests kill here)."""
         db.execute("commit")
 
     def _write(self, statement: str, values: Sequence[object], *, sync: bool = True) -> None:
@@ -125,7 +125,7 @@ class SqliteJournal:
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def add(self, record: RunRecord, inputs: str = "") -> None:
-        """A run begins with one write: it is there with all its inputs, or it is not."""
+        """Add a run with all its inputs, in one write."""
         now = self.clock()
         row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now, "inputs": inputs}
         self._write(f"insert into run ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))  # noqa: S608
@@ -141,11 +141,11 @@ class SqliteJournal:
         return [RunRecord(**dict(row)) for row in rows]
 
     def inputs(self, run: str) -> str:
-        """What a run was started with."""
+        """The inputs of a run, as JSON."""
         return str(self._rows("select inputs from run where id = ?", (run,))[0]["inputs"])
 
     def run(self, name: str) -> RunRecord:
-        """A run by its id, or by a beginning of it that fits only one."""
+        """The run with this id, or with the only id that begins so. Raises BadInput if there is none."""
         fitting = [one for one in self.runs() if one.id == name] or [
             one for one in self.runs() if one.id.startswith(name)
         ]
@@ -159,7 +159,7 @@ class SqliteJournal:
 
     @contextmanager
     def claim(self, run: str) -> Iterator[None]:
-        """Only one process drives a run. The kernel gives the claim back however that process ends."""
+        """Hold the run's lock: only one process drives a run. The kernel releases it however that process ends."""
         lock = self._lock(run)
         lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -177,7 +177,7 @@ class SqliteJournal:
             os.close(handle)
 
     def driver(self, run: str) -> int:
-        """The process that drives a run now; 0 for none. Looking takes no lock, so nobody is in anybody's way."""
+        """The id of the process that drives the run; 0 for none. Takes no lock."""
         try:
             who = self._lock(run).read_text()
         except OSError:
@@ -188,7 +188,7 @@ class SqliteJournal:
     def _lock(self, run: str) -> Path:
         return self.path.parent / "runs" / run / "lock"
 
-    # -- what people read and say --------------------------------------------------------------------------------------
+    # -- events, steps, decisions --------------------------------------------------------------------------------------
 
     def events(self, run: str, after: int = 0) -> list[Event]:
         rows = self._rows(
@@ -197,7 +197,7 @@ class SqliteJournal:
         return [Event(**{**dict(row), "data": json.loads(row["data"])}) for row in rows]
 
     def landed(self) -> dict[str, list[str]]:
-        """Run → branches that its work was brought to."""
+        """Run → branches that its work landed on."""
         found: dict[str, list[str]] = {}
         for row in self._rows("select run, data from event where kind = 'landed' order by id"):
             onto = str(json.loads(row["data"]).get("onto"))
@@ -205,7 +205,7 @@ class SqliteJournal:
         return found
 
     def step(self, run: str, key: str) -> str | None:
-        """What a recorded step gave."""
+        """The result of a recorded step; None if it was not recorded."""
         rows = self._rows("select value from step where run = ? and key = ?", (run, key))
         return str(rows[0]["value"]) if rows else None
 
@@ -220,7 +220,7 @@ class SqliteJournal:
         return [one for one in every if not (only_open and one.answer)]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """The first word on a requirement at a commit stands, unless this one comes instead; whether it does."""
+        """Record an approval, unless the same work has one and this is not `instead` of it. Returns whether it did."""
         row = {
             "run": run,
             "requirement": approval.requirement,
@@ -242,28 +242,28 @@ class SqliteJournal:
             return True
 
     def approvals(self, run: str) -> list[Approval]:
-        """What people said, oldest first."""
+        """Approvals and rejections, oldest first."""
         columns = 'requirement, who, why, at, contract, seen as "commit", asked, rejected'
         rows = self._rows(f"select {columns} from approval where run = ? order by rowid", (run,))  # noqa: S608
         return [Approval(**dict(row)) for row in rows]
 
     def spends(self, run: str) -> "list[Spend]":
-        """All that a run has reserved and spent."""
+        """Everything that a run has reserved and spent."""
         return [_spend(row) for row in self._rows("select * from spend where run = ? order by rowid", (run,))]
 
     def past(self, role: str, agent: str) -> "list[Spend]":
-        """What such calls used before, newest first."""
+        """What earlier calls of this role and agent used, newest first."""
         where = "role = ? and agent = ? and state = 'done'"
         rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
         return [_spend(row) for row in rows]
 
     def raise_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:
-        """A person's word: from now on this run may use so much."""
+        """Record a limit that a person raised."""
         values = (run, scope, what, amount, who, self.clock())
         self._write("insert into raised (run, scope, what, amount, who, at) values (?, ?, ?, ?, ?, ?)", values)
 
     def raised(self, run: str) -> list[tuple[str, str, float]]:
-        """Scope, what and amount of every limit that a person changed, oldest first."""
+        """Scope, kind and amount of every raised limit, oldest first."""
         rows = self._rows("select scope, what, amount from raised where run = ? order by rowid", (run,))
         return [(row["scope"], row["what"], row["amount"]) for row in rows]
 
@@ -315,7 +315,7 @@ class RunJournal:
         return (rows[0]["answer"], rows[0]["comment"], rows[0]["who"]) if rows[0]["answer"] else None
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
-        """The first answer stands; whether it is this one."""
+        """Record an answer unless there is one. Returns whether it was recorded."""
         values = (answer, comment, who, self.journal.clock(), self.run, key)
         sets = "answer = ?, comment = ?, who = ?, answered_at = ?"
         with self.journal.writing(self.journal._synced) as db:
@@ -323,7 +323,7 @@ class RunJournal:
             return db.execute(statement, values).rowcount == 1
 
     def spend(self, decide: "Decide") -> "Spend | None":
-        """One synced transaction: whoever else reserves waits for it, in this process or another."""
+        """Let `decide` reserve or pay, in one synced transaction: others wait for it."""
         with self.journal.writing(self.journal._synced) as db:
             cursor = db.execute("select * from spend where run = ? order by rowid", (self.run,))
             cursor.row_factory = sqlite3.Row

@@ -1,1 +1,1 @@
-"""Brings a finished run onto the user's branch."""
+"""Lands a finished run on the user's branch, or offers it as a pull request."""

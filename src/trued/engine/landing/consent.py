@@ -1,4 +1,4 @@
-"""Asks a person about changes that would be believed or run by themselves once they have landed."""
+"""Asks a person for consent to changes of files that tools execute or trust automatically."""
 
 from trued.engine.landing.records import LandingCandidate, LandingContext, LandingResult
 from trued.engine.sensitive_files import SensitiveChanges, describe_changes
@@ -12,7 +12,7 @@ OPTIONS = ("yes", "no")
 async def ask_consent(
     context: LandingContext, candidate: LandingCandidate, found: SensitiveChanges
 ) -> LandingResult | None:
-    """Changes of what is believed or run by itself are a person's to agree to, once for exactly these bytes."""
+    """Get a person's consent to exactly these changes, once. Returns a result if the landing has to stop here."""
     journal, request = context.store.writer(context.record), context.request
     key = f"agreed to {found.digest[:SHORT]}"
     if not found or context.store.journal.step(context.record.id, key):
@@ -20,13 +20,13 @@ async def ask_consent(
     told = "\n".join(f"  {line}" for line in describe_changes(found))
     who = request.who if len(request.agree) >= SHORT and found.digest.startswith(request.agree) else ""
     if not who and not request.agree:
-        text = f"The run changes what is believed or run by itself once it has landed:\n{told}\nLand it with these?"
+        text = f"The run changes files that tools execute or trust automatically:\n{told}\nLand it with these?"
         answer = await context.person(Question(key=key, text=text, options=OPTIONS))
         who = answer[2] if answer and answer[0] == "yes" else ""
         if answer and not who:
-            return _asking(context, candidate, found, code=1, why="you did not agree to what the run changes")
+            return _asking(context, candidate, found, code=1, why="you did not agree to these changes")
     if not who:
-        what = "changes what is believed or run by itself once it has landed, and nobody agreed to that"
+        what = "changes files that tools execute or trust automatically (CI, hooks, agent settings)"
         return _asking(context, candidate, found, code=3, why=f"run {context.record.id} {what}")
 
     async def step() -> str:
@@ -44,7 +44,7 @@ def _asking(
     return context.result(
         code=code,
         why=f"{why}: {', '.join(found.files)}",
-        then=f"look at them with `trued diff {name}`, then: trued land {name} --agree {found.digest[:SHORT]}",
+        then=f"review with `trued diff {name}`, then `trued land {name} --agree {found.digest[:SHORT]}`",
         asks=found.files,
         digest=found.digest,
         before=candidate.tip,

@@ -36,7 +36,10 @@ FAST, REBASED, MERGED, THERE = "fast-forward", "rebase", "merge", "there already
 
 
 async def land(store: RunStore, run_id: str, request: LandingRequest, person: Person) -> LandingResult:
-    """Bring the run's work onto a branch of the user's. Nothing is changed unless all of it can be."""
+    """Land the run's work on a branch of the user's, or offer it. `person` is asked for consent if needed.
+
+    Nothing in the user's repository changes unless the result says `landed`.
+    """
     record = store.journal.run(run_id)
     refuse_if_agent_could_answer(store, record)
     with store.journal.claim(record.id), stop_on_signals():
@@ -56,7 +59,7 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
 
 
 def refuse_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
-    """What is missing where a run did not end with success, and which command helps."""
+    """The refusal if the run is not proven, with the command that helps; None if it is."""
     name, verdict = record.id, store.verdict(record.id)
     holds = verdict is not None and is_success(verdict, store.inputs(name).settings.accept)
     if record.state == "done" and holds and verdict and verdict.commit == record.head:
@@ -97,7 +100,7 @@ async def _context(store: RunStore, record: RunRecord, request: LandingRequest, 
 
 
 async def _nothing_yet(context: LandingContext) -> str:
-    """Where the run began with nothing at all, and its branch is still to come: the commit that stands for nothing."""
+    """The empty root commit, if the run began in an empty repository whose branch does not exist yet; else ""."""
     store, base = context.workspace.store, context.record.base
     if context.onto != context.inputs.onto or await store.entries(base):
         return ""
@@ -202,7 +205,7 @@ def _named(context: LandingContext, commit: str, tip: str, how: str) -> LandingC
 
 
 async def _proven_again(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
-    """A verdict belongs to one commit, and a new base means that red is taken anew."""
+    """Prove the new commit: a verdict belongs to one commit, and a new base needs new red results."""
     taking = ProofOnNewBase(context.store, context.record, context.inputs, context.workspace)
     sealed, verdict, key = await taking.of(context.contract, candidate.tip, candidate.commit, candidate.part)
     words = carried_approvals(context.contract, sealed, context.store.approvals(context.record.id))

@@ -1,4 +1,4 @@
-"""Offers a run's commit as a pull request: pushed in the user's name, opened once, brought up to date later."""
+"""Offers a run's commit as a pull request: pushes it, and opens or updates the pull request."""
 
 import asyncio
 
@@ -16,15 +16,15 @@ HOW = "pull request"
 
 
 def is_offered(context: LandingContext) -> bool:
-    """Work of some workflows goes to the forge, if there is one; all other work lands on a branch."""
+    """Does this work go to a forge by default? Work of some workflows does, if there is one."""
     return descriptor(context.inputs.settings.workflow).offers_pull_request and bool(_forge(context).remote)
 
 
 async def offer(context: LandingContext, *, proven: bool) -> LandingResult:
-    """Push the commit and open its pull request, or bring the open one up to date. Unproven work is a draft."""
+    """Push the commit and open its pull request, or update the open one. Unproven work is a draft."""
     record, draft = context.record, context.request.draft
     if not proven and not draft:
-        raise BadInput(f"run {record.id} is not proven", then="--draft offers it, and its title says so")
+        raise BadInput(f"run {record.id} is not proven", then="--draft offers it as not proven")
     candidate = LandingCandidate(
         record.head, record.base, HOW, journal_part(context.onto, record.head, record.base, HOW)
     )
@@ -41,7 +41,7 @@ async def offer(context: LandingContext, *, proven: bool) -> LandingResult:
         )
         there = await offer_pull_request(forge, context.workspace, work)
     if there.state != "open":
-        why = f"the pull request of {record.branch}, {there.url}, is {there.state}, and is not touched"
+        why = f"the pull request of {record.branch}, {there.url}, is {there.state} and was not changed"
         return context.result(code=1, why=why, then="reopen it, or land with --onto BRANCH", url=there.url)
     event = PullRequestOffered(
         onto=context.onto, draft=draft, url=there.url, number=there.number, commit=record.head, who=context.request.who

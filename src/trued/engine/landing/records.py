@@ -1,4 +1,4 @@
-"""What is asked of a landing, what came of it, and where a run's work has been brought by its journal."""
+"""Requests and results of landings, and their records in the journal."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +16,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 
 class LandingRequest(Value):
-    """What a person asks of `land`."""
+    """What a person asks for with `trued land`."""
 
     onto: str = ""  # else the branch that was checked out when the run began
     way: Literal["", "ff", "merge", "pr"] = ""  # else forward where possible, or rebased, proven again, and forward
@@ -27,7 +27,7 @@ class LandingRequest(Value):
 
 
 class LandingResult(Value):
-    """What came of it. Whatever is not `landed` has changed nothing in the user's repository."""
+    """The result of a landing. Unless `landed`, nothing in the user's repository has changed."""
 
     run: str
     landed: bool = False
@@ -48,7 +48,7 @@ class LandingResult(Value):
 
 @dataclass(frozen=True)
 class LandingContext:
-    """All that one landing works with."""
+    """Everything that one landing works with."""
 
     store: RunStore
     record: RunRecord
@@ -79,7 +79,7 @@ class LandingCandidate:
 
 
 class LandingRecord(Value):
-    """A commit on a branch of the user's. Written before the branch is moved: it counts where the branch holds it."""
+    """A landing, recorded before the branch is moved: it counts if the branch contains the commit."""
 
     onto: str
     before: str
@@ -93,18 +93,18 @@ class LandingRecord(Value):
 
 
 def journal_part(onto: str, commit: str, tip: str, contract: str) -> str:
-    """One part of the journal for one commit on one target by one contract: another is never mistaken for it."""
+    """The prefix of the journal keys of one landing: unique for commit, target and contract."""
     return landing_part(onto, digest(commit, tip, contract)[:10])
 
 
 def begun_landings(store: RunStore, run_id: str) -> list[LandingRecord]:
-    """All that were begun: one that was broken off has not moved its branch, or has and could not say so."""
+    """All landings that were begun. One that was killed may or may not have moved its branch."""
     keys = [key for key, _, _ in store.journal.steps(run_id) if is_landing_record(key)]
     return [LandingRecord.model_validate_json(store.journal.step(run_id, key) or "") for key in keys]
 
 
 def finished_landings(store: RunStore, run_id: str) -> list[LandingRecord]:
-    """Those that came to their end, oldest first."""
+    """Landings that were finished, oldest first."""
     landings_ended = of_kind(store.journal.events(run_id), WorkLanded)
     begun = {(one.onto, one.commit): one for one in begun_landings(store, run_id)}
     pairs = [(one.onto, one.commit) for _, one in landings_ended]
@@ -112,7 +112,7 @@ def finished_landings(store: RunStore, run_id: str) -> list[LandingRecord]:
 
 
 def contract_and_verdict(store: RunStore, run_id: str, one: LandingRecord) -> tuple[Contract, Verdict] | None:
-    """Contract and verdict of a commit that was proven again before it landed."""
+    """Contract and verdict of a landed commit that was proven again; None if it is the run's own commit."""
     contract, verdict = [store.journal.step(run_id, key) if key else None for key in (one.contract, one.verdict)]
     if contract is None or verdict is None:
         return None

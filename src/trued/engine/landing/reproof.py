@@ -1,4 +1,4 @@
-"""Proves a run's work on another base: the same contract sealed anew, red and green taken anew, no agent called."""
+"""Proves a run's work on another base: seals the same contract again and runs all checks, without an agent."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 @dataclass(frozen=True)
 class SecondProof:
-    """A verdict on another commit than the run's, with the words of people that hold for it."""
+    """A verdict on another commit than the run's own, with the approvals that apply to it."""
 
     contract: Contract
     found: Verdict
@@ -38,14 +38,14 @@ class SecondProof:
 
 @dataclass(frozen=True)
 class CarriedApprovals:
-    """What people said of the run: for its contract, and for single requirements of its own commit."""
+    """Approvals of the run: of its contract, and of single requirements."""
 
     contract: tuple[Approval, ...] = ()
     single: tuple[Approval, ...] = ()
 
 
 def carried_approvals(before: Contract, after: Contract, approvals: Iterable[Approval]) -> CarriedApprovals:
-    """Whoever approved requirements and checks has approved the same ones on another base."""
+    """The approvals that can be carried over. One of the contract applies if requirements and checks are the same."""
     given = tuple(approvals)
     same = _agreed(before) == _agreed(after)
     return CarriedApprovals(
@@ -55,7 +55,7 @@ def carried_approvals(before: Contract, after: Contract, approvals: Iterable[App
 
 
 def _agreed(contract: Contract) -> dict[str, object]:
-    """What a person reads before they approve, without guards: those can only refute."""
+    """What a person approves, without guards, which can only refute."""
 
     def shown(one: Requirement) -> tuple[object, ...]:
         checks = {check_hash(check) for check in one.checks} - set(contract.guards)
@@ -65,7 +65,7 @@ def _agreed(contract: Contract) -> dict[str, object]:
 
 
 def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
-    """Words for single requirements without which the new commit falls short, and with which it would not."""
+    """The approvals of single requirements that would lift the new commit over the bar; empty if they do not help."""
     short = {one.id for one in again.found.requirements if one.grade.rank < again.accept.rank}
     useful = tuple(one for one in single if one.requirement in short)
     if again.outcome.state == "done" or not useful:
@@ -76,7 +76,7 @@ def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Ap
 
 @dataclass(frozen=True)
 class ProofOnNewBase:
-    """Takes it, as durable steps of the run."""
+    """Proves a commit on a new base, in durable steps of the run."""
 
     store: RunStore
     record: RunRecord
@@ -84,9 +84,9 @@ class ProofOnNewBase:
     workspace: GitWorkspace
 
     async def of(self, contract: Contract, base: str, commit: str, part: str) -> tuple[Contract, Verdict, str]:
-        """Contract and verdict of `commit` with `base` as its red side, and the verdict's step.
+        """The contract sealed on `base`, the verdict on `commit`, and the key of the verdict's step.
 
-        What was found once is not rolled again.
+        A recorded verdict is not taken again.
         """
         journal = self.store.writer(self.record)
         self.workspace.base = base
@@ -113,7 +113,7 @@ class ProofOnNewBase:
         return sealed, Verdict.model_validate_json(await journal.once(key, given, prove)), key
 
     def _key(self, name: str) -> str:
-        """The verdict that stands; another try where the environment broke, and with it the last one."""
+        """The key of the verdict that counts: a new one after each that could not be judged."""
         number = 1
         while (found := self.store.journal.step(self.record.id, f"{name}#{number}")) is not None:
             if Verdict.model_validate_json(found).grade is not Grade.UNJUDGED:
