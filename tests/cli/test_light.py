@@ -42,6 +42,11 @@ def test_looking_at_runs_loads_nothing_that_works_on_them(tmp_path: Path, words:
     assert found.isdisjoint(WORKING)
 
 
+@pytest.mark.spec("DAY-15")
+def test_a_list_of_runs_looks_for_no_installed_workflow(tmp_path: Path) -> None:
+    assert "trued.workflows.registry" not in loaded(tmp_path, "ls")
+
+
 @pytest.mark.parametrize("command", ["verify", "ls", "ledger"])
 def test_help_loads_no_more(tmp_path: Path, command: str) -> None:
     found = loaded(tmp_path, command, "--help")

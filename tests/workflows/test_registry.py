@@ -12,7 +12,7 @@ from trued.workflows.registry import Registration, registrations
 
 GOOD = """
 from trued.workflows.descriptor import WorkflowDescriptor
-OWN = WorkflowDescriptor(name="own", flow="own_flow:flow", roles=("own-role",))
+OWN = WorkflowDescriptor(name="own", flow="json:dumps", roles=("own-role",))
 """
 
 
@@ -86,6 +86,28 @@ def test_a_broken_package_is_one_sentence_and_breaks_nothing_else(
     assert trued(repository, installed, "ls").returncode == 0
     other = trued(repository, installed, "run", "a goal in words", "-w", "nothing", "--agent", "command:true")
     assert "there is no workflow 'nothing'" in " ".join(other.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("", "the flow of the workflow own cannot be loaded: ModuleNotFoundError"),
+        ('check_input="json:gone"', "the check_input of the workflow own cannot be loaded: AttributeError"),
+        ('role_folder="gone.further:roles"', "the workflow own has no folder roles in gone.further"),
+    ],
+)
+@pytest.mark.spec("DAY-15", "USE-7")
+def test_what_a_descriptor_names_and_is_not_there_is_one_sentence(
+    repository: Path, tmp_path: Path, more: str, says: str
+) -> None:
+    flow = "json:dumps" if more else "own_flow:flow"
+    text = GOOD.replace("json:dumps", flow).replace('roles=("own-role",)', f'roles=("solo",), {more}')
+    installed = package(tmp_path / "installed", "own-package", {"own": "own:OWN"}, own=text)
+    done = trued(repository, installed, "run", "a goal in words", "-w", "own", "--agent", "command:true")
+    assert done.returncode == 2, done.stderr
+    assert says in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert trued(repository, installed, "ls").stdout == ""
 
 
 @pytest.mark.spec("DAY-15", "AGT-2")

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trued.engine.run_end import End
+from trued.engine.signals import stop_on_signals
 from trued.errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, LimitReached, Stopped, Waiting
 from trued.run.run import PlanOnly, Run
 from trued.workflows.registry import descriptor
@@ -36,24 +37,3 @@ async def drive_workflow(run: Run, cancelled: Path, *, alone: bool = True) -> En
     except (Ended, AgentFailed, CannotJudge) as end:
         return End(states[type(end)], end.code, str(end))
     return End(outcome.state, outcome=outcome)
-
-
-@contextmanager
-def stop_on_signals(
-    cancelled: Path | None = None, *, signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM)
-) -> Iterator[None]:
-    """Cancel the current task on SIGINT and SIGTERM, and raise Interrupted, or Cancelled if that file exists."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    for one in signals:
-        with suppress(RuntimeError, ValueError):  # not the main thread, where there are no signals
-            loop.add_signal_handler(one, lambda: task and task.cancel())
-    try:
-        yield
-    except asyncio.CancelledError as error:
-        if cancelled and cancelled.exists():
-            raise Cancelled("cancelled by the user") from error
-        raise Interrupted("interrupted") from error
-    finally:
-        for one in signals:
-            with suppress(RuntimeError, ValueError):
-                loop.remove_signal_handler(one)

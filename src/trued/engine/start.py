@@ -60,6 +60,7 @@ def prepare_inputs(
     goal, ticket = _read(request, settings, environ, repository.root)
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
     workflow = choose_workflow(request.workflow or chosen_before, goal, ticket)
+    workflow.load_flow()  # a broken one is refused before anything is written
     _check_start(repository, workflow)
     settings = settings.model_copy(update={"workflow": workflow.name})
     state = workflow.branch_state

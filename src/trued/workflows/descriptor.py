@@ -23,6 +23,7 @@ Reference: TypeAlias = str  # "package.module:name", loaded when it is used
 
 REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 FOLDER = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[\w-]+")
+AGAIN = "repair the package that brings it, or uninstall it"
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -89,17 +90,15 @@ class WorkflowDescriptor:
 
     # who works
     role_folder: str = ""  # "package:folder" with Markdown files of its own roles
-    repairing_roles: frozenset[str] = (
-        frozenset()
-    )  # they check; one that changes code counts as an implementer from then on
+    # they check the work; one that changes code counts as an implementer from then on
+    repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # they write about code and never write code
     other_vendor_roles: frozenset[str] = frozenset()  # given to another vendor than the builder's, where there are two
     estimate: Reference = ""  # SealedWork → role → CallRange; else every role works on every task, in every round
 
     # what it writes
-    owned_files: Callable[["Settings", "Goal"], tuple[str, ...]] = (
-        no_files  # that only the engine writes, from the start
-    )
+    # files that only the engine writes; they are not part of the work
+    owned_files: Callable[["Settings", "Goal"], tuple[str, ...]] = no_files
     rewritten_folders: tuple[str, ...] = ()  # owned, and written whole by each run: the last one that lands wins
     writes_into: str = ""  # a folder of the repository; the run is refused if a file is in its place
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
@@ -125,26 +124,40 @@ class WorkflowDescriptor:
         package, _, folder = self.role_folder.partition(":")
         if not package:
             return []
-        found = find_spec(package)
-        places = [Path(one) / folder for one in (found.submodule_search_locations or ()) if found] if found else []
+        try:
+            found = find_spec(package)
+        except ImportError:
+            found = None
+        places = [Path(one) / folder for one in (found.submodule_search_locations or ())] if found else []
         place = next((one for one in places if one.is_dir()), None)
         if place is None:
-            raise BadInput(f"the workflow {self.name} has no folder {folder} in {package}", then="install it again")
+            raise BadInput(f"the workflow {self.name} has no folder {folder} in {package}", then=AGAIN)
         return sorted(place.glob("*.md"))
 
     def load_flow(self) -> Flow:
-        return cast(Flow, load(self.flow))
+        """The flow. Raises BadInput if it cannot be loaded."""
+        return cast(Flow, self._loaded("flow", self.flow))
 
     def check(self, goal: "Goal", requirements: "Requirements | None", ticket: "Ticket | None") -> None:
         """Raise BadInput for what the flow would stumble over later."""
         default = f"trued.workflows.input_checks:check_{self.takes}"
-        cast(Callable[..., None], load(self.check_input or default))(goal, requirements, ticket)
+        self._loaded("check_input", self.check_input or default)(goal, requirements, ticket)
 
     def calls(self, work: SealedWork) -> Mapping[str, CallRange]:
         """How often each role will be called, once the contract is sealed."""
         if self.estimate:
-            return cast(Mapping[str, CallRange], load(self.estimate)(work))
+            return cast(Mapping[str, CallRange], self._loaded("estimate", self.estimate)(work))
         return cast(Mapping[str, CallRange], load("trued.workflows.estimates:calls_per_task")(work, self.roles))
+
+    def _loaded(self, field: str, reference: Reference) -> Callable[..., Any]:
+        try:
+            found = load(reference)
+        except (Exception, SystemExit) as error:  # somebody else's code may raise anything
+            what = f"the {field} of the workflow {self.name} cannot be loaded: {type(error).__name__}: {error}"
+            raise BadInput(what, reference, AGAIN) from error
+        if not callable(found):
+            raise BadInput(f"the {field} of the workflow {self.name} is no function", reference, AGAIN)
+        return cast(Callable[..., Any], found)
 
 
 def load(reference: Reference) -> Any:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from trued.engine.drive import stop_on_signals
+from trued.engine.signals import stop_on_signals
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.landing.consent import OPTIONS, ask_consent
 from trued.engine.landing.offer import is_offered, offer
