@@ -13,7 +13,7 @@ from trued.engine.journals.sqlite import MIGRATIONS, SqliteJournal
 from trued.errors import LimitReached
 from trued.inputs.settings.limits import parse_limits
 from trued.model import Limit, Rate, RunRecord, Settings, Spending
-from trued.run.budget import Budget, CallRequest, QuotaWindow
+from trued.run.budget import Budget, CallRequest, QuotaWindow, command_for_more
 from trued.wire import Amount, Price, Report, Usage
 
 RUN = "r-one"
@@ -234,3 +234,11 @@ def test_a_limit_of_a_task_counts_a_teams_tasks_one_by_one() -> None:
     keys = ("feature F1/task F1-T1/dev#1", "feature F1/task F1-T1/qa#2", "feature F1/techlead#1", "1A/team-a#1", "pm#1")
     tasks = [wanted(key).task for key in keys]
     assert tasks == ["feature F1/task F1-T1", "feature F1/task F1-T1", "feature F1", "1A", ""]
+
+
+@pytest.mark.spec("RUN-6")
+@pytest.mark.parametrize("words", ["continue with more", "go on with more"])
+def test_the_command_for_more_is_read_from_the_sentence_of_this_version_and_of_earlier_ones(words: str) -> None:
+    command = "trued resume r-1 --limit task:usd=5"
+    assert command_for_more(f"task 1 has used up its usd: $2.00 of $2.00 spent; {words}: {command}") == command
+    assert command_for_more("waiting is switched off") == ""

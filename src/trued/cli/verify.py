@@ -16,8 +16,8 @@ from trued.cli.format import line
 from trued.cli.ledger import explain
 from trued.cli.terminal import hint, home, out, print_json
 from trued.cli.verdict import VerifyProgress, advice, verdict_lines
-from trued.engine.signals import stop_on_signals
 from trued.engine.last_verification import LastVerification, now, save_verification
+from trued.engine.signals import stop_on_signals
 from trued.errors import BadInput
 from trued.inputs.settings import loader as config
 from trued.model import Grade

@@ -1,9 +1,6 @@
 """Drives one run: calls its workflow, and turns its outcome or error into a state with a reason."""
 
-import asyncio
 import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trued.engine.run_end import End

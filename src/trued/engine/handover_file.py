@@ -62,8 +62,10 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
 def _commands(record: RunRecord) -> Iterator[tuple[str, str]]:
     name = record.id
     if record.state == "limited":
-        _, mark, more = record.why.rpartition("go on with more: ")
-        yield (more, "continues with a higher limit") if mark else (f"trued resume {name}", "continues it")
+        from trued.run.budget import command_for_more  # loaded only here: most runs are not limited
+
+        more = command_for_more(record.why)
+        yield (more, "continues with a higher limit") if more else (f"trued resume {name}", "continues it")
     elif record.state == "waiting":
         yield f"trued show {name}", "shows what it waits for"
         yield f"trued resume {name}", "continues after your answer"

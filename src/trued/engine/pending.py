@@ -83,8 +83,10 @@ def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
     """What waits if there is nothing to decide: somebody has to resume the run."""
     name, when = record.id, record.updated_at
     if record.state == "limited":
-        _, mark, more = record.why.rpartition("go on with more: ")
-        yield Wait(kind="limit", what=record.why, since=when, command=more if mark else f"trued resume {name}")
+        from trued.run.budget import command_for_more  # loaded only here: most runs are not limited
+
+        command = command_for_more(record.why) or f"trued resume {name}"
+        yield Wait(kind="limit", what=record.why, since=when, command=command)
     elif record.state == "planned":
         yield Wait(kind="go on", what="the contract is sealed", since=when, command=f"trued resume {name}")
     elif record.state == "waiting" and _unpublished(store, record):

@@ -23,6 +23,13 @@ UNTOLD = ("crashed", "idle", "wall", "output")  # ended in mid-work: it used som
 GRACE_S = 0.5  # for calls that were running when the last process died
 UNITS = ("usd", "tokens", "seconds")
 NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
+MORE = "continue with more: "  # in the sentence on a reached limit, before the command that raises it
+EARLIER_MORE = "go on with more: "  # the same in runs that an earlier version recorded
+
+
+def command_for_more(why: str) -> str:
+    """The command that continues with a higher limit, from the sentence on a reached limit; "" if it names none."""
+    return next((why.rpartition(mark)[2] for mark in (MORE, EARLIER_MORE) if mark in why), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +153,7 @@ class Budget:
             )
             raise LimitReached(
                 f"{agent_kind(request.agent)}: {told}; it resets {until}: trued resume {self._run} then, "
-                f"or continue with more: trued resume {self._run} --limit quota=100"
+                f"or {MORE}trued resume {self._run} --limit quota=100"
             )
 
     # -- reserve -------------------------------------------------------------------------------------------------------
@@ -267,7 +274,7 @@ class Budget:
         more = f"{NAMES[short.what]}={_as_option(short.what, 2 * base)}"
         return (
             f"{whose} has used up its {NAMES[short.what]}: {spent}, and {request.key} is still to come; "
-            f"continue with more: trued resume {self._run} --limit {scope}{more}"
+            f"{MORE}trued resume {self._run} --limit {scope}{more}"
         )
 
 

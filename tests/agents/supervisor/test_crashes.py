@@ -190,7 +190,7 @@ async def test_a_killed_agent_is_a_failed_call_and_its_signal_is_named(world: Wo
 
 async def test_a_supervisor_that_never_begins_ends_in_a_clear_sentence(world: World) -> None:
     runtime = world.runtime(supervisor=[sys.executable, "-c", "print('ready', flush=True)"])
-    with pytest.raises(StateFailed, match="never begins"):
+    with pytest.raises(StateFailed, match="never starts"):
         await runtime.work(world.order(quick_program(world)), world.tell)
 
 
@@ -290,7 +290,7 @@ async def test_an_adopted_call_that_is_stopped_interrupts_the_engine(world: Worl
     work = asyncio.create_task(world.runtime().work(order, world.tell))
     await told(world, "adopted")
     os.kill(world.supervisor(), signal.SIGTERM)
-    with pytest.raises(Interrupted, match="told to stop"):
+    with pytest.raises(Interrupted, match="was stopped"):
         await work
 
 

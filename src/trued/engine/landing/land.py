@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from trued.engine.signals import stop_on_signals
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.landing.consent import OPTIONS, ask_consent
 from trued.engine.landing.offer import is_offered, offer
@@ -18,6 +17,7 @@ from trued.engine.landing.records import (
 from trued.engine.landing.reproof import ProofOnNewBase, SecondProof, carried_approvals, needed_approvals
 from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import SensitiveChanges, sensitive_changes
+from trued.engine.signals import stop_on_signals
 from trued.errors import BadInput
 from trued.model import Approval, Grade, Question, RunRecord
 from trued.model.events import of_kind
