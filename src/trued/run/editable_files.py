@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from trued.run.state import FileState
-from trued.support.atomic_files import write
+from trued.support import atomic_files
 from trued.support.hashing import content_hash, folder_name
 
 
@@ -19,7 +19,7 @@ class LiveCopies:
         """Show a file that only the engine writes."""
         place = self.place(path)
         place.parent.mkdir(parents=True, exist_ok=True)
-        write(place, text, sync=False)
+        atomic_files.write(place, text, sync=False)
 
     def put_editable(self, path: str, text: bytes) -> None:
         """Show a file that a person may write in, too. An edit that was not read yet stays.
@@ -35,7 +35,7 @@ class LiveCopies:
             return
         kept = self._versions_folder(path)
         kept.mkdir(parents=True, exist_ok=True)
-        write(kept / str(number), text, sync=False)
+        atomic_files.write(kept / str(number), text, sync=False)
         self.put(path, text)
         for older in there:
             if older != number:
@@ -53,7 +53,7 @@ class LiveCopies:
         if known.is_file() and known.read_bytes() == name:
             return False
         known.parent.mkdir(parents=True, exist_ok=True)
-        write(known, name, sync=False)
+        atomic_files.write(known, name, sync=False)
         return True
 
     def place(self, path: str) -> Path:
