@@ -129,7 +129,7 @@ class Server(Protocol):
         ...
 
     def connect(self) -> socket.socket:
-        """Open a connection to that port; it is closed at once if nobody listens."""
+        """Open a connection to that port; if no process listens there, the socket is closed at once."""
         ...
 
     def dialer(self) -> int:
@@ -346,7 +346,7 @@ class Journal(Protocol):
         ...
 
     def past(self, role: str, agent: str) -> list[Spend]:
-        """What calls of this role by this agent used before, in all remembered runs, newest first."""
+        """What earlier calls of this role by this agent used, over all runs in the journal, newest first."""
         ...
 
 

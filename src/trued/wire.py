@@ -93,7 +93,7 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Everything that is needed to let one agent work once, on any machine that has the folder."""
+    """One agent call, self-contained: it can be executed on any machine that has the clone folder."""
 
     run: str
     key: str  # the name of the step: "chunk 1A/purple-team-b#2"

@@ -58,7 +58,7 @@ def all_strings(value: Any) -> Iterator[str]:
 
 
 def has_secret(value: dict[str, Any]) -> bool:
-    """Whether it contains anything to log in with."""
+    """Whether the value contains a credential."""
     return any(isinstance(item, str) and item and SECRET.search(name) for name, item in _leaves(value))
 
 

@@ -72,7 +72,8 @@ def branch_at(record: RunRecord) -> str:
 
 
 def newest(record: RunRecord) -> str:
-    """The last accepted commit. After a kill the branch can be ahead of the record."""
+    """The tip of the run's branch if it descends from the recorded head (after a kill the record can be older), else
+    the recorded head."""
     there = branch_at(record)
     if not there or there == record.base:
         return record.head

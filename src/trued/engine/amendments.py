@@ -28,7 +28,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 
 class ContractChange(Value):
-    """What a person wants changed in the contract."""
+    """A person's request to change a run's contract."""
 
     requirements: Path | None = None  # another requirements file, in the place of the old one
     add: Path | None = None  # requirements beside those that are there

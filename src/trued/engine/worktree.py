@@ -86,7 +86,7 @@ def _excludes(root: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def ask_git(root: Path, environ: Mapping[str, str], *words: str) -> tuple[int, bytes]:
-    """Run git as the user would, without the variables of a hook that started us."""
+    """Run git with the user's environment, except GIT_* variables that a calling git hook may have set."""
     variables = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     command = ["git", "-C", str(root), "-c", "core.fsmonitor=false", *words]
     try:

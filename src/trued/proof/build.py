@@ -35,8 +35,11 @@ class BuildResult:
 async def run_build(
     workspace: Workspace, contract: Contract, command: str, commit: str, *, tell: Emit = discard_event
 ) -> BuildResult:
-    """How the command ended on this commit. What was not built here is tried on the base, in a room of the same kind:
-    only what fails there, too, may be the room's fault. Agents read its output: it quotes nothing held out."""
+    """Run the build command on this commit.
+
+    If it does not pass, also run it on the base in the same kind of room: if it fails there in the same way, the result
+    is UNJUDGED, because the room may be at fault. The output is scanned for held-out data, because agents read it.
+    """
     found = await _ended(workspace, contract, command, commit)
     if found.tried.outcome is not Outcomes.PASSED and commit != contract.base:
         base = await _ended(workspace, contract, command, contract.base)

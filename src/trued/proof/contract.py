@@ -19,7 +19,7 @@ def canonical_contract(contract: Contract) -> str:
 
 
 def contract_hash(contract: Contract) -> str:
-    """The SHA-256 of the contract's canonical form: its name everywhere."""
+    """The SHA-256 of the contract's canonical form, which identifies the contract everywhere."""
     return hashlib.sha256(canonical_contract(contract).encode("utf-8", "surrogatepass")).hexdigest()
 
 

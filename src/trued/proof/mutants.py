@@ -1,8 +1,8 @@
-"""Programs that know nothing of a requirement, tried against its cases with the engine's own comparison. Pure.
+"""Mutants: finds cases that a trivial program would pass, by the engine's own comparison. Pure.
 
-A hollow program is given more than any real one could know: when an error, nothing, or which status is expected, and
-how the result is to be wrapped. Beyond that it gives back what it was given, or always the same. What such a program
-passes tells nothing apart, however it is written down. A table of all answers is no mutant: it needs the held-out data.
+A mutant returns nothing, one of its inputs, or a constant. It is assumed to know when an error, an empty result or a
+certain status is expected, and how results are wrapped. A case that a mutant passes cannot recognise working code. A
+lookup table of all answers is not tried: it would need the held-out data.
 """
 
 import builtins

@@ -22,7 +22,7 @@ def is_manual(requirement: Requirement) -> bool:
 
 
 def asked_of(requirement: Requirement) -> str:
-    """A hash of what was approved: an amended requirement is another one, which nobody has approved yet."""
+    """Hash of a requirement's text and manual steps. An approval applies only while it is unchanged."""
     return digest(requirement.text, list(steps_of(requirement)))
 
 

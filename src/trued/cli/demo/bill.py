@@ -32,7 +32,7 @@ class Bill:
 
 
 def bill(run_folder: Path, events: Sequence[Event]) -> Bill:
-    """The bill of a run, from the agents' lines in its spool folders and the journal's answers."""
+    """Count how often each call was started (from the agents' spool files), and which calls the journal answered."""
     entries = {entry for path in run_folder.glob("spool/*/events.jsonl") for entry in bill_entries(path)}
     answered = frozenset(event.key for event in events if event.kind == CallAnswered.KIND)
     return Bill(Counter(key for _, key in entries), answered)

@@ -70,7 +70,7 @@ def read_specifications(taken: Mapping[str, SpecificationFormat], texts: Mapping
 
 
 def read_specification(path: str, text: str) -> Requirements:
-    """Read one Markdown file that the user names, by the format of its place, else as a checklist."""
+    """Read requirements from one file: in the formats that match its path, then as Spec Kit, OpenSpec or checklist."""
     spots = [source for group in GROUPS for source in group if source.found([path.lstrip("/"), _tail(path)])]
     for source in (*spots, SpecKit(), OpenSpec(), Checklist()):
         if (made := source.read({path: text})).requirements:

@@ -1,6 +1,4 @@
-"""Browser checks: opens a page of the contract's server in a real Chromium, inside the sandbox, and compares what it
-shows.
-"""
+"""Browser checks: open a page of the contract's server in a sandboxed Chromium, and compare its content."""
 
 import base64
 import contextlib

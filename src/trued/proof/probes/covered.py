@@ -28,7 +28,7 @@ class Supplied:
 
 
 def counted(measuring: Any, files: list[str]) -> tuple[int, int]:
-    """Lines that can be run, and those of them that were."""
+    """The number of executable lines in these files, and how many were executed."""
     lines = reached = 0
     for file in files:
         try:

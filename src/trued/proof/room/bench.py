@@ -155,7 +155,7 @@ WHOLE = "*"  # the id of a whole check whose cases are not known
 
 
 def void_fact(why: str, outcome: Outcomes, kind: str, command: str = "") -> Fact:
-    """The fact of a check that could not be run at all: one result for all its cases."""
+    """A Fact with one result for all cases, for a check that could not be run at all."""
     return Fact((Tried(id=WHOLE, outcome=outcome, kind=kind, detail=why),), command, void=why)
 
 

@@ -1,4 +1,4 @@
-"""New files that would be imported in place of what frozen tests mean: a `decimal.py` beside them. Pure."""
+"""Finds new files that shadow a module imported by frozen tests, such as a `decimal.py` next to them. Pure."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping

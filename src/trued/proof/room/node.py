@@ -1,4 +1,4 @@
-"""The Node that runs checks: found once, on the path of whoever started the engine, never in a checkout."""
+"""Finds the Node executable for checks: on the PATH of the engine's process, never in a checkout."""
 
 import os
 import re

@@ -19,7 +19,7 @@ STRAY = "something else wrote to the engine's channel"
 
 @dataclass(frozen=True, slots=True)
 class ScriptReport:
-    """What came of one run of such a script."""
+    """The result of one run of a reporting script."""
 
     ran: CommandResult
     records: list[dict[str, Any]]  # what it reported with the right nonce

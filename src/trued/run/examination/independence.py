@@ -22,7 +22,10 @@ def authors_of(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
 
 
 def is_independent(context: RunContext, author: Author, others: Set[str]) -> bool:
-    """Is one of the agents that wrote or answered the cases of another vendor? An unknown vendor does not count."""
+    """Whether an agent that wrote or confirmed the cases has a known vendor that is not in `others`.
+
+    False if `others` is empty or contains an unknown vendor ("").
+    """
     vendors = {context.capabilities(agent).vendor for agent in (author.agent, *author.agreed)} - {""}
     return bool(others) and "" not in others and bool(vendors - others)
 

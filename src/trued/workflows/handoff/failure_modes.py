@@ -35,7 +35,7 @@ class CoderClaims(Value):
 
 
 class EngineCounts(Value):
-    """What the engine found on the commit."""
+    """The engine's own measurements of a commit, to compare with the coder's claims."""
 
     passes: bool
     tests_passing: int = 0

@@ -131,7 +131,7 @@ class Records(Value):
         issues: Sequence[Failure | str] = (),
         not_met: Sequence[str] = (),
     ) -> "Records":
-        """UAT of one feature; "": of all of them together."""
+        """Records with the UAT result of a feature added; feature "" means all features together."""
         head = f"## {line(feature or 'All features')}: {line(decision)}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, listed("Tried", tuple(tried)), *map(_failure, issues), listed("Not met", tuple(not_met)))
         text = "\n".join(part for part in parts if part)

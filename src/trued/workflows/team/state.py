@@ -200,7 +200,7 @@ class Crew(Value):
         return self.model_copy(update={"doubts": {**left, **({about: (part, words)} if words else {})}})
 
     def gaps_in_plan(self) -> Iterator[tuple[str, str]]:
-        """What keeps the goal from being achieved, as pairs of feature and sentence."""
+        """Yield (feature id, reason) for everything that is unfinished; feature id "" means the whole plan."""
         for part, words in self.doubts.values():
             yield self.backlog.feature(part).id if self.backlog.holds(part) else "", words
         for feature in self.backlog.features:

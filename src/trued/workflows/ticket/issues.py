@@ -70,7 +70,7 @@ class IssueComparison(Value):
 
 
 def compare_issues(before: Sequence[Issue], now: Sequence[Issue]) -> IssueComparison:
-    """Match the issues of this round with those before: each is still there or new; those not repeated are fixed."""
+    """Compare this round's issues with the last round's: each is still there, new, or (if not repeated) fixed."""
     left, still, new = list(before), list[Issue](), list[Issue]()
     for issue in now:
         known = next((one for one in left if _key(one) == _key(issue)), None) or _nearest(issue, left)
@@ -108,8 +108,8 @@ def _plain(text: str) -> str:
 
 
 def failed_checks(verdict: Verdict) -> tuple[Issue, ...]:
-    """Failed checks as issues: for visible pages with expected, actual and picture; for held-out cases only what an
-    implementer may know."""
+    """Turn failed checks into issues. Visible browser checks include expected, actual and screenshot; held-out cases
+    include only what an implementer may know."""
     found = [issue for one in (*verdict.suites, *verdict.requirements) for issue in _of(one, verdict.evidence)]
     found += [Issue(severity="high", description=one.what, location=one.where, by=ENGINE) for one in verdict.remarks]
     return tuple(dict.fromkeys(found))

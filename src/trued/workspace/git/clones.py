@@ -65,7 +65,7 @@ class Clone:
 
     @property
     def is_half_made(self) -> bool:
-        """Whether it was never completed, so that no agent has seen it."""
+        """Whether creating this clone was interrupted. No agent has worked in such a clone."""
         return self.making.exists() or (self.folder.is_dir() and not any(self.folder.iterdir()))
 
     def begin(self, state: CloneState) -> None:

@@ -131,7 +131,7 @@ class EndRequested(Exception):
 
 
 def run_with_keeper(policy: dict[str, Any], argv: list[str]) -> int:
-    """Run the program as a child, adopt its orphans, and end them all with it; return its exit code."""
+    """Run the program as a child; when it exits, or on a termination signal, kill its descendants. Returns its code."""
     libc().prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     libc().prctl(SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     for one in ENDINGS:
