@@ -74,7 +74,7 @@ def handed_over(engine: Engine, record: RunRecord) -> Path:
         "triple: no check has been run on it yet",
         "chunk 1A/purple-team-a#1 (scripted:inside: done, 1 file changed)",
         "the run: $3.00 of $2.50, 3,030 tokens, 3 calls",
-        f"- `trued resume {record.id} --limit usd=5`: goes on",
+        f"- `trued resume {record.id} --limit usd=5`: continues",
         record.head,
     ):
         assert words in text

@@ -14,7 +14,7 @@ from trued.engine.landing.records import (
     begun_landings,
     journal_part,
 )
-from trued.engine.landing.reproof import ProofOnNewBase, SecondProof, carried_approvals, needed_approvals
+from trued.engine.landing.reproof import RebasedProof, SecondProof, carried_approvals, needed_approvals
 from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import SensitiveChanges, sensitive_changes
 from trued.engine.signals import stop_on_signals
@@ -206,7 +206,7 @@ def _named(context: LandingContext, commit: str, tip: str, how: str) -> LandingC
 
 async def _proven_again(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
     """Prove the new commit: a verdict belongs to one commit, and a new base needs new red results."""
-    taking = ProofOnNewBase(context.store, context.record, context.inputs, context.workspace)
+    taking = RebasedProof(context.store, context.record, context.inputs, context.workspace)
     sealed, verdict, key = await taking.of(context.contract, candidate.tip, candidate.commit, candidate.part)
     words = carried_approvals(context.contract, sealed, context.store.approvals(context.record.id))
     accept = context.inputs.settings.accept

@@ -75,7 +75,7 @@ def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Ap
 
 
 @dataclass(frozen=True)
-class ProofOnNewBase:
+class RebasedProof:
     """Proves a commit on a new base, in durable steps of the run."""
 
     store: RunStore
