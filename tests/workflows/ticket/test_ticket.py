@@ -272,7 +272,7 @@ async def test_bad_inputs_are_one_sentence_and_change_nothing(desk: Ground) -> N
     desk.git("branch", "-D", BRANCH)
     before = desk.git("for-each-ref")
     for goal, words in (
-        ("NUM-8", "nobody knows the Jira of NUM-8"),
+        ("NUM-8", "the Jira server of NUM-8 is unknown"),
         ("#12", "nobody knows of which repository #12 is"),
         ("a/b#12", "there is no token|not installed|knows nothing|cannot reach"),
         (str(desk.folder / "none.md"), "there is no file"),
