@@ -273,7 +273,7 @@ async def test_bad_inputs_are_one_sentence_and_change_nothing(desk: Ground) -> N
     before = desk.git("for-each-ref")
     for goal, words in (
         ("NUM-8", "the Jira server of NUM-8 is unknown"),
-        ("#12", "nobody knows of which repository #12 is"),
+        ("#12", "the repository of #12 is unknown"),
         ("a/b#12", "there is no token|not installed|knows nothing|cannot reach"),
         (str(desk.folder / "none.md"), "there is no file"),
         ("double the numbers", "names no ticket"),
