@@ -20,7 +20,7 @@ COMMANDS = {
     "agents": ("Start", "agents", "List the agents on this machine and how each would log in"),
     "roles": ("Start", "roles", "List the roles and where each comes from; export them to other tools"),
     "lint": ("Start", "roles", "Find mistakes in role files"),
-    "trust": ("Start", "people", "Show what this repository tells agents, and trust it"),
+    "trust": ("Start", "people", "Review and trust what this repository tells agents"),
     "verify": ("Work", "verify", "Check anyone's commit against another: no agent, no key"),
     "gate": ("Work", "gate", "Block agents, pushes and CI until requirements are met"),
     "run": ("Work", "run", "Let agents work on a goal or a plan until it is proven"),

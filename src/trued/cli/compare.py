@@ -66,17 +66,21 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="[GOAL|FILE|TICKET | COMPARISON | RUN RUN…]",
-            help="What to work on; or the comparison or runs to show again, without calling an agent.",
+            help="A goal to run; or an existing comparison or runs, to print their table again without an agent.",
             show_default="this repository's newest comparison",
         ),
     ] = None,
     ways: VariantOptions,
     requirements: Annotated[
-        Path | None, typer.Option(help="One requirements file for all. Without it each run seals its own contract.")
+        Path | None,
+        typer.Option(help="Use this requirements file for every run. Without it each run seals its own contract."),
     ] = None,
     together: Annotated[
         bool,
-        typer.Option("--together", help="Run concurrently under one agent limit (wall times are then not comparable)."),
+        typer.Option(
+            "--together",
+            help="Run all at the same time, sharing the cap on agents (wall times are then not comparable).",
+        ),
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the runs of a comparison.")] = False,
     common: ComparedOptions,

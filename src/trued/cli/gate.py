@@ -74,7 +74,8 @@ Attempts = Annotated[
     int | None, typer.Option(min=1, max=7, help="Block an agent's stop at most this often.", show_default="3")
 ]
 Within = Annotated[
-    float | None, typer.Option(min=1, metavar="SECONDS", help="Time limit for all checks.", show_default="600")
+    float | None,
+    typer.Option(min=1, metavar="SECONDS", help="Total time limit for all checks together.", show_default="600"),
 ]
 Repo = Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")]
 Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]

@@ -35,7 +35,7 @@ def run(
         list[str],
         typer.Argument(
             metavar="GOAL|FILE|TICKET…",
-            help="A plan, a ticket, a specification, a feature list, or the goal in words; several tickets at once.",
+            help="A goal in words, or a plan, ticket, specification or feature list. Several tickets can be given.",
         ),
     ],
     workflow: Annotated[
