@@ -2,13 +2,14 @@
 
 import os
 import secrets
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from trued.errors import CannotJudge, StateFailed
+from trued.support import atomic_files
 from trued.workspace.git.command import TIMED_OUT, Git
+from trued.workspace.git.removal import remove_tree_now
 from trued.workspace.git.store import ATTRIBUTES, CommitAuthor
 from trued.workspace.git.tree_of_folder import is_content
 
@@ -69,23 +70,42 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
 
 
 async def _repository(worktree: Worktree, private: Path) -> Git:
-    git = Git(private)
+    """The private repository, made if there is none yet; two gates that start at the same time share it."""
     try:
         if not (private / "HEAD").is_file():
-            private.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            aside = private.with_name(f".{private.name}.{secrets.token_hex(4)}")
-            hashes = await Git(worktree.common).line("rev-parse", "--show-object-format")
-            await Git(aside)("init", "--quiet", "--bare", f"--object-format={hashes}", str(aside))
-            (aside / "info").mkdir(exist_ok=True)
-            (aside / "info" / "attributes").write_text(ATTRIBUTES)
-            shutil.rmtree(private, ignore_errors=True)  # what a killed process left half made
-            aside.rename(private)
+            await _make(worktree, private)
         (private / "objects" / "info").mkdir(exist_ok=True)
-        (private / "objects" / "info" / "alternates").write_bytes(_line(worktree.common / "objects"))
-        (private / "info" / "exclude").write_bytes(_ignored(worktree))
+        _write_if_changed(private / "objects" / "info" / "alternates", _line(worktree.common / "objects"))
+        _write_if_changed(private / "info" / "exclude", _ignored(worktree))
     except OSError as error:
         raise StateFailed(f"cannot write {error.filename or private}: {error.strerror}") from error
-    return git
+    return Git(private)
+
+
+async def _make(worktree: Worktree, private: Path) -> None:
+    """Make the repository beside its place and move it there whole. Where another process was quicker, use its own."""
+    private.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    aside = private.with_name(f".{private.name}.{secrets.token_hex(4)}")
+    try:
+        hashes = await Git(worktree.common).line("rev-parse", "--show-object-format")
+        await Git(aside)("init", "--quiet", "--bare", f"--object-format={hashes}", str(aside))
+        (aside / "info").mkdir(exist_ok=True)
+        (aside / "info" / "attributes").write_text(ATTRIBUTES)
+        if private.exists() and not (private / "HEAD").is_file():
+            remove_tree_now(private)  # a power cut left it without its head
+        try:
+            aside.rename(private)
+        except OSError:
+            if not (private / "HEAD").is_file():
+                raise
+    finally:
+        remove_tree_now(aside)
+
+
+def _write_if_changed(path: Path, content: bytes) -> None:
+    """In one step, and seldom: the git of another process may be reading the file."""
+    if not path.is_file() or path.read_bytes() != content:
+        atomic_files.write(path, content, sync=False)
 
 
 def _line(path: Path) -> bytes:
