@@ -8,7 +8,7 @@ from tests.proof.trial import Trial, only, quiet
 from trued.model import EXISTING_TESTS, Grade, TestsCheck
 from trued.proof.runners.made_to_fail import failing_javascript
 from trued.proof.seal import SealTerms, seal
-from trued.run.examination.base_guards import with_base_guards
+from trued.run.examination.existing_tests import with_existing_tests
 
 TESTS = """'use strict';
 const { test, describe, it, before, mock } = require('node:test');
@@ -54,7 +54,7 @@ async def test_the_guards_are_run_by_the_runner_that_the_base_has(
 ) -> None:
     trial = Trial(tmp_path, {**files, "lib.js": BASE["lib.js"]}, [{"id": "two", "text": "two() is 2"}])
     await trial.workspace.begin()
-    made, guards = await with_base_guards(trial.workspace, trial.asked)
+    made, guards = await with_existing_tests(trial.workspace, trial.asked)
     (suite,) = [check for one in made.suites for check in one.checks]
     assert isinstance(suite, TestsCheck)
     assert (suite.command, len(guards)) == (command, 1)
@@ -68,10 +68,10 @@ async def test_neither_a_name_nor_other_tests_take_the_place_of_the_bases_own(tm
     first, second = trial.asked.requirements
     asked = trial.asked.model_copy(update={"requirements": (first, second.model_copy(update={"checks": (named,)}))})
     await trial.workspace.begin()
-    made, guards = await with_base_guards(trial.workspace, asked)
+    made, guards = await with_existing_tests(trial.workspace, asked)
     assert [one.id for one in made.suites] == [EXISTING_TESTS]
     assert len(guards) == 1
-    again, _ = await with_base_guards(trial.workspace, made)
+    again, _ = await with_existing_tests(trial.workspace, made)
     assert again == made
 
 
@@ -85,7 +85,7 @@ async def test_a_suite_of_which_all_is_superseded_guards_nothing_and_refuses_nob
     asked = [{"id": "two", "text": "one() is 2", "supersedes": ["test_lib.py"], "checks": [check]}]
     trial = Trial(tmp_path, base, asked)
     await trial.workspace.begin()
-    made, guards = await with_base_guards(trial.workspace, trial.asked)
+    made, guards = await with_existing_tests(trial.workspace, trial.asked)
     contract = await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
     assert [one.id for one in contract.requirements] == ["two"]
     assert "python -m pytest -q: all that is green on the base is superseded, so that it guards nothing" in (

@@ -30,7 +30,7 @@ from trued.model import (
 )
 from trued.proof import reasons
 from trued.proof.contract import apply_approvals
-from trued.proof.judge import CheckedObjection, Facts, apply_suites, judge, judge_by_parts
+from trued.proof.judge import CheckedObjection, Facts, judge, judge_by_parts, refute_by_existing_tests
 from trued.proof.room.bench import check_hash
 
 P, F, M, S, B, U = (
@@ -352,12 +352,15 @@ def test_failing_tests_of_the_base_refute_every_requirement_and_passing_ones_lif
     broken = judged(TESTS, {"tests/test_a.py::t": (GREEN, (F, F))}, keep=True)
     lost = broken.model_copy(update={"grade": Grade.UNJUDGED, "why": ("no pytest",)})
     intact = judged(TESTS, {"tests/test_a.py::t": (GREEN, (P, P))}, keep=True)
-    assert (apply_suites(proven, [broken]).grade, apply_suites(proven, [broken]).holds) == (Grade.REFUTED, False)
-    assert apply_suites(proven, [lost]).grade is Grade.UNJUDGED
-    assert apply_suites(proven, [intact]) == proven
+    assert (refute_by_existing_tests(proven, [broken]).grade, refute_by_existing_tests(proven, [broken]).holds) == (
+        Grade.REFUTED,
+        False,
+    )
+    assert refute_by_existing_tests(proven, [lost]).grade is Grade.UNJUDGED
+    assert refute_by_existing_tests(proven, [intact]) == proven
     bare = judged(EXAMPLES, {"case 1": (GREEN, (P, P))}, authors={check_hash(EXAMPLES): Author(role="examiner")})
-    assert apply_suites(bare, [intact]).grade is Grade.UNPROVEN
-    assert apply_suites(proven, [], ["lib.py"]).grade is Grade.TESTED
+    assert refute_by_existing_tests(bare, [intact]).grade is Grade.UNPROVEN
+    assert refute_by_existing_tests(proven, [], ["lib.py"]).grade is Grade.TESTED
 
 
 # -- objections --------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from trued.engine.verify import VerifyRequest, verify
 from trued.inputs.requirements.coverage import with_named_commands
 from trued.inputs.requirements.guard_phrases import named_command, quoted_command
 from trued.model import CommandCheck, Grade, Requirement, TestsCheck
-from trued.run.examination.base_guards import _by_its_runner
+from trued.run.examination.existing_tests import _by_its_runner
 from trued.wire import Order
 
 TESTS = "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n"

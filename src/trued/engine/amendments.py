@@ -20,7 +20,7 @@ from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
 from trued.protocols import Emit
-from trued.run.examination.base_guards import with_base_guards
+from trued.run.examination.existing_tests import with_existing_tests
 from trued.support.hashing import digest
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
@@ -100,7 +100,7 @@ async def _sealed(
     asked, fresh = _changed(inputs, contract, change)
     guards = list(contract.guards)
     if change.requirements or change.keep:
-        asked, more = await with_base_guards(workspace, asked)
+        asked, more = await with_existing_tests(workspace, asked)
         guards += [name for name in more if name not in guards]
     hidden, why = await _hidden(workspace, contract, fresh)
     present = {check_hash(check) for one in (*asked.requirements, *asked.suites) for check in one.checks}

@@ -18,7 +18,7 @@ from trued.proof.prove import prove
 from trued.proof.seal import SealTerms, seal
 from trued.proof.without_requirements import judge_without_requirements
 from trued.protocols import Emit
-from trued.run.examination.base_guards import suites_of, with_base_guards
+from trued.run.examination.existing_tests import suites_of, with_existing_tests
 from trued.support.redaction import Redactor, in_json, secrets_in
 from trued.wire import Confinement
 from trued.workspace.git import commit_lookup
@@ -231,7 +231,7 @@ async def _sweep(places: Path, own: str) -> None:
 
 async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms, tell: Emit) -> Contract:
     """Seal with the base's own tests as guards, which can refute and never prove."""
-    made, guards = await with_base_guards(workspace, given)
+    made, guards = await with_existing_tests(workspace, given)
     return await seal(workspace, made, replace(terms, guards=guards), tell=tell)
 
 

@@ -144,7 +144,7 @@ def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] =
     )
 
 
-def apply_suites(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
+def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
     """The requirement's verdict after the existing tests: they refute it when they fail, and never raise it.
 
     `unseen`: changed code that no check ran, while existing tests that might reach it could not be run.

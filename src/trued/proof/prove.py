@@ -28,7 +28,7 @@ from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache
 from trued.proof.gaps import DATA, is_held_out, is_hidden_data
 from trued.proof.implementer_tests import try_own_tests
-from trued.proof.judge import CheckedObjection, Facts, apply_suites, is_own_case, judge, judge_by_parts
+from trued.proof.judge import CheckedObjection, Facts, is_own_case, judge, judge_by_parts, refute_by_existing_tests
 from trued.proof.notes import files_used, not_run, worst_counts
 from trued.proof.objections import split_runnable, without_case
 from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
@@ -81,7 +81,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     suites = tuple([await scan.judged(judge(one, trial.facts(one, counting, changed))) for one in contract.suites])
     found = [judge(one, trial.facts(one, counting, changed)) for one in due]
     blind = trial.blind_spots(changed)
-    judged = _together(contract, tuple(apply_suites(one, suites, blind.get(one.id, ())) for one in found))
+    judged = _together(contract, tuple(refute_by_existing_tests(one, suites, blind.get(one.id, ())) for one in found))
     judged = tuple([await scan.judged(one) for one in judged])
     remarks = () if changed or _already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
     if hurried:

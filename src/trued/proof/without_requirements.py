@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from trued.model import Check, Contract, Evidence, Finding, Grade, Judged, Requirement, TestsCheck, Tried, Verdict
 from trued.proof.case_status import Base, Head, number_of_tests, on_base, on_head
 from trued.proof.implementer_tests import BothSides, run_on_both_sides
-from trued.proof.judge import apply_suites
+from trued.proof.judge import refute_by_existing_tests
 from trued.proof.prove import interpreter_of
 from trued.proof.reasons import EMPTY_DIFF, own_tests_fail, own_tests_turned
 from trued.proof.room.bench import WHOLE
@@ -30,7 +30,7 @@ async def judge_without_requirements(
         brought = [path for path in changed if is_named_like_a_test(path) and _runs(check, path)]
         if brought:
             facts += await _tried(workspace, contract, check, commit, changed, brought)
-    judged = apply_suites(_judged(facts, changed=before != here), verdict.suites)
+    judged = refute_by_existing_tests(_judged(facts, changed=before != here), verdict.suites)
     return verdict.model_copy(
         update={
             "requirements": (judged,),

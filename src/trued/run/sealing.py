@@ -6,8 +6,8 @@ from trued.model import Contract, Plan, Requirements
 from trued.model.events.proof import ContractSealed
 from trued.proof.contract import contract_hash
 from trued.proof.seal import SealTerms, seal
-from trued.run.examination.base_guards import with_base_guards
 from trued.run.examination.examiner import examine
+from trued.run.examination.existing_tests import with_existing_tests
 from trued.run.examination.held_out import check_held_out
 from trued.run.examination.independence import authors_of
 from trued.run.steps import Steps
@@ -32,7 +32,7 @@ async def seal_plan(steps: Steps, plan: Plan) -> Contract:
     inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 
     async def step() -> str:
-        made, guards = await with_base_guards(context.workspace, asked)
+        made, guards = await with_existing_tests(context.workspace, asked)
         hidden, why = await check_held_out(context, examination.hides, examined=bool(examination.authors))
         terms = SealTerms(
             hidden,

@@ -10,7 +10,7 @@ from tests.proof.runners.test_real import locked
 from tests.proof.trial import Trial, only, quiet
 from trued.model import EXISTING_TESTS, CommandCheck, Contract, Grade, TestsCheck
 from trued.proof.seal import SealTerms, seal
-from trued.run.examination.base_guards import with_base_guards
+from trued.run.examination.existing_tests import with_existing_tests
 
 PYTHON = "def test_it():\n    assert True\n"
 SCRIPT = "import { test } from 'node:test';\ntest('it', () => {});\n"
@@ -29,7 +29,7 @@ def manifest(**fields: object) -> str:
 
 async def sealed(trial: Trial) -> Contract:
     await trial.workspace.begin()
-    made, guards = await with_base_guards(trial.workspace, trial.asked)
+    made, guards = await with_existing_tests(trial.workspace, trial.asked)
     return await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
 
 
@@ -58,7 +58,7 @@ async def test_every_suite_of_the_base_is_found_and_what_cannot_be_run_is_said(
 ) -> None:
     trial = Trial(tmp_path, files, ASKED)
     await trial.workspace.begin()
-    made, _ = await with_base_guards(trial.workspace, trial.asked)
+    made, _ = await with_existing_tests(trial.workspace, trial.asked)
     checks = [check for one in made.suites for check in one.checks]
     assert [check.command for check in checks if isinstance(check, TestsCheck | CommandCheck)] == commands
     assert len(made.unguarded) == unguarded, made.unguarded

@@ -15,7 +15,7 @@ from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms
 from trued.proof.seal import seal as sealed_again
 from trued.protocols import Emit
-from trued.run.examination.base_guards import with_base_guards
+from trued.run.examination.existing_tests import with_existing_tests
 from trued.support.hashing import digest
 from trued.support.redaction import in_json
 from trued.workspace.git.workspace import GitWorkspace
@@ -124,7 +124,7 @@ class RebasedProof:
     async def _sealed(self, contract: Contract, base: str, tell: Emit) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
-        asked, more = await with_base_guards(self.workspace, contract_requirements(contract))
+        asked, more = await with_existing_tests(self.workspace, contract_requirements(contract))
         terms = SealTerms(
             contract.held_out,
             contract.held_out_why,

@@ -32,7 +32,7 @@ FOREIGN = {
 _Blobs: TypeAlias = Mapping[str, str]
 
 
-async def with_base_guards(workspace: Workspace, asked: Requirements) -> tuple[Requirements, list[str]]:
+async def with_existing_tests(workspace: Workspace, asked: Requirements) -> tuple[Requirements, list[str]]:
     """The requirements with the base's own tests beside them, and the hashes of checks that can refute and never prove.
 
     The tests are not a requirement: they have no grade, and refute every requirement when they fail.
