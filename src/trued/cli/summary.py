@@ -88,10 +88,10 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, a
         console.print(text.append(line(row["why"])), soft_wrap=True)
     for text in found["undecided"]:
         console.print(Text(f"{'note':<12}{line(text)}", "dim"), soft_wrap=True)
-    if accept.rank < Grade.ATTESTED.rank:
+    if accept.is_lowered_bar:
         console.print(Text(f"--accept {accept}: counts as met: {accept} or better", "yellow"))
     state = state or record.state
-    met = sum(Grade(row["grade"]).rank >= accept.rank for row in rows)
+    met = sum(Grade(row["grade"]).is_met(accept) for row in rows)
     console.print(
         Text.assemble(
             (record.id, "bold"),

@@ -24,7 +24,6 @@ MARKS = {
 }
 ENGINE = {"prove": "checks", "finish": "final checks", "seal": "seal"}
 WIDTH, WIDEST = 18, 30  # columns for the names of calls and checks
-MET = (Grade.ATTESTED, Grade.PROVEN)
 
 
 def header(run: str, seen: Progress, *, live: bool = False) -> Text:
@@ -94,7 +93,7 @@ def _checks(checks: Checks, now: float, width: int) -> Text:
 
 def _refused(checks: Checks) -> list[Text]:
     """The requirements that are not met, with the reason."""
-    unmet = [one for one in checks.grades if one[1] not in MET]
+    unmet = [one for one in checks.grades if not Grade(one[1]).is_met()]
     return [
         Text.assemble("    ", (line(name, 60), "bold"), " ", (grade, GRADES.get(grade, "")), f"  {line(why, 300)}")
         for name, grade, why in unmet
@@ -103,7 +102,7 @@ def _refused(checks: Checks) -> list[Text]:
 
 def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
     used, estimated = seen.tokens
-    met = sum(grade in MET for grade in seen.grades.values())
+    met = sum(Grade(grade).is_met() for grade in seen.grades.values())
     parts = [
         line(seen.view.counts(running=seen.state == "running"), 120),
         f"{met}/{max(seen.requirements, len(seen.grades))} requirements met"

@@ -56,7 +56,7 @@ def verdict_lines(one: Verification, name: str = "", console: Console | None = N
 
 
 def _requirement(console: Console, one: Verification, row: Judged, width: int) -> None:
-    met = row.grade.rank >= one.accept.rank
+    met = row.grade.is_met(one.accept)
     mark, style = ("✓", "green") if met else ("○", "yellow") if row.holds else ("✗", "red")
     head = Text.assemble(
         (f"{mark} ", style), (f"{row.grade:<12}", GRADES[row.grade]), (f"{line(row.id):<{width}}  ", "bold")
@@ -190,7 +190,7 @@ class VerifyProgress:
 
 def advice(one: Verification) -> list[str]:
     """Hints for the next step, by outcome."""
-    unmet = next((row.id for row in one.verdict.requirements if row.grade.rank < one.accept.rank), "")
+    unmet = next((row.id for row in one.verdict.requirements if not row.grade.is_met(one.accept)), "")
     said = []
     if one.outcome.state == "waiting":
         said.append(f"nothing failed, but it is not proven yet: {_missing(one)}")
@@ -204,7 +204,7 @@ def advice(one: Verification) -> list[str]:
 def _missing(one: Verification) -> str:
     """What would raise the grade: a case of the user's own, or a person's look for manual checks."""
     worst = min((row.grade for row in one.verdict.requirements), key=lambda grade: grade.rank)
-    short = {row.id for row in one.verdict.requirements if row.grade.rank < one.accept.rank}
+    short = {row.id for row in one.verdict.requirements if not row.grade.is_met(one.accept)}
     checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]
     bar = f", or accept this grade with --accept {worst}" if worst in (Grade.TESTED, Grade.EXAMINED) else ""
     if checks and all(check.kind == "manual" for check in checks):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from trued.engine.run_store import RunStore
 from trued.engine.spending import spending_lines
-from trued.model import Event, Grade, RunRecord, Verdict
+from trued.model import Event, RunRecord, Verdict
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import NoProgress, VerdictReached
 from trued.support import atomic_files
@@ -97,7 +97,7 @@ def _place(record: RunRecord) -> Iterator[str]:
 
 def _requirements(one: HandoverFacts) -> Iterator[str]:
     judged = {each.id: each for each in one.verdict.requirements} if one.verdict else {}
-    enough = [each for each in judged.values() if each.grade.rank >= Grade.ATTESTED.rank]
+    enough = [each for each in judged.values() if each.grade.is_met()]
     yield _section("What is proven", tuple(f"{_line(each.id)}: {each.grade}" for each in enough), "Nothing yet.")
     lines: list[str] = []
     for each in judged.values():

@@ -15,7 +15,7 @@ from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import sensitive_changes
 from trued.integrations.forges import forge_of
 from trued.integrations.forges.local import LocalForge
-from trued.model import Event, Evidence, Grade, RunRecord, Ticket, Verdict
+from trued.model import Event, Evidence, RunRecord, Ticket, Verdict
 from trued.model.events import of_kind
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import ClaimRefuted
@@ -75,7 +75,7 @@ async def pull_request_work(
         verdict=verdict,
         proven=proven,
         contract=contract_hash(contract) if contract else "",
-        bar=f"the bar was lowered to {accept}" if accept.rank < Grade.ATTESTED.rank else "",
+        bar=f"the bar was lowered to {accept}" if accept.is_lowered_bar else "",
         key=ticket.key if ticket else "",
         url=ticket.source.file if ticket and ticket.source.file.startswith("http") else "",
         words=str(words.get("body") or ""),

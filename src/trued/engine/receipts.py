@@ -169,7 +169,7 @@ def _sealing(contract: Contract) -> SealTerms:
 
 def _lines(stated: Statement) -> list[str]:
     account, result = stated.predicate.trued, stated.predicate.result
-    lowered = f", with the bar lowered to {account.accept}" if account.accept.rank < Grade.ATTESTED.rank else ""
+    lowered = f", with the bar lowered to {account.accept}" if account.accept.is_lowered_bar else ""
     said = [
         f"the digest holds: this is what was written about commit {stated.commit}",
         f"{result}: {account.grade}{lowered}; base {account.base}, contract {stated.contract}",

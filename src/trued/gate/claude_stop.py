@@ -9,7 +9,7 @@ from trued.errors import BadInput
 from trued.gate.judge import JudgedTree
 from trued.gate.messages import headline, missing_approval, reasons
 from trued.gate.state import Gate, StopHistory
-from trued.model import Grade, Value
+from trued.model import Value
 from trued.proof.contract import is_success
 
 SETTINGS_CHANGED = "ConfigChange"
@@ -73,7 +73,7 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
     """
     message = f"trued gate: {headline(judged.outcome, gate.accept)}"
     if is_success(judged.verdict, gate.accept):
-        lowered = gate.accept.rank < Grade.ATTESTED.rank
+        lowered = gate.accept.is_lowered_bar
         return StopDecision(StopHistory(tree=judged.tree), message=message if lowered else "")
     if judged.outcome.state == "waiting":  # only a person can add what is missing
         return StopDecision(StopHistory(tree=judged.tree), message=f"{message}; {missing_approval(judged.outcome)}")

@@ -9,7 +9,7 @@ LONGEST = 400
 
 def reasons(verdict: Verdict, accept: Grade) -> list[str]:
     """Why the work is not accepted, by requirement. For held-out cases only the kind of failure is named."""
-    short = [one for one in verdict.requirements if one.grade.rank < accept.rank or one.gaps]
+    short = [one for one in verdict.requirements if not one.grade.is_met(accept) or one.gaps]
     found = [line for one in short for line in _reasons_for(one)]
     found += [finding.what for finding in (*verdict.remarks, *verdict.objections)]
     if not verdict.requirements:
@@ -34,9 +34,9 @@ def _shorten(text: str, most: int = LONGEST) -> str:
 def headline(outcome: Outcome, accept: Grade) -> str:
     """The verdict in one line."""
     verdict = outcome.verdict or Verdict.open("nothing")
-    number, met = len(verdict.requirements), [one for one in verdict.requirements if one.grade.rank >= accept.rank]
+    number, met = len(verdict.requirements), [one for one in verdict.requirements if one.grade.is_met(accept)]
     if is_success(verdict, accept):
-        lowered = f" (--accept {accept}: {accept} or better counts as met)" if accept.rank < Grade.ATTESTED.rank else ""
+        lowered = f" (--accept {accept}: {accept} or better counts as met)" if accept.is_lowered_bar else ""
         return f"{number} of {number} requirements met, lowest grade {outcome.grade}{lowered}"
     state = {"unjudged": "could not judge", "waiting": "waiting for approval"}.get(outcome.state, "NOT PROVEN")
     return f"{state}: {len(met)} of {number} requirements met, lowest grade {outcome.grade}"

@@ -40,6 +40,15 @@ class Grade(StrEnum):
         """0 for the worst grade."""
         return list(Grade).index(self)
 
+    def is_met(self, accept: "Grade | None" = None) -> bool:
+        """Whether a requirement with this grade is met: the grade is at least `accept`, by default `attested`."""
+        return self.rank >= (accept or Grade.ATTESTED).rank
+
+    @property
+    def is_lowered_bar(self) -> bool:
+        """Whether this grade, as the user's `--accept`, accepts less than the default."""
+        return not self.is_met()
+
 
 class Status(StrEnum):
     """How an agent says its own work ended. A missing report counts as ERROR."""

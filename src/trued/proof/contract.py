@@ -66,7 +66,7 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
         return judged.model_copy(
             update={"grade": Grade.ATTESTED, "lacks": "", "holds": True, "why": (why, *judged.why)}
         )
-    settled = judged.grade is Grade.REFUTED or judged.grade.rank >= Grade.ATTESTED.rank
+    settled = judged.grade is Grade.REFUTED or judged.grade.is_met()
     if settled or own is None or own.stale or not own.who:
         return judged
     why = f"accepted by {own.who}{_because(own)}"
@@ -83,7 +83,7 @@ def _rejected(judged: Judged, word: Approval) -> Judged:
 
 def _remembered(judged: Judged, word: Approval) -> Judged:
     """An approval of other work is mentioned, and changes no grade."""
-    if judged.grade.rank >= Grade.ATTESTED.rank:
+    if judged.grade.is_met():
         return judged
     return judged.model_copy(update={"why": (*judged.why[:1], word.stale, *judged.why[1:])})
 
@@ -94,7 +94,7 @@ def _because(approval: Approval) -> str:
 
 def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
     """Is there a requirement, is every one at the bar or above, and is nothing held against the commit?"""
-    reached = all(one.grade.rank >= accept.rank for one in verdict.requirements)
+    reached = all(one.grade.is_met(accept) for one in verdict.requirements)
     return bool(verdict.commit and verdict.requirements and reached) and not verdict.remarks and not verdict.objections
 
 
@@ -108,12 +108,12 @@ def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
         state = "waiting"
     else:
         state = "not proven"
-    short = [one for one in verdict.requirements if one.grade.rank < accept.rank]
+    short = [one for one in verdict.requirements if not one.grade.is_met(accept)]
     why = [f"{one.id} is {one.grade}: {'; '.join(one.why[:2])}" for one in short]
     why += dict.fromkeys(finding.what for finding in (*verdict.remarks, *verdict.objections))
     if not verdict.requirements:
         why.append("there is no requirement: nothing can be proven")
-    if state == "done" and accept.rank < Grade.ATTESTED.rank:
+    if state == "done" and accept.is_lowered_bar:
         why.append(f"the bar was lowered to {accept}")
     return Outcome(
         state=state,

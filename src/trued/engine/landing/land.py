@@ -19,7 +19,7 @@ from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import SensitiveChanges, sensitive_changes
 from trued.engine.signals import stop_on_signals
 from trued.errors import BadInput
-from trued.model import Approval, Grade, Question, RunRecord
+from trued.model import Approval, Question, RunRecord
 from trued.model.events import of_kind
 from trued.model.events.landing import ApprovalsCarried, WorkLanded
 from trued.model.step_keys import landing_key
@@ -304,7 +304,7 @@ async def _moved(
 
 async def _remarks(context: LandingContext, candidate: LandingCandidate) -> list[str]:
     accept, said = context.inputs.settings.accept, list[str]()
-    if accept.rank < Grade.ATTESTED.rank:
+    if accept.is_lowered_bar:
         said.append(f"--accept {accept}: the bar was lowered, and {accept} counted as met")
     if (there := candidate.replaced) and candidate.commit != candidate.tip:
         files = f"{', '.join(there[:3])}{f' and {len(there) - 3} more' if len(there) > 3 else ''}"

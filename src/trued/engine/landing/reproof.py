@@ -66,7 +66,7 @@ def _agreed(contract: Contract) -> dict[str, object]:
 
 def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
     """The approvals of single requirements that would lift the new commit over the bar; empty if they do not help."""
-    short = {one.id for one in again.found.requirements if one.grade.rank < again.accept.rank}
+    short = {one.id for one in again.found.requirements if not one.grade.is_met(again.accept)}
     useful = tuple(one for one in single if one.requirement in short)
     if again.outcome.state == "done" or not useful:
         return ()

@@ -12,7 +12,7 @@ def ticked_plan(plan: Plan, requirements: Sequence[Requirement], verdict: Verdic
     done = {}
     for criterion in plan.criteria:
         standing = [judged[one.id] for one in requirements if one.id in judged and _stands_for(one, criterion)]
-        if standing and all(one.grade.rank >= Grade.ATTESTED.rank for one in standing):
+        if standing and all(one.grade.is_met() for one in standing):
             done[criterion.source.line] = "; ".join(_who_and_what(one, verdict.commit) for one in standing)
     return tick_lines(plan.text, done)
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trued.engine.sensitive_files import sensitivity_of
-from trued.model import Grade
 from trued.model.events import JournalEvent, landing, proof, run
 from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import counted, cut
@@ -38,7 +37,7 @@ def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
 
 def _lowered(material: Material) -> Iterator[str]:
     contract = material.contract
-    if material.settings.accept.rank < Grade.ATTESTED.rank:
+    if material.settings.accept.is_lowered_bar:
         yield f"The bar was lowered: --accept {material.settings.accept}. What counts as success here is not proof."
     if material.level == "none":
         yield "Nothing was confined: agents and checks could read and write everything (--allow-unsandboxed)."

@@ -150,7 +150,7 @@ def _figures(
     material: Material, every: Sequence[ReportedCall], ledger: Sequence[Row], line: Timeline, seen: Progress
 ) -> Iterator[tuple[str, str, str]]:
     asked = [row for row in ledger if not row.guard]
-    met = sum(Grade(row.grade).rank >= material.settings.accept.rank for row in asked)
+    met = sum(Grade(row.grade).is_met(material.settings.accept) for row in asked)
     yield f"{met}/{len(asked)}", "requirements met", ""
     yield from seen.view.figures()
     yield _figure(len(every), "agent call")
@@ -169,12 +169,12 @@ def _figure(number: int, one: str, rest: str = "", remark: str = "") -> tuple[st
 def _says(material: Material, grades: Counter[str]) -> str:
     state, accept = material.record.state, material.settings.accept
     if state in ON_THE_WAY:
-        met = sum(number for grade, number in grades.items() if Grade(grade).rank >= accept.rank)
+        met = sum(number for grade, number in grades.items() if Grade(grade).is_met(accept))
         every = f"{met} of {counted(sum(grades.values()), 'requirement')}"
         return f"{STATES[state]} So far {every} met: it ends with a proof of all of them, and may fall short of that."
     if state != "done":
         return STATES.get(state, state)
-    if accept.rank < Grade.ATTESTED.rank:
+    if accept.is_lowered_bar:
         return f"Every requirement is at {accept} or better, which was said to be enough."
     word = ", or on the word of a named person" if grades[Grade.ATTESTED] else ""
     return f"Every requirement is met, on evidence{word}."

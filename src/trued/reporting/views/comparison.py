@@ -131,7 +131,7 @@ def figures(one: Known, shared: Collection[str] = ()) -> dict[str, Any]:
             "proven": sum(grades[name] == Grade.PROVEN for name in shared),
             "requirements": len(shared),
         },
-        "met": sum(Grade(grade).rank >= one.accept.rank for grade in grades.values()),
+        "met": sum(Grade(grade).is_met(one.accept) for grade in grades.values()),
         "requirements": len(grades),
         "grades": grades,
         "accept": str(one.accept),
@@ -237,7 +237,7 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     if unfinished := [row for row in rows if row["state"] not in OVER]:
         states = ", ".join(f"{row['id']} is {row['state']}" for row in unfinished)
         yield f"not over yet: {states}; what is told of {'it' if len(unfinished) == 1 else 'them'} may change"
-    if lowered := [row for row in rows if Grade(row["accept"]).rank < Grade.ATTESTED.rank]:
+    if lowered := [row for row in rows if Grade(row["accept"]).is_lowered_bar]:
         yield "the bar was lowered: " + ", ".join(f"{row['accept']} is enough for {row['name']}" for row in lowered)
     meanings = {row["workflow"]: row["rounds_are"] for row in rows if row["rounds_are"]}
     yield "rounds: " + "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())

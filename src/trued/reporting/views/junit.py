@@ -36,7 +36,7 @@ def junit(one: Verification) -> str:
 
 
 def sort(judged: Judged, accept: Grade) -> str:
-    if judged.grade.rank >= accept.rank:
+    if judged.grade.is_met(accept):
         return "passed"
     if judged.grade is Grade.UNJUDGED:
         return "error"

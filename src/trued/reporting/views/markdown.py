@@ -29,7 +29,7 @@ def markdown(one: Verification) -> str:
 
 
 def _row(judged: Judged, accept: Grade) -> str:
-    met = judged.grade.rank >= accept.rank
+    met = judged.grade.is_met(accept)
     mark = GRADES.get(judged.grade, "✅" if met else "🟡" if judged.holds else "❌")
     what, why = f"{escaped(judged.id)}<br>{escaped(judged.text)}", escaped(reasons_sentence(judged.why))
     return f"| {mark} | {what} | {judged.grade} | {why} |"

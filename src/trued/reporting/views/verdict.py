@@ -53,12 +53,12 @@ class Verification:
     @property
     def lowered(self) -> bool:
         """Did the user accept less than the full bar?"""
-        return self.accept.rank < Grade.ATTESTED.rank
+        return self.accept.is_lowered_bar
 
     @property
     def met(self) -> int:
         """How many requirements are met."""
-        return sum(one.grade.rank >= self.accept.rank for one in self.verdict.requirements)
+        return sum(one.grade.is_met(self.accept) for one in self.verdict.requirements)
 
     @property
     def seconds(self) -> float:

@@ -21,7 +21,6 @@ from trued.workflows.handoff.feature_list import (
 from trued.workflows.handoff.init_script import SCRIPT
 from trued.workflows.handoff.progress_file import HandoffNote, standing
 
-MET = (Grade.PROVEN, Grade.ATTESTED)  # `passes` means one of these; held already is graded as proven
 SHOWN = Grade.SELF_TESTED  # from here on something went from red to green
 HOLDS = "holds; a person's word is missing"
 TITLE_LIMIT = 80
@@ -136,7 +135,7 @@ class HandoffProject(Value):
     def with_verdict(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "HandoffProject":
         """With a verdict that holds. The feature passes if it is proven or attested; else it waits for a person."""
         judged = verdict.requirements
-        met = bool(judged) and all(one.grade in MET or one.id in attested for one in judged)
+        met = bool(judged) and all(one.grade.is_met() or one.id in attested for one in judged)
         lacking = "" if met else "; ".join(dict.fromkeys(one.why[0] for one in verdict.requirements if one.lacks))
         now = self.features[feature.id].model_copy(
             update={

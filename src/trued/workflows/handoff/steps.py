@@ -36,7 +36,7 @@ from trued.workflows.handoff.feature_list import (
 )
 from trued.workflows.handoff.init_script import SCRIPT, init_script, untouched
 from trued.workflows.handoff.progress_file import PROGRESS, notes_below
-from trued.workflows.handoff.project import MET, SHOWN, HandoffProject
+from trued.workflows.handoff.project import SHOWN, HandoffProject
 from trued.workflows.handoff.replies import Coded, Initialized
 
 
@@ -336,7 +336,7 @@ async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> H
     verdict, wrong, corrected = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
         own = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)
-        met = bool(own.requirements) and all(one.grade in MET for one in own.requirements)
+        met = bool(own.requirements) and all(one.grade.is_met() for one in own.requirements)
         if feature.passes and not met:
             wrong.append(feature.id)
         elif met and feature.id in project.holding:
