@@ -117,9 +117,16 @@ def test_what_no_class_is_known_for_is_kept_as_it_is() -> None:
     assert from_runtime("log", {"text": "x"}).stored_data() == {"text": "x"}
 
 
-def test_two_classes_may_write_one_kind_and_one_reads_it() -> None:
+def test_a_round_without_progress_is_read_as_no_progress_and_stored_as_before() -> None:
     event = RoundWithoutProgress(number=1, issues=(), open=(), fate="")
+    assert event.stored_data() == {"number": 1, "issues": [], "open": [], "fate": ""}
     assert list(of_kind([stored(event.stored_kind, event.stored_data())], NoProgress))
+
+
+def test_a_refuted_verdict_is_not_printed_as_proven() -> None:
+    event = VerdictReached(subject="1A", commit="abc", grade=Grade.REFUTED, holds=False)
+    line = event_line(stored(event.stored_kind, event.stored_data()))
+    assert (event.stored_kind, "verdict" in line, "proven" in line) == ("proven", True, False)
 
 
 JSON = st.recursive(

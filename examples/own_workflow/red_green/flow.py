@@ -26,10 +26,10 @@ async def red_green(run: Run, goal: Goal) -> Outcome:
 async def build(run: Run, task: Task) -> None:
     """One task, until the engine finds no gap or the rounds are used up."""
     tests = await run.session("test-author", Tests).ask(task)
-    builder, gaps = run.session("builder", Built), run.open(task).gaps
+    builder, gaps = run.session("builder", Built), run.take_feedback(task).gaps
     for _ in range(run.settings.rounds):
         await builder.ask(task, tests=tests, gaps=gaps)
         verdict = await run.prove(task)
-        if verdict.holds or run.judgement.is_stuck(verdict):
+        if verdict.holds or run.judgement.check_for_stall(verdict):
             break
         gaps = verdict.gaps

@@ -27,7 +27,7 @@ def event_line(stored: Event, view: WorkflowView | None = None) -> str:
     facts = _facts(event, view)
     facts = line(_every_fact(stored.data) if facts is None else facts)  # any text in it may come from an agent
     where = f" {line(key)}" if (key := _shown_key(stored, event, view)) else ""
-    return f"{clock(stored.at)} {stored.kind}{where}{f': {facts}' if facts else ''}"
+    return f"{clock(stored.at)} {event.SHOWN or stored.kind}{where}{f': {facts}' if facts else ''}"
 
 
 def _shown_key(stored: Event, event: JournalEvent, view: WorkflowView) -> str:

@@ -78,8 +78,11 @@ class Judgement:
         """Put a contract into force."""
         self._state.contract, self._state.contract_hash = contract, contract_hash(contract)
 
-    def open(self, subject: Task | Plan) -> Verdict:
-        """A verdict of which nothing is known yet but a person's comment on a redo, or their rejection."""
+    def take_feedback(self, subject: Task | Plan) -> Verdict:
+        """Take what a person wrote about this subject, a comment on a redo or a rejection, as the gaps of a verdict.
+
+        Each is taken once: a second call returns a verdict without gaps.
+        """
         people = self._steps.state.people
         comment = people.comments.pop(self._steps.path, None)
         rejected = people.rejections.pop(subject_name(subject), ())
@@ -248,8 +251,11 @@ class Judgement:
             update={"subject": task, "requirements": own, "beside": (), "objections": (), "remarks": ()}
         )
 
-    def is_stuck(self, verdict: Verdict) -> bool:
-        """No progress: the same gaps and not a line changed, twice running."""
+    def check_for_stall(self, verdict: Verdict) -> bool:
+        """Count a round that ended with this verdict; True, and `NoProgress` emitted, if the loop stalls.
+
+        It stalls when the gaps are the same and not a line was changed, twice running.
+        """
         gaps, path = tuple(sorted(gap.what for gap in verdict.gaps)), self._steps.path
         before, times = self._state.stuck.get(path, (None, 0))
         now = (gaps, self._steps.state.position.changes)

@@ -60,7 +60,7 @@ class People:
         return await manual_review.new_approvals(self._steps, every=self._steps.context.records_approvals)
 
     async def rejected_tasks(self, plan: Plan) -> tuple[Task, ...] | None:
-        """The same, as tasks to redo: `run.open` has the reasons for each. None: there were no new decisions."""
+        """The same, as tasks to redo: `run.take_feedback` has the reasons for each. None: no new decisions."""
         found = await self.decisions()
         if not found:
             return None

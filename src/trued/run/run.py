@@ -155,7 +155,7 @@ class Run:
                 return plan
             if answer is Answer.STOP:
                 raise Stopped("the plan was not confirmed")
-            verdict = self.open(plan)
+            verdict = self.take_feedback(plan)
 
     async def seal(self, plan: Plan) -> Plan:
         """Fix requirements and checks before any work: run them on the base, and hide what must stay hidden.
@@ -169,9 +169,10 @@ class Run:
 
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
-    def open(self, subject: Task | Plan) -> Verdict:
-        """The verdict to start from: nothing is known yet but what a person said about a redo or a rejection."""
-        return self.judgement.open(subject)
+    def take_feedback(self, subject: Task | Plan) -> Verdict:
+        """Take what a person wrote about this subject, as the gaps of a verdict to start from; see
+        `Judgement.take_feedback`."""
+        return self.judgement.take_feedback(subject)
 
     async def prove(
         self,

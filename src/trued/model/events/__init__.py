@@ -17,17 +17,19 @@ from trued.model.records import Event
 class JournalEvent(Value):
     """What one kind of event says. Subclass it with `kind="…"`, the name that is stored.
 
-    `omits` names fields that are left out of the stored object while they have their default. All others are written.
+    `shown`: the name that people read in logs, where the stored one no longer fits. `omits`: fields that are
+    left out of the stored object while they have their default. All others are written.
     """
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
     KIND: ClassVar[str] = ""
+    SHOWN: ClassVar[str] = ""  # "": the stored name
     OMITS: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, *, kind: str = "", omits: tuple[str, ...] = (), **more: Any) -> None:
+    def __init_subclass__(cls, *, kind: str = "", shown: str = "", omits: tuple[str, ...] = (), **more: Any) -> None:
         super().__init_subclass__(**more)
-        cls.KIND, cls.OMITS = kind or cls.KIND, omits or cls.OMITS
+        cls.KIND, cls.SHOWN, cls.OMITS = kind or cls.KIND, shown or cls.SHOWN, omits or cls.OMITS
 
     @property
     def stored_kind(self) -> str:

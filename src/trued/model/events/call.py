@@ -146,7 +146,7 @@ class CallFileCorrupted(JournalEvent, kind="corrupted"):
     file: str
 
 
-class SupervisorStuck(JournalEvent, kind="supervisor stands still"):
+class SupervisorStuck(JournalEvent, kind="supervisor stands still", shown="supervisor hangs"):
     """A supervisor did not keep its own time limit and was ended."""
 
 

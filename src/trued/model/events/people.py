@@ -11,7 +11,7 @@ class QuestionAsked(JournalEvent, kind="question"):
     options: tuple[str, ...]  # none: answered in their own words
 
 
-class QuestionAnswered(JournalEvent, kind="said"):
+class QuestionAnswered(JournalEvent, kind="said", shown="person answered"):
     """A person answered."""
 
     answer: str
@@ -44,7 +44,7 @@ class RequirementRejected(RequirementApproved, kind="rejected", omits=("commit",
     """A person rejects a requirement."""
 
 
-class DecisionTooLate(JournalEvent, kind="said too late"):
+class DecisionTooLate(JournalEvent, kind="said too late", shown="decision too late"):
     """Somebody else had decided on the requirement before."""
 
     requirement: str

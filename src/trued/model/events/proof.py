@@ -103,7 +103,7 @@ class GradedRequirement(Value):
     why: tuple[str, ...] = ()
 
 
-class VerdictReached(JournalEvent, kind="proven", omits=("gaps", "requirements", "taken_by")):
+class VerdictReached(JournalEvent, kind="proven", shown="verdict", omits=("gaps", "requirements", "taken_by")):
     """All checks of a commit were run and judged; whether it holds or not."""
 
     subject: str

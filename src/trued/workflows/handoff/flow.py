@@ -66,7 +66,7 @@ async def build_features(run: Run, project: HandoffProject) -> HandoffProject:
 async def build_feature(run: Run, project: HandoffProject, feature: Feature) -> HandoffProject:
     """One fresh coder after another works on a feature, until it holds or the attempts are used up."""
     task, before, work = task_of(feature), run.branch.head, ""
-    gaps, project = run.open(task).gaps, project.with_feature_begun(feature, run.branch.when)
+    gaps, project = run.take_feedback(task).gaps, project.with_feature_begun(feature, run.branch.when)
     for number in range(run.settings.rounds):
         coder = run.session("coder", Coded, publishes=False)
         set_up = await steps.set_up_clone(run, project, coder, attempt=number + 1)
@@ -88,7 +88,7 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature) -> 
             gaps = (approval.gap,)
         if damaged or steps.regressions(run, project, verdict):
             run.branch.reset(before)  # nobody builds upon work that breaks a finished feature
-        if run.judgement.is_stuck(verdict.model_copy(update={"remarks": gaps})):
+        if run.judgement.check_for_stall(verdict.model_copy(update={"remarks": gaps})):
             break
     await run.branch.set_aside(feature.id, back_to=before, work=work)
     return project.with_feature_failed(feature)

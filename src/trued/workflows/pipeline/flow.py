@@ -38,7 +38,7 @@ async def pipeline(run: Run, goal: Goal) -> Outcome:
     await implement(lead, lead.tasks)
     outcome = await check(lead, plan)
     while (rejected := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are gaps
-        await fix(lead, {task.id: run.open(task).gaps for task in rejected})
+        await fix(lead, {task.id: run.take_feedback(task).gaps for task in rejected})
         outcome = await check(lead, plan)
     return outcome
 

@@ -28,14 +28,14 @@ async def build(run: Run, memory: Memory, chunk: Task, context: str) -> Verdict:
     """The same pair works on one chunk until no gap is left, nothing changes any more, or the rounds are used up."""
     team_a = run.session("purple-team-a", Built)
     team_b = run.session("purple-team-b", Review)
-    verdict, log = run.open(chunk), Section(chunk=chunk.id, scope=chunk.title)
+    verdict, log = run.take_feedback(chunk), Section(chunk=chunk.id, scope=chunk.title)
     for _ in range(run.settings.rounds):
         built = await team_a.ask(chunk, plan=context, gaps=verdict.gaps)
         review = await team_b.ask(chunk, plan=context, built=built, gaps=verdict.gaps)
         verdict = await run.prove(chunk, objections=review.objections, by=team_b, disputes=built.disputes)
         log = log.with_round(iteration(built, review), verdict)
         await memory.add(run, log)
-        if verdict.holds or run.judgement.is_stuck(verdict):
+        if verdict.holds or run.judgement.check_for_stall(verdict):
             break
     return verdict
 

@@ -15,6 +15,6 @@ async def solo(run: Run, goal: Goal) -> Outcome:
         await alone.ask(plan, gaps=verdict.gaps)
     outcome = await run.finish(plan)
     while await run.people.rejected_tasks(plan) is not None:  # a person rejected it
-        await alone.ask(plan, gaps=run.open(plan.tasks[0]).gaps)
+        await alone.ask(plan, gaps=run.take_feedback(plan.tasks[0]).gaps)
         outcome = await run.finish(plan)
     return outcome

@@ -212,7 +212,7 @@ async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
 async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Finding]) -> Crew:
     """Record how an attempt ended: done, to be tried again with the gaps, or failed."""
     desk.gaps = tuple(gaps)
-    stuck = bool(gaps) and desk.part.judgement.is_stuck(Verdict.open(desk.task, *gaps))
+    stuck = bool(gaps) and desk.part.judgement.check_for_stall(Verdict.open(desk.task, *gaps))
     crew = crew.with_result(desk.task, gaps, stuck=stuck)
     if not gaps:
         desk.warn_if_unchanged(run)
@@ -381,7 +381,7 @@ def rejected_features(run: Run, crew: Crew, tasks: Iterable[Task]) -> Iterator[t
     """Features that people rejected, with their reasons; "" for reasons given for several features at once."""
     features, reasons = {one.id for one in crew.backlog.features}, dict[tuple[Finding, ...], list[str]]()
     for task in tasks:
-        gaps = run.open(task).gaps
+        gaps = run.take_feedback(task).gaps
         if task.id in features and gaps:
             reasons.setdefault(gaps, []).append(task.id)
     for gaps, names in reasons.items():

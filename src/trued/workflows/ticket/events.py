@@ -3,6 +3,7 @@
 from typing import Self
 
 from trued.model.events import JournalEvent
+from trued.model.events.proof import NoProgress
 from trued.workflows.ticket.issues import Beyond, Issue
 
 
@@ -20,11 +21,24 @@ class RoundVerified(JournalEvent, kind="round"):
         return cls(number=number, issues=issues, open=tuple(one.sentence for one in issues), fate=fate)
 
 
-class RoundWithoutProgress(RoundVerified, kind="no progress"):
-    """A round found what the last one had found, and nothing was changed: the loop ends."""
+class RoundWithoutProgress(NoProgress, omits=("gaps",)):
+    """A round found what the last one had found, and nothing was changed: the loop ends.
+
+    Stored as the engine's `NoProgress`, with more fields: whoever reads that kind finds this event, too.
+    """
+
+    number: int
+    issues: tuple[Issue, ...]
+    open: tuple[str, ...]  # the same issues as sentences
+    fate: str  # of the issues of the round before
+
+    @classmethod
+    def of(cls, ended: RoundVerified) -> Self:
+        """The event that ends the loop after this round."""
+        return cls(number=ended.number, issues=ended.issues, open=ended.open, fate=ended.fate)
 
 
-class IssuesFixed(JournalEvent, kind="mended"):
+class IssuesFixed(JournalEvent, kind="mended", shown="fixed"):
     """An agent worked on the issues of a round."""
 
     number: int

@@ -25,7 +25,7 @@ from trued.workflows.ticket.replies import Fixed, Implemented, PullRequest, Veri
 
 async def ticket(run: Run, goal: Goal) -> Outcome:
     plan = await run.seal(await run.plan(goal))
-    verdict = await run.prove(plan) if run.branch.is_continued else run.open(plan)
+    verdict = await run.prove(plan) if run.branch.is_continued else run.take_feedback(plan)
     story = [] if verdict.holds else [await implement(run, verdict)]
     rounds = await verify_in_rounds(run, plan, story)
     outcome, ends = await run.finish(plan), 1
@@ -67,9 +67,10 @@ async def verify_in_rounds(
         story += [Summary(who="fix-agent", says=fixed.summary)] if fixed else []
         last, issues = issues, await verify(scope, plan, story)
         fate = compare_issues(last, issues)
-        await scope.record(RoundVerified.of(number, issues, fate.sentence))
+        ended = RoundVerified.of(number, issues, fate.sentence)
+        await scope.record(ended)
         if stuck := bool(fixed and not fixed.files and fate.same):
-            await scope.record(RoundWithoutProgress.of(number, issues, fate.sentence))
+            await scope.record(RoundWithoutProgress.of(ended))
         if stuck or not issues:
             break
     return number
