@@ -1,6 +1,6 @@
 """Journal events as lines of a log: time, kind, step, and the few facts that matter."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trued.cli.format import clock, counted, line, money, tokens, until
@@ -14,6 +14,7 @@ from trued.support.durations import duration
 from trued.workflows.view import WorkflowView
 
 LENGTH = 300  # characters of a long fact
+PARTS = 12  # of a list that is shown whole; the rest is counted
 WORKFLOW_LENGTH = 400  # characters of a workflow's own facts
 
 
@@ -48,7 +49,7 @@ def _of_call(event: JournalEvent) -> str | None:
     match event:
         case call.CallAsked():
             again = ", resumes its session" if event.resume else ""
-            return f"{line(event.role)} ({line(event.agent)}), brief of {event.chars} characters{again}"
+            return f"{line(event.role)} ({line(event.agent)}), brief of {counted(event.chars, 'character')}{again}"
         case call.CallAnswered():
             parts = [
                 event.state,
@@ -74,7 +75,7 @@ def _of_proof(event: JournalEvent) -> str | None:
             return f"{served} {event.sort}: on the base {stood(event.cases) or 'nothing'}"
         case proof.ContractSealed():
             held_out = "held out" if event.held_out else "visible"
-            return f"{event.requirements} requirements, {held_out}: {line(event.why)}"
+            return f"{counted(event.requirements, 'requirement')}, {held_out}: {line(event.why)}"
         case proof.CheckStarted():
             return _check(event.requirement, event.kind, event.side, event.turn)
         case proof.CheckRan():
@@ -89,6 +90,9 @@ def _of_proof(event: JournalEvent) -> str | None:
             return "; ".join((f"{event.grade}, {'holds' if event.holds else 'does not hold'}", *judged))
         case proof.TextWithheld():
             return line(f"{event.about}: quotes held-out data, so it is not passed to agents", LENGTH)
+        case proof.NoProgress():
+            why = f": {_sentences(event.gaps)}" if event.gaps else ""
+            return f"the same checks failed twice, and nothing was changed{why}"
         case proof.ObjectionNotRun():
             return line(f"{event.what}: {event.why}", LENGTH)
         case proof.ObjectionRan():
@@ -97,6 +101,11 @@ def _of_proof(event: JournalEvent) -> str | None:
             return test_counts(event.passing, event.total, event.coverage) or "no tests"
         case _:
             return None
+
+
+def _sentences(said: Iterable[str]) -> str:
+    """Sentences one after the other, each whole: they are there to be read."""
+    return "; ".join(line(one).rstrip(".") for one in said)
 
 
 def _check(requirement: str, kind: str, side: str, turn: int) -> str:
@@ -119,6 +128,8 @@ def _of_run(event: JournalEvent) -> str | None:
             return f"{line(event.part)} at {line(event.commit)[:10]}"
         case run.MergeConflict():
             return line(f"{event.part}: {', '.join(event.files)}", LENGTH)
+        case run.EditApplied():
+            return f"{line(event.path)}: {_sentences(event.said)}"
         case run.SetUpRan():
             return "init.sh works" if event.code == 0 else line(f"init.sh: {event.said}", LENGTH)
         case people.QuestionAsked():
@@ -128,4 +139,19 @@ def _of_run(event: JournalEvent) -> str | None:
 
 
 def _every_fact(data: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {line(value, 160)}" for name, value in data.items() if value not in ("", None, [], {}))
+    """All fields of an event, each with its name."""
+    shown = {name.replace("_", " "): _in_words(value) for name, value in data.items()}
+    return ", ".join(f"{name} {words}" for name, words in shown.items() if words)
+
+
+def _in_words(value: Any) -> str:
+    """A value as a person would write it: lists and objects by their parts, so that nothing looks like code."""
+    if value is None or isinstance(value, bool):
+        return {True: "yes", False: "no"}.get(value, "")
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {words}" for name, one in value.items() if (words := _in_words(one)))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        every = [words for one in value if (words := _in_words(one))]
+        more = f" and {len(every) - PARTS} more" if len(every) > PARTS else ""
+        return "; ".join(every[:PARTS]) + more
+    return line(value, LENGTH)

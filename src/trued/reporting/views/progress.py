@@ -313,8 +313,8 @@ def _with_remark(row: Call, text: str) -> Call:
 def _answered(row: Call, at: float, event: call.CallAnswered) -> Call:
     remarks = [*row.remarks]
     remarks += ["asked twice for its contract"] if event.asks > 1 else []
-    remarks += [f"shortened its context {event.compactions} times"] if event.compactions else []
-    remarks += [f"{event.reaped} left-over processes ended"] if event.reaped else []
+    remarks += [f"shortened its context {counted(event.compactions, 'time')}"] if event.compactions else []
+    remarks += [f"{counted(event.reaped, 'left-over process', 'left-over processes')} ended"] if event.reaped else []
     return replace(
         row,
         role=event.role or row.role,

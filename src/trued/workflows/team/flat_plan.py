@@ -182,12 +182,15 @@ class _Reading:
     def said(self) -> Iterator[str]:
         done, failed, every = self.backlog.counts
         features = len(self.backlog.features)
-        words = f"{every} tasks in {features} features were read from {self.file}, {done} of them done"
+        were = "was" if every == 1 else "were"
+        words = f"{counted(every, 'task')} in {counted(features, 'feature')} {were} read from {self.file}"
+        words += f", {done} of them done"
         yield words + (f", {failed} failed" if failed else "")
         if self.criteria:
             yield f"{counted(len(self.criteria), 'line of it is a criterion', 'lines of it are criteria')}"
         if told := sum(what == "context" for what in self.places.values()):
-            yield f"{told} lines of it are no tasks, and stand in context.md"
+            lines = counted(told, "line of it is no task, and stands", "lines of it are no tasks, and stand")
+            yield f"{lines} in context.md"
 
 
 def _boxed(block: List) -> bool:
