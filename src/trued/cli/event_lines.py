@@ -146,8 +146,10 @@ def _every_fact(data: Mapping[str, Any]) -> str:
 
 def _in_words(value: Any) -> str:
     """A value as a person would write it: lists and objects by their parts, so that nothing looks like code."""
-    if value is None or isinstance(value, bool):
-        return {True: "yes", False: "no"}.get(value, "")
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {words}" for name, one in value.items() if (words := _in_words(one)))
     if isinstance(value, Sequence) and not isinstance(value, str):
