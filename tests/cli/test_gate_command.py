@@ -161,7 +161,7 @@ def test_installing_and_removing_leaves_no_trace_and_keeps_what_was_there(yard: 
     hook = yard.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n")
     hook.chmod(0o755)
     before, seen = files(yard.repository), yard.seen()
-    yard.install("claude", "git", "github")
+    yard.install("claude", "git", "github", more=("--shared",))
     once = files(yard.repository)
     assert set(once) - set(before) == {".git/hooks/pre-push.before-trued", ".github/workflows/trued-gate.yml"}
     yard.install("github", "git", "claude")
@@ -172,6 +172,20 @@ def test_installing_and_removing_leaves_no_trace_and_keeps_what_was_there(yard: 
     assert yard.seen() == seen
     assert not (yard.repository / ".github").exists()
     assert "was not installed" in yard.trued("gate", "remove", "git").stdout
+
+
+@pytest.mark.spec("DAY-10")
+def test_only_this_user_has_the_hook_unless_it_is_shared(yard: Yard) -> None:
+    """A colleague without trued would get a hook error at every stop."""
+    before = files(yard.repository)
+    yard.install("claude")
+    assert set(files(yard.repository)) - set(before) == {".claude/settings.local.json"}
+    yard.install("claude", more=("--shared",))
+    assert set(files(yard.repository)) - set(before) == {".claude/settings.json"}
+    yard.install("claude")  # stays where it is
+    assert set(files(yard.repository)) - set(before) == {".claude/settings.json"}
+    yard.trued("gate", "remove", "claude")
+    assert files(yard.repository) == before
 
 
 @pytest.mark.slow
@@ -299,11 +313,11 @@ def test_a_person_accepts_what_no_check_can_show_for_exactly_this_work(yard: Yar
 def test_meddling_is_seen(yard: Yard) -> None:
     yard.install("claude", "git")
     assert json.loads(yard.trued("gate", "status", "--json").stdout)["troubles"] == []
-    settings = yard.repository / ".claude" / "settings.json"
+    settings = yard.repository / ".claude" / "settings.local.json"
     settings.write_text("{}")
     (yard.repository / ".git" / "hooks" / "pre-push").write_text("#!/bin/sh\nexit 0\n")
     troubles = json.loads(yard.trued("gate", "status", "--json").stdout)["troubles"]
-    assert [("settings.json" in one, "pre-push" in one) for one in troubles] == [(True, False), (False, True)]
+    assert [("settings.local.json" in one, "pre-push" in one) for one in troubles] == [(True, False), (False, True)]
     assert "changed or removed" in yard.stop()["systemMessage"]
     assert yard.stop(hook_event_name="ConfigChange", source="project_settings")["decision"] == "block"
 

@@ -33,7 +33,7 @@ FORMER: dict[str, bytes] = {
 
 
 def settings(folder: Path, content: bytes | None) -> Path:
-    path = folder / claude.FILE
+    path = folder / claude.LOCAL
     if content is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -79,7 +79,7 @@ def test_another_command_replaces_ours_and_nothing_else(tmp_path: Path) -> None:
     path = settings(tmp_path, FORMER["other stop hook"])
     first = claude.install(tmp_path, COMMAND, 600, None)
     second = claude.install(tmp_path, f"A=1 {COMMAND}", 300, first)
-    assert [len(entries(path, event)) for event in claude.EVENTS] == [2, 1, 1]
+    assert [len(entries(path, event)) for event in claude.EVENTS] == [2, 1, 1, 1, 1]
     assert entries(path, "Stop")[1]["hooks"][0] == {"type": "command", "command": f"A=1 {COMMAND}", "timeout": 360}
     claude.remove(second)
     assert path.read_bytes() == FORMER["other stop hook"]
@@ -125,7 +125,7 @@ def test_malformed_settings_are_refused_in_one_sentence_and_left_alone(
     path = settings(tmp_path, former)
     with pytest.raises(BadInput) as caught:
         claude.install(tmp_path, COMMAND, 600, None)
-    assert str(caught.value).startswith(f"{claude.FILE}{where}: ")
+    assert str(caught.value).startswith(f"{claude.LOCAL}{where}: ")
     assert path.read_bytes() == former
 
 
@@ -134,7 +134,7 @@ def test_a_link_out_of_the_repository_is_not_written_through(tmp_path: Path) -> 
     elsewhere.write_text("{}")
     root = tmp_path / "root"
     (root / ".claude").mkdir(parents=True)
-    (root / claude.FILE).symlink_to(elsewhere)
+    (root / claude.LOCAL).symlink_to(elsewhere)
     with pytest.raises(BadInput, match="outside the repository"):
         claude.install(root, COMMAND, 600, None)
     assert elsewhere.read_text() == "{}"

@@ -88,12 +88,18 @@ class Yard:
 
     def stop(self, session: str = "s1", *, active: bool = False, **more: Any) -> dict[str, Any]:
         """Claude Code's question at the end of a turn, and the answer."""
+        return self.hook("Stop", session, stop_hook_active=active, **more)
+
+    def prompt(self, number: str = "p1", session: str = "s1", **more: Any) -> None:
+        """A turn of Claude Code begins: nothing is said, since Claude Code would show it to the model."""
+        assert self.hook("UserPromptSubmit", session, prompt_id=number, prompt="?", **more) == {}
+
+    def hook(self, event: str, session: str = "s1", **more: Any) -> dict[str, Any]:
         question = {
             "session_id": session,
             "transcript_path": str(self.top / "none.jsonl"),
             "cwd": str(self.repository),
-            "hook_event_name": "Stop",
-            "stop_hook_active": active,
+            "hook_event_name": event,
             **more,
         }
         done = self.trued("gate", "hook", "claude", stdin=json.dumps(question))

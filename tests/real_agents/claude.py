@@ -15,7 +15,7 @@ QUIET = {
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
 }
-TOOLS = "Bash,Write,Edit,Read"
+TOOLS = "Bash,Write,Edit,Read,Agent"
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,12 @@ def install(
     accept: Accept = None,
     attempts: Attempts = None,
     within: Within = None,
+    shared: Annotated[
+        bool,
+        typer.Option(
+            "--shared", help="Claude Code: write to the project's settings, for everybody, not to your own local ones."
+        ),
+    ] = False,
     repo: Repo = Path(),
 ) -> None:
     """Seal the contract and install the gate for Claude Code, git or GitHub. Everything else in their files stays."""
@@ -119,9 +125,8 @@ def install(
     site = _site(repo)
     if site.store.gate():
         _refuse_agents("install")
-    options = GateOptions(requirements, base, _settings(accept).accept if accept else None, attempts, within)
-    if options.accept is None and site.store.gate() is None:
-        options = GateOptions(requirements, base, _settings(None).accept, attempts, within)
+    bar = _settings(accept).accept if accept or site.store.gate() is None else None
+    options = GateOptions(requirements, base, bar, attempts, within, shared)
     done = _run(install_gate(site, _known_places(places), options, tell=_print_event))
     for place in _known_places(places):
         out().print(Text(f"{place}: {plain(done.installed[place].path)}"), soft_wrap=True)
@@ -214,6 +219,8 @@ def hook_claude() -> None:
     try:
         answer = _run(_answer_hook(call))
     except TruedError as error:
+        if call.event in claude_stop.BEGINNINGS:  # the end of the turn judges, and says what is wrong
+            return
         answer = {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
     if answer:
         print(json.dumps(answer))
@@ -224,16 +231,22 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
     site = _first_site_with_gate(folders)
     gate = site.store.gate() if site else None
     if site is None or gate is None:
+        if call.event in claude_stop.BEGINNINGS:
+            return {}
         return {"systemMessage": "trued gate: no contract is sealed for this repository; nothing was checked"}
     if call.event == claude_stop.SETTINGS_CHANGED:
         return claude_stop.answer_settings_change(find_problems(gate))
-    found = await site.judge(gate, _drop_event).judge_worktree()
-    session = site.store.session(call.session)
-    decision = claude_stop.decide(gate, found, session, active=call.active)
-    site.store.save_session(call.session, decision.session)
-    outcome = "blocked" if decision.blocked else "let go" if found.passed else "let go, not proven"
-    site.store.record(outcome, session=call.session, event=call.event, blocks=decision.session.blocks)
-    answer = decision.answer()
+    judge = site.judge(gate, _drop_event)
+    if call.event in claude_stop.BEGINNINGS:
+        await claude_stop.record_beginning(call, judge)
+        return {}
+    answer, found = await claude_stop.answer_stop(call, judge)
+    if found is None:
+        site.store.record("left alone", session=call.session, event=call.event)
+    else:
+        outcome = "blocked" if "decision" in answer else "let go" if found.passed else "let go, not proven"
+        blocks = site.store.session(call.session).blocks
+        site.store.record(outcome, session=call.session, event=call.event, blocks=blocks)
     if problems := find_problems(gate):
         answer["systemMessage"] = "\n".join([*filter(None, [answer.get("systemMessage")]), *problems])
     return {name: plain(text) for name, text in answer.items()}

@@ -1,7 +1,8 @@
-"""Adds the gate's hooks to Claude Code's settings file and removes them again.
+"""Adds the gate's hooks to a settings file of Claude Code and removes them again.
 
-Claude Code calls the hook when the agent or a subagent stops, and when its settings change, so that a running session
-cannot lose the gate.
+Claude Code calls the hook when a turn or a subagent begins and ends, and when its settings change, so that a running
+session cannot lose the gate. The user's own settings of the project are the default: what is in the shared file is
+called on every colleague's machine, with or without trued.
 """
 
 from pathlib import Path
@@ -12,29 +13,33 @@ from trued.gate import files
 from trued.gate.json_edit import JsonText
 from trued.gate.state import InstalledFile
 
-FILE = ".claude/settings.json"
+SHARED = ".claude/settings.json"
 LOCAL = ".claude/settings.local.json"
-EVENTS = ("Stop", "SubagentStop", "ConfigChange")
+EVENTS = ("Stop", "SubagentStop", "ConfigChange", "UserPromptSubmit", "SubagentStart")
+BEGINNINGS = ("UserPromptSubmit", "SubagentStart")
 OURS = "gate hook claude"
+BEGIN_S = 60  # recording a beginning is quick; while it lasts, the user's prompt waits
 SLACK_S = 60  # added to our own limit: after that, Claude Code kills a hook that we failed to end
 
 
-def install(root: Path, command: str, within_s: float, known: InstalledFile | None) -> InstalledFile:
-    """Add the gate's hooks to `root`'s settings file and return what was written.
+def install(
+    root: Path, command: str, within_s: float, known: InstalledFile | None, *, file: str = LOCAL
+) -> InstalledFile:
+    """Add the gate's hooks to `root`'s settings file `file` and return what was written.
 
     Every other byte of the file stays. Installing twice gives the same file as installing once.
     """
-    path = files.resolve_link(root / FILE, root)
+    path = files.resolve_link(root / file, root)
     now = files.read(path)
-    text = JsonText.read(now, FILE) if now is not None else JsonText("{}\n")
+    text = JsonText.read(now, file) if now is not None else JsonText("{}\n")
     bare = _without(text, known)
     before = known.before if known and known.path == str(path) and now == known.after.encode("latin-1") else None
     if before is None and now is not None:
         before = (now if bare is text else bare.bytes()).decode("latin-1")
-    hook = {"type": "command", "command": command, "timeout": int(within_s) + SLACK_S}
     after = bare
     for event in EVENTS:
-        after = _with(after, event, {"hooks": [hook]})
+        limit = BEGIN_S if event in BEGINNINGS else int(within_s) + SLACK_S
+        after = _with(after, event, {"hooks": [{"type": "command", "command": command, "timeout": limit}]}, file)
     folders = files.write(path, after.bytes()) if after.bytes() != now else ()
     folders = folders or (known.folders if known else ())
     made = known is not None and known.before is None and now is not None and bare.at() == {}
@@ -52,7 +57,7 @@ def remove(installed: InstalledFile) -> None:
     if now == installed.after.encode("latin-1"):
         files.restore(installed)
         return
-    bare = _without(JsonText.read(now, FILE), installed)
+    bare = _without(JsonText.read(now, name(installed)), installed)
     if bare.at() == {} and installed.before is None:
         files.restore(installed)
     elif bare.bytes() != now:
@@ -61,22 +66,26 @@ def remove(installed: InstalledFile) -> None:
 
 def problem(installed: InstalledFile) -> str:
     """What was changed since the installation, as one sentence; "" if nothing was."""
-    path = Path(installed.path)
+    file, path = name(installed), Path(installed.path)
     now = files.read(path)
     if now is None:
-        return f"{FILE} was removed: Claude Code no longer calls the gate"
-    local = files.read(path.with_name(Path(LOCAL).name))
-    if local is not None and JsonText.read(local, LOCAL).at("disableAllHooks"):
-        return f"{LOCAL} disables all hooks"
+        return f"{file} was removed: Claude Code no longer calls the gate"
+    for other in (SHARED, LOCAL):
+        content = files.read(path.with_name(Path(other).name))
+        if content is not None and JsonText.read(content, other).at("disableAllHooks"):
+            return f"{other} disables all hooks"
     if now == installed.after.encode("latin-1"):
         return ""
-    text, wanted = JsonText.read(now, FILE), JsonText(installed.after.encode("latin-1").decode())
+    text, wanted = JsonText.read(now, file), JsonText(installed.after.encode("latin-1").decode())
     for event in EVENTS:
         if _ours(text, event) != _ours(wanted, event):
-            return f"the gate's {event} hook in {FILE} was changed or removed after it was installed"
-    if text.at("disableAllHooks"):
-        return f"{FILE} disables all hooks"
+            return f"the gate's {event} hook in {file} was changed or removed after it was installed"
     return ""
+
+
+def name(installed: InstalledFile) -> str:
+    """The settings file that the gate is installed in, below the worktree."""
+    return LOCAL if Path(installed.path).name == Path(LOCAL).name else SHARED
 
 
 def _ours(text: JsonText, event: str) -> list[Any]:
@@ -90,17 +99,17 @@ def _is_ours(group: Any) -> bool:
     return any(isinstance(one, str) and OURS in one for one in commands)
 
 
-def _with(text: JsonText, event: str, group: dict[str, Any]) -> JsonText:
+def _with(text: JsonText, event: str, group: dict[str, Any], file: str) -> JsonText:
     hooks, found = text.at("hooks"), text.at("hooks", event)
     if hooks is None and "hooks" not in text.at():
         return text.put((), "hooks", {event: [group]})
     if not isinstance(hooks, dict):
-        where = f"{FILE}:{text.line('hooks')}"
+        where = f"{file}:{text.line('hooks')}"
         raise BadInput("`hooks` is not an object", where, "fix it by hand; nothing was changed")
     if event not in hooks:
         return text.put(("hooks",), event, [group])
     if not isinstance(found, list):
-        where = f"{FILE}:{text.line('hooks', event)}"
+        where = f"{file}:{text.line('hooks', event)}"
         raise BadInput(f"`hooks.{event}` is not a list", where, "fix it by hand; nothing was changed")
     return text.put(("hooks", event), None, group)
 

@@ -1,19 +1,28 @@
-"""Answers Claude Code's hooks: may the agent stop, and may its settings change? Both sides speak JSON."""
+"""Answers Claude Code's hooks: may the agent stop, and may its settings change? Both sides speak JSON.
+
+Only work is blocked. A turn or a subagent that left the files as it found them was talk.
+"""
 
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trued.errors import BadInput
-from trued.gate.judge import JudgedTree
+from trued.gate.judge import Judge, JudgedTree
 from trued.gate.messages import headline, missing_approval, reasons
 from trued.gate.state import Gate, StopHistory
+from trued.gate.turns import Beginning
 from trued.model import Value
 from trued.proof.contract import is_success
 
 SETTINGS_CHANGED = "ConfigChange"
-EVENTS = ("Stop", "SubagentStop", SETTINGS_CHANGED)
+TURN_BEGINS, AGENT_BEGINS = "UserPromptSubmit", "SubagentStart"
+BEGINNINGS = (TURN_BEGINS, AGENT_BEGINS)
+TURN_ENDS, AGENT_ENDS = "Stop", "SubagentStop"
+EVENTS = (TURN_ENDS, AGENT_ENDS, SETTINGS_CHANGED, TURN_BEGINS, AGENT_BEGINS)
+NOTHING_CHANGED = "trued gate: no file was changed in this turn, so nothing was checked"
 MOST_BYTES = 8 * 2**20  # the hook's input carries the agent's last message
 
 
@@ -21,7 +30,10 @@ class HookCall(Value):
     """One call of a Claude Code hook: the fields that the gate uses."""
 
     event: str
-    session: str
+    session: str  # of a subagent: the session and the subagent, for a count of its own
+    conversation: str = ""  # the session alone
+    agent: str = ""  # the subagent
+    prompt: str = ""  # the id of the prompt that began the turn; "" in older versions
     folder: str = ""
     active: bool = False  # a hook has already blocked this turn's stop once
 
@@ -55,11 +67,14 @@ def parse_hook_call(data: bytes) -> HookCall:
         raise BadInput(f"the hook's event is {event!a:.60}; expected {' or '.join(EVENTS)}", then=then)
     if not isinstance(session, str) or not session:
         raise BadInput("the hook's input has no session_id", then=then)
-    agent = value.get("agent_id", "")
-    name = f"{session}/{agent}" if event == "SubagentStop" and isinstance(agent, str) else session
+    agent, prompt = (found if isinstance(found, str) else "" for found in map(value.get, ("agent_id", "prompt_id")))
+    of_agent = event in (AGENT_BEGINS, AGENT_ENDS)
     return HookCall(
         event=event,
-        session=name,
+        session=f"{session}/{agent}" if of_agent else session,
+        conversation=session,
+        agent=agent if of_agent else "",
+        prompt=prompt,
         folder=folder if isinstance(folder, str) and "\0" not in folder else "",
         active=value.get("stop_hook_active") is True,
     )
@@ -90,6 +105,56 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
     return StopDecision(
         StopHistory(blocks=blocks, tree=judged.tree), blocked=_block_reason(lines, blocks, gate.attempts)
     )
+
+
+async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], JudgedTree | None]:
+    """The answer to the end of a turn or subagent, and the verdict if the tree was judged.
+
+    Judged are turns that changed files, and those whose beginning is unknown. A turn that changed nothing is not
+    blocked; if the tree is neither what the user handed to the session nor judged already, it is judged all the same,
+    and the user reads the verdict: work of an interrupted turn, or of a process that went on after it. A subagent is
+    judged if it changed files and worked alone; what several did at once is judged at the end of the turn.
+    """
+    log = judge.store.turns(call.conversation)
+    taken = await judge.snapshot()
+    now = (str(judge.checkout.root), taken.tree)
+    if call.event == AGENT_ENDS:
+        began = log.agent(call.agent)
+        if began is None or (began.root, began.tree) == now or not log.is_alone(call.agent):
+            log.end_agent(call.agent)
+            return {}, None
+    else:
+        began, first = log.turn(call.prompt), log.first()
+        if began and (began.root, began.tree) == now:
+            handed_over = first is not None and (first.root, first.tree) == now
+            if handed_over and not judge.is_known(taken.tree):
+                return {"systemMessage": NOTHING_CHANGED}, None
+            found = await judge.judge_snapshot(taken)
+            return ({} if found.passed else {"systemMessage": _verdict_note(judge.gate, found)}), found
+    found = await judge.judge_snapshot(taken)
+    decision = decide(judge.gate, found, judge.store.session(call.session), active=call.active)
+    judge.store.save_session(call.session, decision.session)
+    if call.agent and not decision.blocked:
+        log.end_agent(call.agent)
+    return decision.answer(), found
+
+
+async def record_beginning(call: HookCall, judge: Judge) -> None:
+    """Record the tree at which a turn or a subagent begins."""
+    taken = await judge.snapshot()
+    found = Beginning(root=str(judge.checkout.root), tree=taken.tree, at=time.time())
+    log = judge.store.turns(call.conversation)
+    if call.event == AGENT_BEGINS:
+        log.begin_agent(call.agent, found)
+    else:
+        log.begin_turn(call.prompt, found)
+
+
+def _verdict_note(gate: Gate, found: JudgedTree) -> str:
+    message = f"trued gate: no file was changed in this turn; {headline(found.outcome, gate.accept)}"
+    if found.outcome.state == "waiting":
+        return f"{message}; {missing_approval(found.outcome)}"
+    return _with_reasons(message, reasons(found.verdict, gate.accept))
 
 
 def answer_settings_change(problems: list[str]) -> dict[str, Any]:

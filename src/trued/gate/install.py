@@ -37,6 +37,7 @@ class GateOptions:
     accept: Grade | None = None
     attempts: int | None = None
     within_s: float | None = None
+    shared: bool = False  # install in the project's settings of Claude Code, not in the user's own
 
     def settings(self) -> dict[str, object]:
         given = {"accept": self.accept, "attempts": self.attempts, "within_s": self.within_s}
@@ -74,7 +75,9 @@ async def install_gate(site: GateSite, places: Iterable[str], options: GateOptio
             "another contract is already sealed here", then="change it with `trued gate amend`, or remove the gate"
         )
     for place in places:
-        gate = gate.model_copy(update={"installed": {**gate.installed, place: _install_in(site, gate, place)}})
+        gate = gate.model_copy(
+            update={"installed": {**gate.installed, place: _install_in(site, gate, place, shared=options.shared)}}
+        )
         site.store.save(gate, contract, text)
         contract = None
     site.store.record("installed", places=list(places), contract=gate.contract, base=gate.base)
@@ -221,14 +224,18 @@ def _describe_changes(before: Gate, after: Gate) -> str:
 # -- the places --------------------------------------------------------------------------------------------------------
 
 
-def _install_in(site: GateSite, gate: Gate, place: str) -> InstalledFile:
+def _install_in(site: GateSite, gate: Gate, place: str, *, shared: bool = False) -> InstalledFile:
     known = gate.installed.get(place)
     root = site.checkout.root
     if known and place != "git":
-        root = _root_of(known, claude.FILE if place == "claude" else github_ci.FILE, root)
+        root = _root_of(known, claude.name(known) if place == "claude" else github_ci.FILE, root)
     if place == "claude":
+        file = claude.SHARED if shared else claude.name(known) if known else claude.LOCAL
+        if known and claude.name(known) != file:
+            claude.remove(known)
+            known = None
         # a failure of ours exits with 1: Claude Code takes a 2 for a block, which the agent could not resolve
-        return claude.install(root, f"{site.command} {claude.OURS} || exit 1", gate.within_s, known)
+        return claude.install(root, f"{site.command} {claude.OURS} || exit 1", gate.within_s, known, file=file)
     if place == "git":
         return git_hook.install(site.checkout.hooks, f"{site.command} {git_hook.OURS}", known)
     file = Path(gate.requirements_file)

@@ -13,6 +13,7 @@ from trued.gate.state import Gate, GateStore, is_inside
 from trued.model import Contract, Grade, Outcome, Verdict
 from trued.proof.contract import apply_approvals, conclude
 from trued.protocols import Emit
+from trued.workspace.git.snapshot import Snapshot
 
 LOOK_AGAIN_S = 0.2
 OPEN = "agents in front of a gate are not sandboxed: trued cannot tell whether one has read the held-out cases"
@@ -64,18 +65,28 @@ class Judge:
 
     async def judge_worktree(self) -> JudgedTree:
         """Judge the working tree, with uncommitted changes and new files."""
+        return await self.judge_snapshot(await self.snapshot())
+
+    async def snapshot(self) -> Snapshot:
+        """The working tree as it is now, without the gate's own files. Runs no check."""
         own = {
             str(Path(one.path).relative_to(self.checkout.root)): one.after.encode("latin-1")
             for one in self.gate.installed.values()
             if Path(one.path).is_relative_to(self.checkout.root)
         }
-        taken = await self.checkout.snapshot(self.store.folder / "snapshots.git", own)
+        return await self.checkout.snapshot(self.store.folder / "snapshots.git", own)
+
+    async def judge_snapshot(self, taken: Snapshot) -> JudgedTree:
         return await self._judge_in_time(
             f"{taken.repository}@{taken.commit}", taken.commit, taken.tree, taken.notes, taken.dirty
         )
 
     async def judge_commit(self, commit: str) -> JudgedTree:
         return await self._judge_in_time(f"{self.checkout.root}@{commit}", commit, self.checkout.tree(commit))
+
+    def is_known(self, tree: str) -> bool:
+        """Whether the tree was judged before, so that asking again costs nothing."""
+        return self.store.verdict(self.gate.contract, tree) is not None
 
     async def _judge_in_time(
         self, head: str, commit: str, tree: str, notes: tuple[str, ...] = (), dirty: bool = False

@@ -12,6 +12,7 @@ from typing import IO, Any, TypeVar
 from pydantic import ValidationError
 
 from trued.errors import BadInput, StateFailed
+from trued.gate.turns import TurnLog
 from trued.model import Approval, Contract, Grade, Requirements, Value, Verdict
 from trued.proof.contract import contract_hash
 from trued.support import atomic_files
@@ -146,6 +147,10 @@ class GateStore:
 
     def _session(self, name: str) -> Path:
         return self.folder / "sessions" / f"{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:32]}.json"
+
+    def turns(self, session: str) -> TurnLog:
+        """The trees at which the turns of a session began."""
+        return TurnLog(self.folder / "turns", session)
 
     def record(self, what: str, **data: Any) -> None:
         """Append one line to the log of what the gate decided."""

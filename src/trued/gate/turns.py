@@ -1,0 +1,76 @@
+"""TurnLog: the working trees at which turns and subagents of Claude Code began, so that talk is told from work."""
+
+import contextlib
+import hashlib
+import time
+from pathlib import Path
+
+from trued.errors import StateFailed
+from trued.model import Value
+from trued.support import atomic_files
+
+
+class Beginning(Value):
+    """The working tree when a turn or a subagent began."""
+
+    root: str  # the worktree: another one is other work, even with the same files
+    tree: str
+    at: float = 0.0
+    ended: float = 0.0  # of a subagent: when it was allowed to stop
+
+
+class TurnLog:
+    """The beginnings of one session, one file each, in a folder of private state.
+
+    A turn's beginning is written once: an agent that sends its own prompt event again does not move it.
+    """
+
+    def __init__(self, folder: Path, session: str) -> None:
+        self.folder = folder / _name(session)
+
+    def begin_turn(self, prompt: str, found: Beginning) -> None:
+        """Record a turn; without an id of its prompt (older Claude Code) the newest turn replaces the one before."""
+        self._write("first", found, again=False)
+        self._write(f"turn-{_name(prompt)}", found, again=not prompt)
+
+    def turn(self, prompt: str) -> Beginning | None:
+        return self._read(f"turn-{_name(prompt)}")
+
+    def first(self) -> Beginning | None:
+        """The tree that the user handed to this session."""
+        return self._read("first")
+
+    def begin_agent(self, agent: str, found: Beginning) -> None:
+        self._write(f"agent-{_name(agent)}", found, again=False)
+
+    def end_agent(self, agent: str) -> None:
+        if found := self.agent(agent):
+            self._write(f"agent-{_name(agent)}", found.model_copy(update={"ended": time.time()}), again=True)
+
+    def agent(self, agent: str) -> Beginning | None:
+        return self._read(f"agent-{_name(agent)}")
+
+    def is_alone(self, agent: str) -> bool:
+        """Whether no other subagent of the session worked since this one began: else nobody knows who changed what."""
+        own = self.agent(agent)
+        others = [self._read(path.stem) for path in self.folder.glob("agent-*.json") if path.stem[6:] != _name(agent)]
+        return own is not None and not any(one and (not one.ended or one.ended > own.at) for one in others)
+
+    def _write(self, name: str, found: Beginning, *, again: bool) -> None:
+        path = self.folder / f"{name}.json"
+        if path.exists() and not again:
+            return
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            atomic_files.write(path, found.model_dump_json(), sync=False)
+        except OSError as error:
+            raise StateFailed(f"cannot write {path}: {error.strerror}") from error
+
+    def _read(self, name: str) -> Beginning | None:
+        with contextlib.suppress(OSError, ValueError):  # one that cannot be read is not there: then the tree is judged
+            return Beginning.model_validate_json((self.folder / f"{name}.json").read_bytes())
+        return None
+
+
+def _name(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
