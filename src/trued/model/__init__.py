@@ -22,6 +22,7 @@ from trued.model.evidence import (
     Figures,
     Judged,
     Lacks,
+    MissingFromEnvironment,
     Outcome,
     Picture,
     Shot,

@@ -75,6 +75,17 @@ class Evidence(ExtendedValue):
     why_void: str = ""  # why this run of the check counts for nothing: a canary that passed, nothing collected, …
 
 
+class MissingFromEnvironment(Value):
+    """Something that the checks need, that no commit can bring along, and that is not there."""
+
+    name: str  # of the module, program or service, as one would look for it
+    what: str  # the module inflection is not installed
+    fix: str = ""  # what a person does about it
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.fix}" if self.fix else self.what
+
+
 class Judged(Value):
     """The verdict on one requirement, with the reasons in plain words."""
 
@@ -89,6 +100,7 @@ class Judged(Value):
     lacks: Lacks = ""  # what only a person can give
     parts: tuple[str, ...] = ()  # requirements that it is made of
     rests_on: str = ""  # the user's own cases, an examiner's, or a person's approval
+    missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged: no fault of the work, and no gap in it
 
     @property
     def reason(self) -> str:
@@ -139,6 +151,20 @@ class Verdict(Value):
         """Whether every requirement and suite holds and there is no gap."""
         every = (*self.requirements, *self.suites)
         return bool(self.commit) and not self.gaps and all(one.holds for one in every)
+
+    @property
+    def missing_from_environment(self) -> tuple[MissingFromEnvironment, ...]:
+        """What kept requirements or existing tests from being judged, each once. Nothing an agent can repair."""
+        every = (*self.requirements, *self.suites)
+        return tuple(dict.fromkeys(part for one in every for part in one.missing))
+
+    @property
+    def lacks_only_environment(self) -> bool:
+        """Whether nothing speaks against the work, and it could only not be judged, because the environment lacks
+        something (`missing_from_environment` says what). Such an end costs no attempt: a person sets it right."""
+        every = (*self.requirements, *self.suites)
+        innocent = all(one.holds or (one.grade is Grade.UNJUDGED and one.missing) for one in every)
+        return bool(self.commit and self.missing_from_environment) and innocent and not self.gaps
 
     @property
     def gaps(self) -> tuple[Finding, ...]:

@@ -10,6 +10,7 @@ RED_TURNS = 3  # once can be chance, twice can be two chances
 GREEN_TURNS = 2
 MARKED = "marked"
 HUSHED = ""  # the id of what failed where held-out cases had run before: for people it is in the evidence
+_SILENT = {"id": HUSHED, "detail": ""}
 _OPEN_ENDED = ("exit", "module", "program")  # kinds that end with a name that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 ENGINES = ("environment", "start")  # how the engine itself failed: nothing that a head says can look like it
@@ -75,6 +76,13 @@ def _base(times: list[tuple[Outcomes, str]]) -> Base:
     return Base.RED if always_failed else Base.UNSTABLE
 
 
+def is_unjudged_on_base(one: Tried) -> bool:
+    """Did this run of a case on the base show the machine, and not the project?"""
+    return (
+        one.outcome is Outcomes.UNJUDGED or one.kind in NOT_OUR_FAILURE or (one.id == WHOLE and one.outcome in _FAILING)
+    )
+
+
 def number_of_tests(name: str, facts: Iterable[Evidence]) -> int:
     """How many tests an id stands for: all that its file turned out to hold, where the base could not import it."""
     inside = {one.id for fact in facts for one in fact.tried if one.id.startswith(f"{name}::")}
@@ -112,8 +120,9 @@ def on_head(
         for one in _of(name, fact):
             if one.outcome is Outcomes.PASSED:
                 continue
-            bad.append(_hushed(one) if fact.tainted else one)
-            worst = Head.UNJUDGED if _unjudged(one, name, lacks) and worst is not Head.FAILED else Head.FAILED
+            unjudged = _unjudged(one, name, lacks)  # then the base, or a manifest, has the same name: no head chose it
+            bad.append((one.model_copy(update=_SILENT) if unjudged else _hushed(one)) if fact.tainted else one)
+            worst = Head.UNJUDGED if unjudged and worst is not Head.FAILED else Head.FAILED
     if turns >= GREEN_TURNS or worst is Head.FAILED:
         return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # what agents may read comes first
     return Head.FAILED, [_missing(name, "not run twice")]

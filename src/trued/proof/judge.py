@@ -19,14 +19,25 @@ from trued.model import (
     Judged,
     Lacks,
     ManualCheck,
+    MissingFromEnvironment,
     Outcomes,
     Requirement,
     TestsCheck,
     Tried,
 )
 from trued.proof import reasons
-from trued.proof.case_status import Base, Head, full_name, lacking, number_of_tests, on_base, on_head
-from trued.proof.gaps import DATA, NO_WORK, gap, how_it_failed, is_hidden_data, reason
+from trued.proof.case_status import (
+    Base,
+    Head,
+    full_name,
+    is_unjudged_on_base,
+    lacking,
+    number_of_tests,
+    on_base,
+    on_head,
+)
+from trued.proof.gaps import DATA, NO_WORK, gap, is_hidden_data, reason
+from trued.proof.missing import each_once, missing_part
 from trued.proof.room.bench import WHOLE, check_hash
 from trued.proof.room.frozen_files import is_below
 from trued.support.plurals import counted
@@ -80,6 +91,7 @@ class _Count:
     unjudged: list[tuple[str, Tried]] = field(default_factory=list)
     broken: list[tuple[str, str]] = field(default_factory=list)
     blind: list[str] = field(default_factory=list)  # could not be judged on the base
+    missing: list[MissingFromEnvironment] = field(default_factory=list)  # why: of these, and of what is unjudged here
     unstable: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
@@ -110,6 +122,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         lacks=lacks if holds and lacks != "nothing" else "",
         parts=requirement.parts,
         rests_on=_rests_on(requirement, facts),
+        missing=each_once(one for _, count in counts for one in count.missing) if grade is Grade.UNJUDGED else (),
     )
 
 
@@ -139,8 +152,15 @@ def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] =
         grade, lacks, why = Grade.EXAMINED, "approve", (*caps, *why)
     own = () if whole.why[:1] == (reasons.NO_CHECK,) else whole.why
     holds = all(one.holds for one in every)
+    missing = each_once(part for one in every for part in one.missing)
     return whole.model_copy(
-        update={"grade": grade, "why": (*why, *own), "holds": holds, "lacks": lacks if holds else ""}
+        update={
+            "grade": grade,
+            "why": (*why, *own),
+            "holds": holds,
+            "lacks": lacks if holds else "",
+            "missing": missing if grade is Grade.UNJUDGED else (),
+        }
     )
 
 
@@ -152,9 +172,11 @@ def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: S
     failed = [one for one in suites if one.grade is Grade.REFUTED]
     lost = [one for one in suites if one.grade is Grade.UNJUDGED]
     if failed and judged.grade is not Grade.REFUTED:
-        return _lowered(judged, Grade.REFUTED, [f"{one.id} fail: {one.why[0]}" for one in failed], "")
+        lowered = _lowered(judged, Grade.REFUTED, [f"{one.id} fail: {one.why[0]}" for one in failed], "")
+        return lowered.model_copy(update={"missing": ()})
     if lost and judged.grade.rank > Grade.UNJUDGED.rank:
-        return _lowered(judged, Grade.UNJUDGED, [f"{one.id}: {one.why[0]}" for one in lost], "")
+        lowered = _lowered(judged, Grade.UNJUDGED, [f"{one.id}: {one.why[0]}" for one in lost], "")
+        return lowered.model_copy(update={"missing": each_once(part for one in lost for part in one.missing)})
     if unseen and judged.grade.rank > Grade.TESTED.rank:
         return _lowered(judged, Grade.TESTED, [reasons.not_run_by_any_check(unseen)], "attest")
     return judged
@@ -219,6 +241,10 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if isinstance(check, DATA) and _only_once(case, head):
             count.said.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _whole(count, base)
+    on_both = {*count.blind, *([WHOLE] if any(case == WHOLE for case, _ in count.unjudged) else [])}
+    unjudged = [tried for case, tried in count.unjudged if case not in on_both]
+    unjudged += [one for fact in base for one in fact.tried if one.id in on_both and is_unjudged_on_base(one)]
+    count.missing += [missing_part(check, one) for one in unjudged]
     return count
 
 
@@ -303,9 +329,9 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
         return Grade.REFUTED, tuple(dict.fromkeys(reason(*one) for one in failed)), "nothing"
-    unjudged = [how_it_failed(check, tried.kind) for check, count in counts for _, tried in count.unjudged]
-    if unjudged:
-        return Grade.UNJUDGED, tuple(dict.fromkeys(f"could not be judged: {one}" for one in unjudged)), "nothing"
+    if any(count.unjudged for _, count in counts):
+        missing = each_once(one for _, count in counts for one in count.missing)
+        return Grade.UNJUDGED, tuple(reasons.not_judged(str(one)) for one in missing), "nothing"
     if manual := [check for check in requirement.checks if isinstance(check, ManualCheck)]:
         steps = "; ".join(step for check in manual for step in check.steps)
         return Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest"
@@ -409,7 +435,9 @@ def _all_green(counts: _Counts) -> bool:
 def _nothing(counts: _Counts, guards: int) -> _Graded:
     """No case went from red to green."""
     if any(count.blind for _, count in counts):
-        return Grade.UNJUDGED, (reasons.UNJUDGED_ON_BASE,), "nothing"
+        missing = each_once(one for _, count in counts for one in count.missing)
+        words = tuple(reasons.not_judged(str(one)) for one in missing)
+        return Grade.UNJUDGED, (reasons.UNJUDGED_ON_BASE, *words), "nothing"
     if any(count.broken for _, count in counts):
         return Grade.UNPROVEN, (reasons.BROKEN_CHECK,), "nothing"
     why = reasons.NOTHING_TURNED if guards else reasons.NOTHING_COUNTED
@@ -424,8 +452,4 @@ def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -
         gap(requirement, check, case, tried, held_out=facts.held_out, own_files=own_files)
         for case, tried in count.failed
     ]
-    kinds = [how_it_failed(check, tried.kind) for _, tried in count.unjudged]
-    environment = [
-        Finding(what=f"{requirement.id}: could not be judged: {one}", requirement=requirement.id) for one in kinds
-    ]
-    return list(dict.fromkeys([*failed, *environment]))
+    return list(dict.fromkeys(failed))  # what the environment lacks is no gap in anybody's work

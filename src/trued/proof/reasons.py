@@ -81,6 +81,11 @@ def unused_tests(paths: Sequence[str]) -> str:
     return f"the change's own tests were not used: {listed(paths)} (a requirements file takes tests with `from:`)"
 
 
+def not_judged(missing: str) -> str:
+    """Something that the checks need is not there: neither a pass nor a failure."""
+    return f"could not be judged: {missing}"
+
+
 def written_by(authors: Iterable[Author | None]) -> str:
     """The cases are an agent's, and neither a person nor another vendor stands behind them."""
     names = dict.fromkeys(one.agent or one.role for one in authors if one)
