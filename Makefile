@@ -4,7 +4,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-more nightly check crash fuzz bench test-agents test-agents-short docs lock
+.PHONY: help setup demo test test-more nightly check crash fuzz bench test-agents test-agents-short test-model docs lock
 
 help: ## What can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -56,6 +56,11 @@ test-agents-short: ## Eight promises, kept by the real Claude Code and Codex
 	@tools/setup.sh test
 	@tools/agents.sh claude codex
 	@$(BIN)/pytest tests/real_agents/conformance/test_core.py -m agents -k "claude or codex" $(ARGS)
+
+test-model: ## A real, very small language model on this machine plays every role; compiles llama.cpp once
+	@tools/setup.sh test
+	@tools/model.sh
+	@$(BIN)/pytest tests/small_model -m model $(ARGS)
 
 docs: ## The guide, into site/
 	@tools/setup.sh docs

@@ -100,9 +100,14 @@ class Place:
         return str(file)
 
     def run(self, mode: str = "", workflow: str = "", more: Sequence[str] = ()) -> Ended:
+        line = (sys.executable, str(HERE / "gang.py"), str(HERE / "modes.py"), mode or self.trial.mode)
+        return self.run_with(f"command:{shlex.join(line)}", workflow, more)
+
+    def run_with(
+        self, agent: str, workflow: str = "", more: Sequence[str] = (), variables: Mapping[str, str] | None = None
+    ) -> Ended:
+        """The trial's goal with one agent in every role."""
         trial, workflow = self.trial, workflow or self.trial.workflow
-        line = (sys.executable, str(HERE / "gang.py"), str(HERE / "modes.py"), mode or trial.mode)
-        agent = f"command:{shlex.join(line)}"
         words = ["run", self.goal(workflow), "-w", workflow, "--agent", agent, "--yes", "--json", "--rounds"]
         words += ["2", *trial.options, *more]
         if trial.requirements:
@@ -112,16 +117,16 @@ class Place:
             asked = [{**one, "covers": [*one["covers"], *tasks]} for one in trial.requirements]
             file.write_text(json.dumps({**trial.settings, "requirements": asked}))
             words += ["--requirements", str(file)]
-        return self.trued(*words)
+        return self.trued(*words, variables=variables)
 
-    def trued(self, *words: str) -> Ended:
+    def trued(self, *words: str, variables: Mapping[str, str] | None = None) -> Ended:
         home = self.folder / "user"
         laid(home, {".config/trued/config.toml": SETTINGS})
         environ = {"HOME": str(home), "PATH": os.environ["PATH"], "TRUED_HOME": str(self.state), "LANG": "C.UTF-8"}
         done = subprocess.run(
             [sys.executable, "-m", "trued", *words],
             cwd=self.repository,
-            env=environ,
+            env={**environ, **(variables or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
