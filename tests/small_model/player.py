@@ -9,15 +9,13 @@ saves what it wrote. The two ways differ in the reply:
 
 import json
 import re
+import runpy
 import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "gangs"))
-
-from gang import SAID, Order, filled
-
+GANG = runpy.run_path(str(Path(__file__).parents[1] / "gangs" / "gang.py"))
 BRIEF_LETTERS = 6000  # of a brief's end: what the model's context holds
 TOKENS = 160
 BUILD = "Write the Python function add(a, b) that returns the sum of a and b. Answer with one python code block."
@@ -25,11 +23,11 @@ BUILD = "Write the Python function add(a, b) that returns the sum of a and b. An
 
 def main() -> None:
     address, way = sys.argv[1:]
-    order = Order(json.load(sys.stdin))
+    order = GANG["Order"](json.load(sys.stdin))
     if order.works:
         Path("add.py").write_text(code_in(complete(address, BUILD)))
     said = complete(address, order.brief[-BRIEF_LETTERS:] + "\n\nAnswer as JSON.")
-    print(said if way == "raw" else json.dumps(with_words(filled(order.schema), said)))
+    print(said if way == "raw" else json.dumps(with_words(GANG["filled"](order.schema), said)))
 
 
 def complete(address: str, text: str) -> str:
@@ -54,7 +52,7 @@ def with_words(value: Any, words: str) -> Any:
         return {name: with_words(one, words) for name, one in value.items()}
     if isinstance(value, list):
         return [with_words(one, words) for one in value]
-    return words if value == SAID else value
+    return words if value == GANG["SAID"] else value
 
 
 if __name__ == "__main__":

@@ -230,12 +230,12 @@ def _install_in(site: GateSite, gate: Gate, place: str, *, shared: bool = False)
     if known and place != "git":
         root = _root_of(known, claude.name(known) if place == "claude" else github_ci.FILE, root)
     if place == "claude":
-        file = claude.SHARED if shared else claude.name(known) if known else claude.LOCAL
-        if known and claude.name(known) != file:
+        settings = claude.SHARED if shared else claude.name(known) if known else claude.LOCAL
+        if known and claude.name(known) != settings:
             claude.remove(known)
             known = None
         # a failure of ours exits with 1: Claude Code takes a 2 for a block, which the agent could not resolve
-        return claude.install(root, f"{site.command} {claude.OURS} || exit 1", gate.within_s, known, file=file)
+        return claude.install(root, f"{site.command} {claude.OURS} || exit 1", gate.within_s, known, file=settings)
     if place == "git":
         return git_hook.install(site.checkout.hooks, f"{site.command} {git_hook.OURS}", known)
     file = Path(gate.requirements_file)
