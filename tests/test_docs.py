@@ -6,8 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
+from tests.cli.conftest import clean_environment, git
+from trued.agents.adapters import scripted
 from trued.inputs.settings.loader import SHARED, USERS_OWN
+from trued.model import Reply
+from trued.workflows.descriptor import load
+from trued.workflows.registry import descriptors
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "docs" / "guide"
@@ -48,3 +54,78 @@ def test_the_site_leads_to_every_page() -> None:
     listed = (ROOT / "mkdocs.yml").read_text()
     pages = [str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")]
     assert [page for page in pages if page not in listed] == []
+
+
+def test_the_overview_leads_to_every_guide_page_with_a_line_about_each() -> None:
+    rows = re.findall(r"^\| \[[^\]]+\]\(([^)]+)\) \| (\S.*) \|$", (ROOT / "docs" / "index.md").read_text(), re.M)
+    pages = {f"guide/{page.name}" for page in GUIDE.glob("*.md")} | {"glossary.md", "architecture.md"}
+    assert pages - {page for page, _ in rows} == set()
+
+
+@pytest.mark.slow
+def test_the_example_of_a_scripted_agent_works_as_it_stands(tmp_path: Path) -> None:
+    page = (GUIDE / "scripted-agents.md").read_text()
+    files = re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```$", page, re.M | re.S)
+    assert [name for name, _ in files] == ["PLAN.md", "requirements.yaml", "agents.py"]
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    for name, text in files:
+        (tmp_path / name).write_text(text)
+    git(repository, "init", "-q")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "first")
+    (command,) = re.findall(r"^\$ trued (.*)$", page, re.M)
+
+    def trued(*more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "trued", *command.split(), *more],
+            cwd=repository,
+            env={**clean_environment(), "TRUED_HOME": str(tmp_path / "state"), "HOME": str(tmp_path / "home")},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    honest = trued()
+    assert honest.returncode == 0, honest.stderr
+    assert honest.stderr.count("answered chunk 1A/purple-team-a") == 2  # the lie of the first round was found
+    hasty = trued("--agent", "purple-team-b=scripted:../agents.py#hasty")
+    assert hasty.returncode == 5, hasty.stderr
+    assert "no time for a review" in hasty.stderr
+
+
+def test_everything_that_a_scripted_agent_is_given_is_explained() -> None:
+    page = (GUIDE / "scripted-agents.md").read_text()
+    told = {name for row in re.findall(r"^\| (`.*?) \|", page, re.M) for name in re.findall(r"`(\w+)`", row)}
+    assert told == {*scripted.SHOWN, "turn", "resumed", "usage"}
+
+
+def test_the_page_of_replies_is_made_from_the_replies_of_today() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "replies_page.py", "--check"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_reply_on_its_page_is_valid_as_it_stands() -> None:
+    page = (GUIDE / "replies.md").read_text()
+    shown = dict[str, list[str]]()
+    for section in re.split(r"^### ", page, flags=re.M)[1:]:
+        for role in section.partition("\n")[0].split(", "):
+            shown.setdefault(role, []).extend(re.findall(r"```json\n(.*)\n```", section))
+    for one in descriptors():
+        for role, replies in load(one.replies).items() if one.replies else ():
+            for reply in replies:
+                assert any(_fits(reply, text) for text in shown[role]), (role, reply)
+
+
+def _fits(reply: type[Reply], text: str) -> bool:
+    try:
+        reply.model_validate_json(text)
+    except ValidationError:
+        return False
+    return True

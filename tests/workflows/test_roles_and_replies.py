@@ -1,6 +1,7 @@
 """What a role file says of its answer is what the workflow asks of it, field by field."""
 
 import re
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -8,38 +9,22 @@ from pydantic import ValidationError
 from trued import Reply
 from trued.agents.roles import load_roles
 from trued.run.run import ProposedPlan as Chunks
-from trued.workflows.handoff import replies as handoff_replies
+from trued.workflows.descriptor import WorkflowDescriptor, load
 from trued.workflows.pipeline import replies as pipeline_replies
-from trued.workflows.purple import replies as purple_replies
+from trued.workflows.registry import descriptors
 from trued.workflows.team import replies as team_replies
-from trued.workflows.ticket import replies as ticket_replies
 
-PIPELINE: dict[str, type[Reply]] = {
-    "researcher": pipeline_replies.Researched,
-    "spec": pipeline_replies.Specified,
-    "designer": pipeline_replies.Designed,
-    **dict.fromkeys(("ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"), pipeline_replies.Critique),
-    "planner": pipeline_replies.Planned,
-    **dict.fromkeys(("implementer", "documentation-writer"), pipeline_replies.Implemented),
-    "v-build": pipeline_replies.BuildChecked,
-    **dict.fromkeys(("v-tests", "v-tasks", "v-feature"), pipeline_replies.Verified),
-    **dict.fromkeys(("r-quality", "r-security", "r-testing", "r-knowledge"), pipeline_replies.Reviewed),
-}
+WORKFLOWS = Path(__file__).parents[2] / "src" / "trued" / "workflows"
+OURS = [one for one in descriptors() if one.replies.startswith("trued.")]
+PIPELINE: dict[str, type[Reply]] = {role: replies[0] for role, replies in pipeline_replies.REPLIES.items()}
 OTHERS: dict[str, tuple[type[Reply], ...]] = {
     "planner": (Chunks,),
-    "purple-team-a": (purple_replies.Built,),
-    "purple-team-b": (purple_replies.Review,),
-    "impl-agent": (ticket_replies.Implemented,),
-    "verify-agent": (ticket_replies.Verified,),
-    "fix-agent": (ticket_replies.Fixed,),
-    "pr-agent": (ticket_replies.PullRequest,),
-    "initializer": (handoff_replies.Initialized,),
-    "coder": (handoff_replies.Coded,),
-    "pm": (team_replies.Breakdown, team_replies.Fixes, team_replies.Clarified),
-    "techlead": (team_replies.Specified, team_replies.Clarified),
-    "dev": (team_replies.Developed,),
-    "qa": (team_replies.Tested,),
-    "uat": (team_replies.Validated,),
+    **{
+        role: replies
+        for one in OURS
+        for role, replies in load(one.replies).items()
+        if one.name != "pipeline" and role != "solo"  # solo's text names what purple-team-a's does
+    },
 }
 EVERYWHERE = {"status", "summary", "question"}
 UNUSED = {  # fields that a role shares with others and has no use for
@@ -74,6 +59,21 @@ def test_a_role_names_every_field_of_what_it_answers(role: str) -> None:
         assert {"what", "reproduction", "expected", "actual", "severity", "case"} <= named(role)
     if role in ("dev", "qa"):
         assert "asks" in named(role)
+
+
+@pytest.mark.parametrize("workflow", OURS, ids=lambda one: one.name)
+def test_a_workflow_lists_the_replies_that_it_asks_its_roles_for(workflow: WorkflowDescriptor) -> None:
+    listed = load(workflow.replies)
+    assert set(workflow.roles) <= set(listed)
+    folder = WORKFLOWS / workflow.flow.split(".")[2]
+    asked = {
+        (role, reply)
+        for file in folder.glob("*.py")
+        for role, reply in re.findall(r'"([a-z][a-z-]+)", ([A-Z][a-z]\w+)\b', file.read_text())
+        if role in listed
+    }
+    assert asked
+    assert {pair for pair in asked if pair[1] not in [one.__name__ for one in listed[pair[0]]]} == set()
 
 
 @pytest.mark.spec("TEAM-1", "TEAM-15")

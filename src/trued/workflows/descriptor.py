@@ -90,6 +90,7 @@ class WorkflowDescriptor:
 
     # who works
     role_folder: str = ""  # "package:folder" with Markdown files of its own roles
+    replies: Reference = ""  # role → the classes of its replies, for the documentation
     # they check the work; one that changes code counts as an implementer from then on
     repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # they write about code and never write code
@@ -113,6 +114,7 @@ class WorkflowDescriptor:
         if not NAME.fullmatch(self.name):
             raise ValueError(f"the name {self.name!r} is not made of small letters, digits and hyphens")
         given = {"flow": self.flow, "check_input": self.check_input, "estimate": self.estimate, "view": self.view}
+        given |= {"replies": self.replies}
         for name, reference in given.items():
             if (reference or name == "flow") and not REFERENCE.fullmatch(reference):
                 raise ValueError(f"{name} = {reference!r} is not like 'package.module:name'")

@@ -25,6 +25,8 @@ from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report, Usage
 
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)
+# What a script sees of its order; `inside/stage.py` adds `turn`, `resumed` and `usage`.
+SHOWN = ("role", "brief", "schema", "session", "attempt", "run", "key", "resume", "tools", "model")
 
 ScriptReply: TypeAlias = dict[str, Any] | tuple[dict[str, Any], Usage]
 Script: TypeAlias = Callable[[Order], ScriptReply | Awaitable[ScriptReply]]
@@ -90,8 +92,7 @@ class ScriptedProcess:
 
 
 def _program(order: Order, script: Path, name: str) -> Program:
-    shown = ("role", "brief", "schema", "session", "attempt", "run", "key", "resume", "tools", "model")
-    stdin = json.dumps({each: getattr(order, each) for each in shown}, ensure_ascii=False).encode()
+    stdin = json.dumps({each: getattr(order, each) for each in SHOWN}, ensure_ascii=False).encode()
     player = str(Path(stage.__file__).resolve())
     return Program(
         # By its path, with -P and -s: no file in the clone can take the place of a module.

@@ -27,6 +27,7 @@ HANDOFF = WorkflowDescriptor(
     starts_empty=True,
     branch_state=BranchState("agent_state.json", "trued.workflows.handoff.agent_state:parse_agent_state"),
     role_folder="trued.agents.roles:handoff",
+    replies="trued.workflows.handoff.replies:REPLIES",
     estimate="trued.workflows.handoff.input:calls",
     owned_files=owned_files,
     records_approvals=True,

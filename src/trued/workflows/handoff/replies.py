@@ -1,5 +1,7 @@
 """What the agents of a handoff reply. Every field is a claim, and is checked."""
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from trued import Finding, Reply, Value
@@ -43,3 +45,9 @@ class Coded(Reply):
     disputes: tuple[Finding, ...] = Field(
         default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
     )
+
+
+REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
+    "initializer": (Initialized,),
+    "coder": (Coded,),
+}

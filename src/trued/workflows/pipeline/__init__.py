@@ -15,6 +15,7 @@ PIPELINE = WorkflowDescriptor(
     roles=("researcher", "spec", "designer", "planner", "implementer", "documentation-writer", *REVIEWING),
     takes=Input.WORDS,
     role_folder="trued.agents.roles:pipeline",
+    replies="trued.workflows.pipeline.replies:REPLIES",
     reviewing_roles=frozenset(REVIEWING),
     estimate="trued.workflows.pipeline.estimate:calls",
     writes_into="docs/feature/",

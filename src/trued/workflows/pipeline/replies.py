@@ -1,10 +1,12 @@
 """What the agents of a pipeline reply. Every field is a claim; the engine makes their memories of it."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
 
 from trued import Finding, Reply, Severity, Spoken, Status, Value
+from trued.workflows.pipeline.decision_tables import CHECKERS, CRITICS, GATE, REVIEWERS
 from trued.workflows.pipeline.feature_folder import Acceptance
 from trued.workflows.pipeline.task_plan import Work
 
@@ -104,3 +106,16 @@ class Reviewed(PipelineReply):
         default="", description="of your worst finding; empty where there is none"
     )
     repeats: tuple[str, ...] = Field(default=(), description="ids of open critiques of the design that still hold")
+
+
+REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
+    "researcher": (Researched,),
+    "spec": (Specified,),
+    "designer": (Designed,),
+    **dict.fromkeys(CRITICS, (Critique,)),
+    "planner": (Planned,),
+    **dict.fromkeys(("implementer", "documentation-writer"), (Implemented,)),
+    GATE: (BuildChecked,),
+    **dict.fromkeys(CHECKERS, (Verified,)),
+    **dict.fromkeys(REVIEWERS, (Reviewed,)),
+}

@@ -1,5 +1,6 @@
 """What the agents of purple and solo reply. Every field is a claim, and is checked."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -50,3 +51,10 @@ class Review(Reply):
         )
         silent = self.result == "GAPS_REMAIN" and not self.gaps and not unmet
         return (*self.gaps, *unmet, *([Finding(what="Team B says GAPS_REMAIN and names none")] if silent else []))
+
+
+REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
+    "purple-team-a": (Built,),
+    "purple-team-b": (Review,),
+    "solo": (Built,),
+}

@@ -20,6 +20,7 @@ TEAM = WorkflowDescriptor(
     takes=Input.WORDS,
     check_input="trued.workflows.team.input:check_goal",
     role_folder="trued.agents.roles:team",
+    replies="trued.workflows.team.replies:REPLIES",
     repairing_roles=frozenset({"qa", "uat"}),
     estimate="trued.workflows.team.input:calls",
     owned_files=owned_files,

@@ -1,5 +1,6 @@
 """What the roles of a team reply. Every field is a claim; the engine runs and counts what it can itself."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -101,3 +102,12 @@ class Validated(Reply):
 def _idle(who: str, tried: tuple[str, ...]) -> tuple[Finding, ...]:
     """An objection to an approval that names nothing that was tried."""
     return () if any(one.strip() for one in tried) else (Finding(what=f"{who} found nothing wrong, and tried nothing"),)
+
+
+REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
+    "pm": (Breakdown, Fixes, Clarified),
+    "techlead": (Specified, Clarified),
+    "dev": (Developed,),
+    "qa": (Tested,),
+    "uat": (Validated,),
+}

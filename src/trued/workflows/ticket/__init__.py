@@ -9,6 +9,7 @@ TICKET = WorkflowDescriptor(
     takes=Input.TICKET,
     default_for=frozenset({Input.TICKET}),
     role_folder="trued.agents.roles:ticket",
+    replies="trued.workflows.ticket.replies:REPLIES",
     repairing_roles=frozenset({"verify-agent", "pr-agent"}),
     estimate="trued.workflows.ticket.estimate:calls",
     offers_pull_request=True,

@@ -1,5 +1,7 @@
 """What the agents of a ticket reply. Every field is a claim, and is checked against git and evidence."""
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from trued import Finding, Reply
@@ -41,3 +43,11 @@ class Fixed(Reply):
 class PullRequest(Reply):
     title: str
     body: str
+
+
+REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
+    "impl-agent": (Implemented,),
+    "verify-agent": (Verified,),
+    "fix-agent": (Fixed,),
+    "pr-agent": (PullRequest,),
+}

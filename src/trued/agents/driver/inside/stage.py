@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import traceback
 import types
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,25 @@ def main(script: str, name: str) -> int:
     turn = _count_turn(order["session"])
     usage: dict[str, Any] = {}
     order |= {"turn": turn, "resumed": bool(order["resume"]) and turn > 1, "usage": usage.update}
-    play = getattr(_load_script(script), name, None)
-    if not callable(play):
-        print(f"{script} has no function {name}(order, folder); write one", file=sys.stderr)
-        return 2
-    reply = play(order, Path.cwd())
+    try:
+        play = getattr(_load_script(script), name, None)
+        if not callable(play):
+            print(f"{script} has no function {name}(order, folder); write one", file=sys.stderr)
+            return 2
+        reply = play(order, Path.cwd())
+    except Exception as error:  # noqa: BLE001 (a script may raise anything)
+        print(_told(error), file=sys.stderr)
+        return 1
     json.dump({"reply": reply, "usage": usage, "resumed": order["resumed"]}, answers)
     answers.close()
     return 0
+
+
+def _told(error: Exception) -> str:
+    """The error in one line, with the lines of the script that led to it: a person reads this, not a traceback."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call above
+    way = ", ".join(f"{Path(one.filename).name}:{one.lineno} in {one.name}" for one in frames)
+    return f"{way}: {type(error).__name__}: {error}" if way else f"{type(error).__name__}: {error}"
 
 
 def _count_turn(session: str) -> int:
