@@ -83,7 +83,9 @@ def test_people_read_grade_reason_evidence_and_one_command_to_do_it_again(
         "✗ refuted     double  ",
         "“double(x) returns twice its argument”  asked.yaml:2",
         "examples 1/2 twice (base 0/2), held out · rests on",
-        "✗ case 2, tiny:double(5) → 10: ",
+        "✗ case 2: tiny:double(5)\n",
+        "expected  10\n",
+        "got       42\n",
         "not proven: 0 of 1 requirement met",
     ):
         assert part in done.stdout, (part, done.stdout)

@@ -123,7 +123,7 @@ def test_what_was_at_work_when_a_run_ended_is_unfinished_until_it_goes_on(
     again = Progress(journal.events(record.id))
     assert (again.call_row(key).state, again.state) == ("running", "running")
     assert again.call_row(key).remarks == ("adopted after a restart",)
-    assert [row.text for row in again.rows.values() if isinstance(row, Remark)] == ["resumed after: interrupted"]
+    assert [row.text for row in again.rows.values() if isinstance(row, Remark)] == ["resumed after Ctrl-C"]
 
 
 def test_an_event_of_a_kind_that_nobody_knows_changes_nothing() -> None:

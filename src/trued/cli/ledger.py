@@ -1,5 +1,7 @@
 """The commands `ledger` and `why`: what is proven, and by which evidence."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,12 +11,15 @@ from rich.text import Text
 
 from trued.cli.context import AsJson, RunName, chosen, is_over, opened, top_of
 from trued.cli.format import GRADES, line
+from trued.cli.run_end import case_lines, cases_of
 from trued.cli.terminal import home, out, print_json
 from trued.errors import BadInput
-from trued.model import Approval, RunRecord
+from trued.model import Approval, Case, RunRecord
 from trued.proof.contract import conclude
 from trued.reporting.views import HELD_BACK, state_of
 from trued.reporting.views import ledger as ledger_of
+from trued.reporting.views.cases import failed_case
+from trued.reporting.views.notes import sort_notes
 from trued.reporting.views.verdict import Verification, ran_by, verification_data
 from trued.support.durations import duration
 from trued.support.redaction import plain
@@ -63,7 +68,12 @@ def why(
         found = _found(store, record)
         row = _named([*found["requirements"], *found["existing_tests"]], requirement, f"run {record.id}")
         words, cases = _word(store, record, row["id"]), _cases(store, record, row["id"])
-    _explained(row, words, cases, as_json=as_json)
+        notes = sort_notes(found["requirements"], found["undecided"]).about.get(row["id"], ())
+        known = cases_of(store.contract(record.id), row["id"]) if is_over(store, record) else {}
+        told = Explained(
+            words, cases, notes, known, f"trued amend {record.id} --add FILE" if not row["evidence"] else ""
+        )
+    _explained(row, told, as_json=as_json)
 
 
 def explain(one: Verification, requirement: str, *, as_json: bool = False) -> None:
@@ -75,7 +85,8 @@ def explain(one: Verification, requirement: str, *, as_json: bool = False) -> No
     checks = [check for wanted in one.contract.every if wanted.id == row["id"] for check in wanted.checks]
     cases = [text for check in checks for text in check_lines(check, cases=True)]
     words = [row["rests_on"]] if row.get("rests_on") else []
-    _explained(row, words, cases, as_json=as_json)
+    notes = sort_notes(found["requirements"], found["undecided"]).about.get(row["id"], ())
+    _explained(row, Explained(words, cases, notes, cases_of(one.contract, row["id"])), as_json=as_json)
     if not as_json and one.reproduce:
         out().print(Text(f"  again: {one.reproduce}", "dim"), soft_wrap=True)
 
@@ -92,24 +103,38 @@ def _verified_last() -> "LastVerification | None":
     return kept if all(one.updated_at < kept.at for one in runs) else None
 
 
-def _explained(row: dict[str, Any], words: list[str], cases: list[str], *, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What `why` tells beside a requirement's row."""
+
+    words: list[str]  # whose checks these are, and who approved them
+    cases: list[str]  # the checks in words
+    notes: tuple[str, ...] = ()  # why it has no check
+    known: Mapping[str, tuple[Case, ...]] = field(default_factory=dict)  # hash of a check → its cases
+    add: str = ""  # the command that adds a check where there is none
+
+
+def _explained(row: dict[str, Any], told: Explained, *, as_json: bool) -> None:
     if as_json:
-        print_json({**row, "word": words})
+        print_json({**row, "word": told.words, "notes": list(told.notes)})
         return
     console = out()
     grade = row.get("grade") or ("passes" if row["holds"] else "fails")  # existing tests have no grade
     console.print(Text.assemble((line(row["id"]), "bold"), " ", (grade, GRADES.get(grade, ""))), soft_wrap=True)
     console.print(Text(f"  {line(row['text'])}", "italic"), soft_wrap=True)
-    for label, text in (("from", row["source"]), ("because", row["why"]), ("rests on", "; ".join(words))):
+    said = (("from", row["source"]), ("because", row["why"]), *(("no case", one) for one in told.notes))
+    for label, text in (*said, ("rests on", "; ".join(told.words))):
         if text:
             console.print(Text(f"  {label}: {line(text)}"), soft_wrap=True)
-    for text in cases:
+    for text in told.cases:
         console.print(Text(f"  {text}", "dim"), soft_wrap=True)
     if not row["evidence"]:
         console.print("  no evidence")
+    if told.add:
+        console.print(Text(f"  add a check of your own: {told.add}", "dim"), soft_wrap=True)
     before: dict[str, Any] = {}
     for one in row["evidence"]:
-        _evidence(console, one, before)
+        _evidence(console, one, before, told.known)
         before = one
 
 
@@ -159,7 +184,9 @@ def _cases(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
     return [text for check in checks for text in check_lines(check, cases=visible)]
 
 
-def _evidence(console: Console, one: dict[str, Any], before: dict[str, Any]) -> None:
+def _evidence(
+    console: Console, one: dict[str, Any], before: dict[str, Any], known: Mapping[str, tuple[Case, ...]]
+) -> None:
     """One run of a check: command, sandbox, interpreter, and the result of each case.
 
     `before` is the run printed last: what is the same as there is not printed again.
@@ -170,14 +197,14 @@ def _evidence(console: Console, one: dict[str, Any], before: dict[str, Any]) -> 
     console.print(
         Text.assemble((head, "bold"), (f"  {duration(one['seconds'])}, evidence {one['id']}", "dim")), soft_wrap=True
     )
-    shown, known = _circumstances(one), _circumstances(before) if before else {}
+    shown, printed = _circumstances(one), _circumstances(before) if before else {}
     for label, text in shown.items():
-        if text and text != known.get(label):
+        if text and text != printed.get(label):
             console.print(Text(f"    {label}: {line(text, 300)}"), soft_wrap=True)
     if before and _results(one) == _results(before):
         console.print(Text(f"    the same results as in turn {before['turn']}", "dim"), soft_wrap=True)
         return
-    _tried(console, one["tried"])
+    _tried(console, one["tried"], known.get(one["check"], ()))
     told = any(tried["outcome"] != "passed" and tried.get("detail") for tried in one["tried"])
     if one["output"] and one["output"] != HELD_BACK and one["failed"] and not told:
         for text in line_by_line(one["output"]):
@@ -201,9 +228,14 @@ def _results(one: dict[str, Any]) -> tuple[object, ...]:
     return one["check"], one["side"], one["why_void"], one["exit_code"], tried
 
 
-def _tried(console: Console, every: list[dict[str, Any]]) -> None:
-    """Case by case, the failed ones first, each with its failure text as it was printed."""
+def _tried(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] = ()) -> None:
+    """Case by case, the failed ones first: expected and actual result, or the failure text as it was printed."""
     for tried in sorted(every, key=lambda one: one["outcome"] == "passed")[:CASES]:
+        failed = failed_case(tried["id"], tried.get("detail") or "", tried["kind"], cases)
+        if tried["outcome"] == "failed" and failed.expected and tried.get("detail"):
+            for text in case_lines(failed, "    ", console):
+                console.print(text, soft_wrap=True)
+            continue
         mark, style = ("✓", "green") if tried["outcome"] == "passed" else ("✗", "red")
         kind = f" ({line(tried['kind'], 80)})" if tried["kind"] not in ("", tried["outcome"]) else ""
         detail = line_by_line(tried.get("detail") or "", DETAIL_LINES)

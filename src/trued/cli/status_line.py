@@ -23,14 +23,14 @@ def ending(seen: Progress) -> Iterator[Text]:
     if not lines and not totals:
         return
     yield from map(_text, lines)
+    yield Text(" · ".join(part for part in (*totals, usage(seen)) if part))
+
+
+def usage(seen: Progress) -> str:
+    """What a run took: `45.2k tok · $0.79 · 4m10s`."""
     used, estimated = seen.tokens
-    parts = [
-        *totals,
-        tokens(used, estimated=estimated),
-        money(seen.cost_usd, seen.cost),
-        duration(seen.last - seen.began),
-    ]
-    yield Text(" · ".join(part for part in parts if part))
+    took = duration(seen.worked)
+    return " · ".join(filter(None, (tokens(used, estimated=estimated), money(seen.cost_usd, seen.cost), took)))
 
 
 def _text(pieces: StyledLine) -> Text:

@@ -1,6 +1,6 @@
 """Prints how a run ended, on stdout, and what the person can do next, on stderr."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -9,12 +9,13 @@ from rich.console import Console
 from rich.text import Text
 
 from trued.cli.context import branch_at, is_over, newest
-from trued.cli.format import GRADES, STATES, ago, case, counted, line
-from trued.cli.status_line import ending
-from trued.cli.terminal import hint, out, print_json
+from trued.cli.format import GRADES, STATES, case, counted, line
+from trued.cli.run_end import RunEnd, need_lines, result_lines, wrapped
+from trued.cli.status_line import ending, usage
+from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.handover_file import NAME as HANDOVER
 from trued.engine.limits import limits_in_force
-from trued.engine.pending import Wait, waits
+from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.engine.spending import spending_lines, total_spent
 from trued.model import (
@@ -29,12 +30,13 @@ from trued.model import (
     Spending,
 )
 from trued.reporting.views import ledger, shown, state_of
+from trued.reporting.views.notes import sort_notes
 from trued.reporting.views.progress import Progress
 
 if TYPE_CHECKING:
     from trued.engine.estimate import Estimate
 
-ASKING = ("waiting", "running", "interrupted")
+ASKING = ("waiting", "running", "interrupted", "limited")
 
 
 def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
@@ -52,9 +54,12 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
         _estimate_lines(store, record)
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; no work has started")
     else:
-        for text in ending(Progress(store.journal.events(record.id), record.workflow)):
-            out().print(text, soft_wrap=True)
-        ledger_lines(record, found, accept=store.inputs(record.id).settings.accept)
+        seen, end = Progress(store.journal.events(record.id), record.workflow), run_end(store, record, found)
+        console = out()
+        own = list(ending(seen))
+        first = wrapped(headline(end, usage="" if own else usage(seen)), "", 2, console)
+        for text in (*first, *own, *result_lines(end, console)):
+            console.print(text, soft_wrap=True)
     advise(store, record, found)
 
 
@@ -86,22 +91,44 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, a
             (f"{row['grade']:<12}", GRADES.get(row["grade"], "")), (f"{line(row['id']):<{width}}  ", "bold")
         )
         console.print(text.append(line(row["why"])), soft_wrap=True)
-    for text in found["undecided"]:
-        console.print(Text(f"{'note':<12}{line(text)}", "dim"), soft_wrap=True)
+    notes = sort_notes(rows, found["undecided"])
+    for row in rows:
+        for text in notes.about.get(row["id"], ()):
+            console.print(Text(f"{'':<12}{line(row['id']):<{width}}  {line(text)}", "dim"), soft_wrap=True)
+    for label, every in (("not checked", notes.unchecked), ("note", notes.facts)):
+        for text in every:
+            console.print(Text(f"{label:<12}{line(text)}", "dim"), soft_wrap=True)
     if accept.is_lowered_bar:
         console.print(Text(f"--accept {accept}: counts as met: {accept} or better", "yellow"))
-    state = state or record.state
-    met = sum(Grade(row["grade"]).is_met(accept) for row in rows)
-    console.print(
-        Text.assemble(
-            (record.id, "bold"),
-            " ",
-            (state, STATES.get(state, "yellow")),
-            ": ",
-            (found["grade"], GRADES.get(found["grade"], "")),
-            f", {met} of {len(rows)} requirements met, {_place(record)}",
-        ),
-        soft_wrap=True,
+    console.print(headline(RunEnd(record, found, accept=accept), state), soft_wrap=True)
+
+
+def headline(end: RunEnd, state: str = "", *, usage: str = "") -> Text:
+    """The run in one line: state, grade, how much is met, where the work is, and what it took."""
+    record, found, state = end.record, end.found, state or end.record.state
+    met = f"{end.met} of {counted(len(found['requirements']), 'requirement')} met"
+    return Text.assemble(
+        (record.id, "bold"),
+        " ",
+        (state, STATES.get(state, "yellow")),
+        ": ",
+        (found["grade"], GRADES.get(found["grade"], "")),
+        f", {met}, {_place(record)}{f' · {usage}' if usage else ''}",
+    )
+
+
+def run_end(store: RunStore, record: RunRecord, found: dict[str, Any]) -> RunEnd:
+    """What there is to tell about a run that has ended or halted."""
+    verdict = store.final_verdict(record.id)
+    state = state_of(record, store.journal.driver(record.id))
+    findings = (*verdict.remarks, *verdict.objections) if verdict else ()
+    return RunEnd(
+        record,
+        found,
+        waits(store, record) if state in ASKING else [],
+        store.contract(record.id),
+        store.inputs(record.id).settings.accept,
+        tuple(dict.fromkeys(one.what for one in findings)),
     )
 
 
@@ -232,25 +259,30 @@ def _expected(check: BrowserCheck) -> list[str]:
 
 
 def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
-    """Print the next steps, by the run's state."""
-    name = record.id
+    """Print what needs a person, each thing with its command, and the next steps by the run's state."""
+    name, end, console = record.id, run_end(store, record, found), err()
     state = state_of(record, store.journal.driver(name))
-    if record.why and state not in ("done", "planned", state_words(record.why)):
+    needs = end.needs()
+    judged = store.final_verdict(name) is not None and state in ("waiting", "done", "not proven", "unjudged")
+    if record.why and not needs and not judged and state not in ("done", "planned", state_words(record.why)):
         hint(line(record.why, 600))
-    for one in wait_lines(record, waits(store, record) if state in ASKING else []):
-        hint(one)
-    unmet = next((row["id"] for row in found["requirements"] if row["grade"] not in ("attested", "proven")), "")
+    for text in need_lines(needs, console):
+        console.print(text, soft_wrap=True)
+    unmet = min((row for row in end.rows if not end.is_met(row)), key=lambda row: bool(row["lacks"]), default=None)
+    why = f"trued why {quote(unmet['id']) if unmet else 'REQUIREMENT'} {name}"
     then = {
         "planned": f"next: trued approve {name} (approve the contract) · trued resume {name} (start the work)",
         "limited": _handed(store, name),
         "interrupted": f"continue with: trued resume {name}",
         "failed": f"retry the failed call with: trued resume {name}; details: trued logs {name}",
         "unjudged": f"try again with: trued resume {name}",
-        "not proven": f"next: trued why {unmet or 'REQUIREMENT'} {name} (the evidence) · trued diff {name} (the work)",
+        "not proven": f"next: {why} (the evidence) · trued diff {name} (the work)",
         "done": f"next: {_home(store, name)}trued diff {name} · trued report {name}",
     }
     if then.get(state):
         hint(then[state])
+    if (count := end.notes.count) and state != "planned":
+        hint(f"details: trued ledger {name} ({counted(count, 'note')})")
 
 
 def _home(store: RunStore, name: str) -> str:
@@ -265,25 +297,3 @@ def _handed(store: RunStore, name: str) -> str:
 def state_words(why: str) -> str:
     """The reason in the form of a state, to find reasons that only repeat the state."""
     return why.strip().rstrip(".")
-
-
-def wait_lines(record: RunRecord, every: Sequence[Wait]) -> Iterator[str]:
-    """Everything that waits for a person, with the command for each."""
-    name = record.id
-    for one in every:
-        if one.kind in ("go on", "answer"):
-            yield f"asks: {one.what}"
-            yield f"answer with: {one.command}, then trued resume {name}"
-        elif one.kind == "judge":
-            yield f"please check by hand: {line(one.what)} (at {one.commit[:10]}, {ago(one.since)})"
-            yield from (f"  [ ] {line(step)}" for step in one.steps)
-            yield f"  then: {one.command}"
-            yield f"  or:   {one.command.replace('approve', 'reject', 1)}"
-        elif one.kind == "branch":
-            yield f"the work is not on its branch {record.branch}; trued diff {name} shows it"
-        elif one.kind == "resume":
-            yield f"continue with: {one.command}"
-    if attest := " ".join(quote(one.requirement) for one in every if one.kind == "attest"):
-        yield f"no check proves {attest}; if you have looked at the work and accept it: trued approve {name} {attest}"
-    if any(one.kind == "approve" for one in every):
-        yield f"only your approval of the contract is missing: trued approve {name}"

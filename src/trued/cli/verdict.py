@@ -9,10 +9,10 @@ from rich.status import Status
 from rich.text import Text
 
 from trued.cli.format import GRADES, counted, line
+from trued.cli.run_end import case_lines
 from trued.cli.terminal import err, is_plain_output, out
 from trued.model import Grade, Judged
 from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
-from trued.support.redaction import plain
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
@@ -91,16 +91,10 @@ def _failing(console: Console, check: CheckedSides) -> None:
     if check.void:
         _wrapped(console, Text(INDENT), line(check.void, DETAIL), INDENT, "yellow")
     for tried in check.failing[:CASES]:
-        head = Text.assemble(INDENT, ("✗ ", "red"))
-        _wrapped(console, head, _exact(check.told(tried, brief=True)), f"{INDENT}  ")
+        for text in case_lines(check.failed_case(tried, brief=True), INDENT, console):
+            _say(console, text)
     if len(check.failing) > CASES:
         _say(console, Text(f"{INDENT}… {len(check.failing) - CASES} more", "dim"))
-
-
-def _exact(words: str) -> str:
-    """One line that keeps every blank: blanks may be the difference."""
-    flat = " ".join(plain(words).splitlines())
-    return flat if len(flat) <= DETAIL else f"{flat[: DETAIL - 1]}…"
 
 
 def _end(console: Console, one: Verification) -> None:

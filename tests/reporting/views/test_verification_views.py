@@ -92,7 +92,7 @@ def test_a_check_is_summed_up_base_against_head() -> None:
     one = verification(grade=Grade.REFUTED)
     check = one.checks(one.verdict.requirements[0])[0]
     assert check.said == "examples 0/1 twice (base 0/1)"
-    assert check.told(check.failing[0]) == "case 1, tiny:double(21) → 42: double(x) doubles"
+    assert check.told(check.failing[0]) == "case 1, tiny:double(21): expected 42, got double(x) doubles"
     assert one.checks(one.verdict.requirements[1]) == []
 
 

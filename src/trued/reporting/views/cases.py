@@ -1,7 +1,8 @@
 """A case in words: what is done, and what must come of it."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from trued.model import CallCase, Case, HttpCase
 from trued.support.plurals import counted
@@ -16,15 +17,45 @@ def stood(cases: Mapping[str, int]) -> str:
 
 def described(one: Case) -> str:
     """As a person would write it down, on one line. Its texts may be hostile: whoever shows it makes them safe."""
+    return f"{asked(one)} → {expected(one)}"
+
+
+def asked(one: Case) -> str:
+    """What a case does: a call with its arguments, an exchange, a command line."""
     if isinstance(one, CallCase):
         given = [*map(repr, one.args), *(f"{name}={value!r}" for name, value in one.kwargs.items())]
-        wanted = f"raises {one.raises}" if one.raises else repr(one.returns)
-        return f"{one.call}({', '.join(given)}) → {wanted}"
+        return f"{one.call}({', '.join(given)})"
     if isinstance(one, HttpCase):
-        asked = f"{one.http.method} {one.http.path}{f' {one.http.body!r}' if one.http.body else ''}"
-        wanted = ", ".join(f"{name} {value!r}" for name, value in one.model_dump().items() if name in ANSWERS)
-        return f"{asked} → {wanted}"
+        return f"{one.http.method} {one.http.path}{f' {one.http.body!r}' if one.http.body else ''}"
+    fed = f" < {one.stdin!r}" if one.stdin else ""
+    return f"$ {shlex.join(one.run)}{fed}"
+
+
+def expected(one: Case) -> str:
+    """What must come of a case."""
+    if isinstance(one, CallCase):
+        return f"raises {one.raises}" if one.raises else repr(one.returns)
+    if isinstance(one, HttpCase):
+        return ", ".join(f"{name} {value!r}" for name, value in one.model_dump().items() if name in ANSWERS)
     wanted = f"prints {one.stdout!r}" if one.stdout is not None else f"prints {one.stdout_json!r} as JSON"
     nothing = one.stdout is None and "stdout_json" not in one.model_fields_set
-    fed = f" < {one.stdin!r}" if one.stdin else ""
-    return f"$ {shlex.join(one.run)}{fed} → {'' if nothing else f'{wanted}, '}exit code {one.exit}"
+    return f"{'' if nothing else f'{wanted}, '}exit code {one.exit}"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCase:
+    """A case that failed: what was asked, and the expected and the actual result side by side."""
+
+    name: str  # `case 2`, a test's id, a page and what it must show
+    asked: str = ""  # "" where the name says it
+    expected: str = ""  # "" of tests, commands and pages, whose texts say what they expect
+    got: str = ""
+
+
+def failed_case(name: str, detail: str, kind: str, cases: Sequence[Case]) -> FailedCase:
+    """One failed id of a check: with its case, if `cases` has it."""
+    number = name.removeprefix("case ")
+    if name == number or not number.isdigit() or not 0 < int(number) <= len(cases):
+        return FailedCase(name, got=detail or kind)
+    one = cases[int(number) - 1]
+    return FailedCase(name, asked(one), expected(one), detail.removeprefix("returned ") or kind)

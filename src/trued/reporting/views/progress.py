@@ -16,6 +16,15 @@ from trued.workflows.view import WorkflowView, view_of
 
 BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
 SEAL = "seal"
+HALTS = {  # the state that the last process left, as a reader is told of it
+    "running": "the engine was killed",
+    "interrupted": "Ctrl-C",
+    "waiting": "it had waited for you",
+    "limited": "a limit was reached",
+    "failed": "a failed call",
+    "planned": "planning",
+    "unjudged": "it could not be judged",
+}
 INCIDENTS = {  # of a call, with what a reader is told of it
     call.CallAdopted: "adopted after a restart",
     call.ReportFound: "",
@@ -33,6 +42,7 @@ class Progress:
         self.title = self.workflow = self.branch = self.level = ""
         self.state, self.grade, self.why, self.code = "running", "", "", 0
         self.began = self.last = 0.0
+        self._driven, self._driven_since = 0.0, 0.0  # seconds that a process drove it; since when one does, or 0
         self.scopes: dict[str, list[str]] = {}  # scope → ids of its rows, in order
         self.names: dict[str, str] = {}  # scope → its title
         self.rows: dict[str, Row] = {}
@@ -66,6 +76,13 @@ class Progress:
         """How many, and whether any of them are estimated."""
         used = [one.tokens for one in self.calls if one.tokens.total]
         return sum(one.total for one in used), any(one.estimated for one in used)
+
+    @property
+    def worked(self) -> float:
+        """Seconds in which the run was driven, without the time in which it waited for somebody to resume it."""
+        if not (self._driven or self._driven_since):  # a journal without the run's beginning
+            return self.last - self.began
+        return self._driven + (self.last - self._driven_since if self._driven_since else 0.0)
 
     @property
     def cost_usd(self) -> float:
@@ -154,15 +171,19 @@ class Progress:
                     self.view = view_of(event.workflow)
                 self.title, self.workflow = event.title, event.workflow
                 self.branch, self.level = event.branch, event.level
+                self._driven_since = stored.at
             case run.RunResumed():
                 self.state, self.why = "running", ""
                 self.question = None  # it is asked again if it is still open
                 self._restate("unfinished", "running")
-                self.remark(stored.key, f"resumed after: {event.after or 'a crash'}")
+                self._driven_since = stored.at
+                self.remark(stored.key, f"resumed after {HALTS.get(event.after, event.after) or 'a crash'}")
             case run.RunEnded():
                 self.settle()
                 self.state, self.grade, self.why, self.code = event.state, str(event.grade), event.why, event.code
                 self._restate("running", "unfinished")
+                self._driven += stored.at - self._driven_since if self._driven_since else 0.0
+                self._driven_since = 0.0
             case landing.WorkLanded():
                 self.landed[event.onto] = event.commit
                 self.settle()

@@ -23,7 +23,7 @@ from trued.model import (
 from trued.proof.contract import contract_hash, exit_code
 from trued.proof.notes import is_fact
 from trued.reporting.views import ledger
-from trued.reporting.views.cases import described
+from trued.reporting.views.cases import FailedCase, failed_case
 from trued.support.plurals import counted
 
 YOURS = "your own cases"
@@ -168,12 +168,16 @@ class CheckedSides:
 
     def told(self, tried: Tried, *, brief: bool = False) -> str:
         """One failing case: what was asked, and what came of it. `brief`: of a test's trace only what was asserted."""
-        number = tried.id.removeprefix("case ")
-        known = number.isdigit() and 0 < int(number) <= len(self.cases)
-        asked = f"{tried.id}, {described(self.cases[int(number) - 1])}" if known else tried.id
+        one = self.failed_case(tried, brief=brief)
+        if one.expected:
+            return f"{one.name}, {one.asked}: expected {one.expected}, got {one.got}"
+        return f"{one.name}: {one.got}"
+
+    def failed_case(self, tried: Tried, *, brief: bool = False) -> FailedCase:
+        """One failing case with what was expected and what came."""
         asserted = [one.removeprefix("E").strip() for one in tried.detail.splitlines() if re.match(r"E\s", one)]
         detail = "; ".join(asserted) if brief and asserted else tried.detail
-        return f"{asked}: {detail or tried.kind or tried.outcome}"
+        return failed_case(tried.id, detail, tried.kind or tried.outcome, self.cases)
 
     @property
     def said(self) -> str:

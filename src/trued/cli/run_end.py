@@ -1,0 +1,255 @@
+"""The end of a run on one screen: what is met, what failed, and what needs a person, each with its command."""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from shlex import quote
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from trued.cli.format import GRADES, ago, counted, line
+from trued.cli.tree import short
+from trued.engine.pending import Wait
+from trued.model import Case, Contract, ExamplesCheck, Grade, RunRecord
+from trued.proof.reasons import NO_CHECK, PARTS
+from trued.reporting.views.cases import FailedCase, failed_case
+from trued.reporting.views.notes import Notes, sort_notes
+
+NAMES = 12  # requirements that are named in one line; the others are counted
+ROWS = 6  # failed requirements that are explained, and texts to look at; `trued ledger` has them all
+CASES = 2  # failed cases of one requirement; `trued why` has them all
+TEXT = 160  # characters of a requirement's text
+VALUE = 300  # characters of an expected or actual result
+QUESTION_LINES = 8
+BY_PEOPLE = ("accepted ", "the contract is approved ")  # how reasons begin that a person gave
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One thing that a person has to do: why, what to look at first, and the command that does it."""
+
+    what: str
+    command: str
+    details: tuple[str, ...] = ()
+    otherwise: str = ""  # another command, for whoever decides differently
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """All that the end of a run tells: its rows as `ledger` lists them, what it waits for, and its contract."""
+
+    record: RunRecord
+    found: Mapping[str, Any]
+    waits: Sequence[Wait] = ()
+    contract: Contract | None = None
+    accept: Grade = Grade.ATTESTED
+    findings: Sequence[str] = ()  # objections and remarks that no requirement's row has
+
+    @property
+    def notes(self) -> Notes:
+        return sort_notes(self.found["requirements"], self.found["undecided"])
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The requirements without one that is only as good as its parts, which are listed themselves."""
+        return [row for row in self.found["requirements"] if not str(row["why"]).startswith(PARTS)]
+
+    @property
+    def met(self) -> int:
+        return sum(self.is_met(row) for row in self.found["requirements"])
+
+    def is_met(self, row: Mapping[str, Any]) -> bool:
+        return Grade(row["grade"]).is_met(self.accept)
+
+    # -- results -------------------------------------------------------------------------------------------------------
+
+    def results(self) -> Iterator[tuple[str, str, str, str]]:
+        """Lines of results: mark, grade, requirements, reason. What is met takes one line a grade."""
+        alike: dict[tuple[str, str], list[str]] = {}
+        for row in filter(self.is_met, self.rows):
+            first = str(row["why"]).partition(";")[0]
+            alike.setdefault((row["grade"], first if first.startswith(BY_PEOPLE) else ""), []).append(line(row["id"]))
+        for (grade, why), names in alike.items():
+            yield "✓", grade, few(names), why
+        waits = {one.requirement for one in self.waits} | {f"lacks {one.kind}" for one in self.waits}
+        unmet = [row for row in self.rows if not self.is_met(row)]
+        lacking: dict[tuple[str, str], list[str]] = {}
+        for row in unmet:
+            if row["lacks"] and waits.isdisjoint((row["id"], f"lacks {row['lacks']}")):
+                lacking.setdefault((row["grade"], self.reason(row)), []).append(line(row["id"]))
+        for (grade, why), names in lacking.items():
+            yield "○", grade, few(names), line(why, VALUE)
+        failed = [row for row in unmet if not row["lacks"]]
+        for row in failed[:ROWS]:
+            cases = [one for one in self.failed_cases(row["id"]) if one.expected]
+            why = f"{counted(len(cases), 'case fails', 'cases fail')}" if cases else self.reason(row)
+            yield "✗", row["grade"], line(row["id"]), line(why, VALUE)
+        if (more := len(failed) - ROWS) > 0:
+            yield "✗", "", f"and {more} more", ""
+
+    def reason(self, row: Mapping[str, Any]) -> str:
+        """Why a requirement is not met; of one without a check, why it has none."""
+        about = "; ".join(self.notes.about.get(row["id"], ()))
+        return f"no check was written: {about}" if about and row["why"] == NO_CHECK else str(row["why"])
+
+    def failed_cases(self, name: str) -> list[FailedCase]:
+        """The first failed cases of a requirement on the head."""
+        row = next((one for one in self.found["requirements"] if one["id"] == name), None)
+        if row is None or self.is_met(row):
+            return []
+        found: dict[str, FailedCase] = {}
+        known = cases_of(self.contract, name)
+        for fact in row["evidence"]:
+            for one in fact["tried"] if fact["side"] == "head" else ():
+                if one["outcome"] != "passed" and one.get("detail"):
+                    case = failed_case(one["id"], one["detail"], one["kind"], known.get(fact["check"], ()))
+                    found.setdefault(f"{fact['check']} {one['id']}", case)
+        return list(found.values())
+
+    # -- what needs a person -------------------------------------------------------------------------------------------
+
+    def needs(self) -> list[Need]:
+        """Everything that waits for a person, each thing once, with one command."""
+        found = [need for one in self.waits if (need := self._single(one))]
+        if bare := [one for one in self.waits if one.kind == "attest"]:
+            found.append(self._to_look_at(bare))
+        if any(one.kind == "approve" for one in self.waits):
+            found.append(self._to_approve())
+        return found
+
+    def _single(self, one: Wait) -> Need | None:
+        name = self.record.id
+        match one.kind:
+            case "go on" | "answer":
+                asked, *more = [line(each, VALUE) for each in one.what.splitlines() if each.strip()][:QUESTION_LINES]
+                return Need(f"it asks: {asked}", f"{one.command}, then trued resume {name}", tuple(more))
+            case "judge":
+                what = f"please check by hand: {line(one.what)} (at {one.commit[:10]}, {ago(one.since)})"
+                steps = tuple(f"[ ] {line(step)}" for step in one.steps)
+                return Need(what, one.command, steps, one.command.replace("approve", "reject", 1))
+            case "branch":
+                return Need(f"the work is not on its branch {self.record.branch}: {line(one.what)}", one.command)
+            case "limit" | "resume":
+                return Need(line(one.what.removesuffix(one.command).rstrip(" :;"), VALUE), one.command)
+            case _:
+                return None
+
+    def _to_look_at(self, waits: Sequence[Wait]) -> Need:
+        """Requirements that only a person's look can settle, all in one command."""
+        run, names = self.record.id, [one.requirement for one in waits]
+        rows = {row["id"]: row for row in self.found["requirements"]}
+        bare = all(rows[name]["why"] == NO_CHECK for name in names if name in rows)
+        why = f"no check was written for {few(names)}" if bare else f"no check proves {few(names)}"
+        details = [self._described(rows[name], bare=bare) for name in names[:ROWS] if name in rows]
+        details += [f"and {len(names) - ROWS} more: trued ledger {run}"] if len(names) > ROWS else []
+        command = f"trued approve {run} {' '.join(line(quote(one)) for one in names)}"
+        what = f"{why}: look at the work (trued diff {run}), then accept it"
+        return Need(what, command, tuple(details), f"trued amend {run} --add FILE (adds a check of your own)")
+
+    def _described(self, row: Mapping[str, Any], *, bare: bool) -> str:
+        about = "; ".join(self.notes.about.get(row["id"], ()))
+        why = about if row["why"] == NO_CHECK else str(row["why"])
+        more = f" ({line(why, VALUE)})" if why and (about or not bare) else ""
+        return f"{line(row['id'])}: {line(row['text'], TEXT)}{more}"
+
+    def _to_approve(self) -> Need:
+        names = [line(row["id"]) for row in self.rows if row["lacks"] == "approve"]
+        written = self.contract.authors.values() if self.contract else ()
+        agents = ", ".join(dict.fromkeys(short(one.agent or one.role) for one in written))
+        cases = f"cases by {agents} that" if agents else "cases that"
+        verb = "passes" if len(names) == 1 else "pass"
+        return Need(f"{few(names)} {verb} on {cases} nobody has approved", f"trued approve {self.record.id}")
+
+
+def cases_of(contract: Contract | None, requirement: str) -> dict[str, tuple[Case, ...]]:
+    """The cases of a requirement's checks, by the hash of the check, as its evidence names it."""
+    from trued.proof.room.bench import check_hash  # loaded where something failed
+
+    own = [check for one in (contract.every if contract else ()) if one.id == requirement for check in one.checks]
+    return {check_hash(one): one.cases for one in own if isinstance(one, ExamplesCheck)}
+
+
+def few(names: Sequence[str]) -> str:
+    """The first of these names, and how many more there are."""
+    shown = ", ".join(line(one) for one in names[:NAMES])
+    return f"{shown} and {len(names) - NAMES} more" if len(names) > NAMES else shown
+
+
+# -- lines -------------------------------------------------------------------------------------------------------------
+
+
+def result_lines(end: RunEnd, console: Console) -> Iterator[Text]:
+    """The results: one line a grade for what is met, one each for what is not, with expected and actual results."""
+    for mark, grade, names, why in end.results():
+        style = GRADES.get(grade, "")
+        head = Text.assemble((f"{mark} ", style), (f"{grade:<12}", style), (names, "bold"))
+        yield from wrapped(head, f"  {why}" if why else "", 14, console)
+        if mark == "✗":
+            for case in end.failed_cases(names)[:CASES]:
+                yield from case_lines(case, "  ", console)
+    for finding in end.findings[:ROWS]:
+        yield from wrapped(
+            Text.assemble(("✗ ", "red"), (f"{'objection':<12}", "red")), line(finding, VALUE), 14, console
+        )
+
+
+def case_lines(case: FailedCase, indent: str, console: Console) -> Iterator[Text]:
+    """A failed case: its name and input, then expected and actual result below each other."""
+    head = Text.assemble(
+        indent, ("✗ ", "red"), f"{line(case.name, 200)}{f': {exact(case.asked)}' if case.asked else ''}"
+    )
+    if not case.expected:
+        yield from wrapped(head, f": {exact(_asserted(case.got))}", len(indent) + 4, console)
+        return
+    yield from wrapped(head, "", len(indent) + 4, console)
+    for label, value in (("expected", case.expected), ("got", case.got)):
+        label_text = Text(f"{indent}    {label:<9} ", "dim")
+        yield from wrapped(label_text, exact(value), len(indent) + 14, console)
+
+
+def exact(words: str) -> str:
+    """One line that keeps every blank, since blanks may be the difference; safe on a terminal."""
+    from trued.support.redaction import plain
+
+    flat = " ".join(plain(words).splitlines())
+    return flat if len(flat) <= VALUE else f"{flat[: VALUE - 1]}…"
+
+
+def _asserted(output: str) -> str:
+    """Of a test's trace only what was asserted; any other text as it is."""
+    said = [one[1:].strip() for one in output.splitlines() if one.startswith(("E ", "E\t"))]
+    return "; ".join(said) or output
+
+
+def need_lines(needs: Sequence[Need], console: Console) -> Iterator[Text]:
+    """`2 things need you:`, numbered, each with its command on a line of its own, ready to be copied."""
+    if not needs:
+        return
+    yield Text(f"{counted(len(needs), 'thing needs', 'things need')} you:", "bold yellow")
+    for number, need in enumerate(needs, 1):
+        yield from wrapped(Text(f"{number:>3}. "), need.what, 5, console)
+        for one in need.details:
+            yield from wrapped(Text("       ", "dim"), one, 9, console, "dim")
+        yield Text.assemble("       ", (need.command, "bold"))
+        if need.otherwise:
+            yield Text.assemble(("       or: ", "dim"), need.otherwise)
+
+
+def wrapped(head: Text, words: str, indent: int, console: Console, style: str = "") -> Iterator[Text]:
+    """`head` and the words after it, wrapped at the terminal's width with the rest indented; on a pipe one line."""
+    whole = head.copy().append(words, style)
+    if not console.is_terminal or console.width < indent + 30 or whole.cell_len <= console.width:
+        yield whole
+        return
+    first, *rest = textwrap.wrap(
+        whole.plain.lstrip(),
+        console.width - indent - 1,
+        break_on_hyphens=False,
+        break_long_words=False,
+        drop_whitespace=True,
+    )
+    started = len(whole.plain) - len(whole.plain.lstrip())
+    yield whole[: started + len(first)]
+    yield from (Text(" " * indent).append(one, style) for one in rest)

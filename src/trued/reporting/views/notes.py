@@ -1,0 +1,42 @@
+"""A run's notes told apart: reasons of one requirement, what no check covers, and what the engine only reports."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trued.proof.notes import is_fact
+
+UNCOVERED = "no check covers: "
+NO_CASE = "it has no case"
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Every note once. What a requirement's row says already is left out."""
+
+    about: Mapping[str, tuple[str, ...]]  # requirement without a check → why it has none
+    unchecked: tuple[str, ...]
+    facts: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """How many are left beside the requirements' own."""
+        return len(self.unchecked) + len(self.facts)
+
+
+def sort_notes(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Notes:
+    """The notes of a verdict, by what they are about. `rows`: the requirements as `ledger` lists them."""
+    bare = {str(row["id"]): str(row["text"]) for row in rows if not row["evidence"]}
+    about: dict[str, list[str]] = {}
+    unchecked, facts = [], []
+    for note in dict.fromkeys(notes):
+        name, colon, rest = note.partition(": ")
+        if colon and name in bare:
+            about.setdefault(name, []).extend([rest] if rest != NO_CASE else [])
+        elif note.startswith(UNCOVERED) and note.removeprefix(UNCOVERED) in bare.values():
+            continue  # its row says so
+        elif is_fact(note):
+            facts.append(note)
+        else:
+            unchecked.append(note)
+    return Notes({name: tuple(every) for name, every in about.items()}, tuple(unchecked), tuple(facts))
