@@ -21,7 +21,11 @@ Namer: TypeAlias = Callable[[str], str]
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "replies.md"
 COMMON = Reply.model_json_schema()
-SHARED = {"planner": (ProposedPlan,), "examiner": (Examined,), "second-examiner": (Answers,)}
+SHARED: Mapping[str, tuple[type[Reply], ...]] = {
+    "planner": (ProposedPlan,),
+    "examiner": (Examined,),
+    "second-examiner": (Answers,),
+}
 MEANINGS = {
     "status": "how your work ended, by the completion contract of your role",
     "summary": "what people should know, in a sentence or two",

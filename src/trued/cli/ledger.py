@@ -241,8 +241,8 @@ def _tried(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] 
         detail = line_by_line(tried.get("detail") or "", DETAIL_LINES)
         said = f"{line(tried['id'], 200)} {tried['outcome']}{kind}{f': {detail[0]}' if len(detail) == 1 else ''}"
         console.print(Text.assemble((f"    {mark} ", style), said), soft_wrap=True)
-        for text in detail if len(detail) > 1 else ():
-            console.print(Text(f"      │ {text}", "dim"), soft_wrap=True)
+        for words in detail if len(detail) > 1 else ():
+            console.print(Text(f"      │ {words}", "dim"), soft_wrap=True)
     if len(every) > CASES:
         console.print(f"    … {len(every) - CASES} more")
 

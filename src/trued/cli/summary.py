@@ -93,11 +93,11 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, a
         console.print(text.append(line(row["why"])), soft_wrap=True)
     notes = sort_notes(rows, found["undecided"])
     for row in rows:
-        for text in notes.about.get(row["id"], ()):
-            console.print(Text(f"{'':<12}{line(row['id']):<{width}}  {line(text)}", "dim"), soft_wrap=True)
+        for note in notes.about.get(row["id"], ()):
+            console.print(Text(f"{'':<12}{line(row['id']):<{width}}  {line(note)}", "dim"), soft_wrap=True)
     for label, every in (("not checked", notes.unchecked), ("note", notes.facts)):
-        for text in every:
-            console.print(Text(f"{label:<12}{line(text)}", "dim"), soft_wrap=True)
+        for note in every:
+            console.print(Text(f"{label:<12}{line(note)}", "dim"), soft_wrap=True)
     if accept.is_lowered_bar:
         console.print(Text(f"--accept {accept}: counts as met: {accept} or better", "yellow"))
     console.print(headline(RunEnd(record, found, accept=accept), state), soft_wrap=True)
