@@ -92,6 +92,21 @@ def test_roles_are_exported_and_nothing_of_anybodys_is_lost(trued: Trued, projec
     assert [path.name for path in (elsewhere / ".opencode" / "agent").iterdir()] == ["solo.md"]
 
 
+@pytest.mark.spec("AGT-2", "TIC-14")
+def test_the_roles_and_commands_of_one_workflow_are_exported_with_a_section_for_the_instructions(
+    trued: Trued, project: Path
+) -> None:
+    (project / "CLAUDE.md").write_text("# Mine\n")
+    done = trued("roles", "export", "--to", "claude", "-w", "ticket", "--instructions", "--json", cwd=project)
+    rows = {row["role"]: Path(row["file"]).relative_to(project).as_posix() for row in json.loads(done.stdout)}
+    roles = {name: f".claude/agents/{name}.md" for name in ("impl-agent", "verify-agent", "fix-agent", "pr-agent")}
+    assert rows == {**roles, "ticket": ".claude/commands/ticket.md", "instructions": "CLAUDE.md"}
+    text = (project / "CLAUDE.md").read_text()
+    assert text.startswith("# Mine\n")
+    assert "| `/ticket` |" in text
+    assert "'nope'" in one_sentence(trued("roles", "export", "--to", "claude", "-w", "nope", cwd=project))
+
+
 @pytest.mark.spec("USE-2", "USE-7", "AGT-2")
 def test_lint_names_file_and_line_of_every_mistake(trued: Trued, project: Path) -> None:
     put(project, "my-reviewer")

@@ -11,7 +11,8 @@ from typer.core import TyperGroup
 
 from trued.agents.roles import RoleSet, find_roles
 from trued.agents.roles.export import Export, is_unchanged, plan_exports, write_exports
-from trued.agents.roles.other_tools import FORMS
+from trued.agents.roles.instructions_section import plan_section
+from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.agents.roles.places import packaged_files
 from trued.agents.roles.tools import size_of
 from trued.cli.context import AsJson, top_of
@@ -22,8 +23,9 @@ from trued.errors import BadInput
 from trued.inputs.settings import loader as config
 from trued.model import Role
 from trued.support.redaction import plain
+from trued.workflows.descriptor import WorkflowDescriptor
 from trued.workflows.pipeline.lint import Kind, Look, looked, named, packaged, repository
-from trued.workflows.registry import descriptors, problems
+from trued.workflows.registry import descriptor, descriptors, problems
 
 SHOW = "show"
 SHOWN = 8  # ignored files that are listed; more are counted
@@ -83,19 +85,32 @@ def show(
 @group.command()
 def export(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[ROLE]...", help="The roles; else all of trued's own.")
+        list[str] | None, typer.Argument(metavar="[ROLE]...", help="The roles or commands; else all of trued's own.")
     ] = None,
     to: Annotated[str, typer.Option(metavar="|".join(FORMS), help="The tool to write for.", show_default=False)] = "",
     folder: Annotated[
         Path | None,
         typer.Option("--dir", metavar="DIR", help="Write below this folder.", show_default="the repository"),
     ] = None,
+    workflow: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-w", "--workflow", metavar="NAME", help="Only this workflow's roles and commands.", show_default="all"
+        ),
+    ] = None,
+    instructions: Annotated[
+        bool,
+        typer.Option(
+            "--instructions", help="Also describe them in a section of CLAUDE.md (Claude Code) or AGENTS.md (others)."
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite changed files.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write roles as agent files of Claude Code, GitHub Copilot or OpenCode, which work without trued.
 
-    The export includes the files to follow the pipeline by hand; the name `orchestrator` selects only those.
+    The export includes commands that follow a workflow by hand: `purple`, `ticket`, `handoff`, and the pipeline's
+    `orchestrator`. Pass such a name to export it alone.
 
     Files that trued did not write, or that were changed since, are kept unless you pass --force.
     """
@@ -106,18 +121,27 @@ def export(
     top = folder or top_of(Path.cwd())
     if top is None:
         raise BadInput("this folder is not in a git repository", then="change to one, or pass --dir DIR")
-    from trued.workflows.pipeline.handbook import (  # imports the workflow, which no other command here needs
-        ORCHESTRATOR,
-        handbook,
-    )
-
-    known = _known()
-    chosen = [known.role(one) for one in dict.fromkeys(names or []) if one != ORCHESTRATOR]
-    ours = [] if names else [one for _, one in sorted(known.roles.items()) if one.form == "trued"]
-    leads = handbook(FORMS[to], top) if not names or ORCHESTRATOR in names else []
-    exports = [*plan_exports(chosen or ours, FORMS[to], top), *leads]
+    exports = _plan(FORMS[to], top, names or [], [descriptor(one) for one in workflow or ()])
+    exports += [plan_section(exports, FORMS[to], top)] if instructions else []
     write_exports(exports, force=force)
     _exported(exports, as_json=as_json)
+
+
+def _plan(form: RoleFormat, top: Path, names: list[str], chosen: list[WorkflowDescriptor]) -> list[Export]:
+    """The files of the named roles and commands, and of the chosen workflows; without both, of all."""
+    known = _known()
+    ours = [one for _, one in sorted(known.roles.items()) if one.form == "trued"]
+    if not names and not chosen:
+        return [
+            *plan_exports(ours, form, top),
+            *(file for one in descriptors() for file in one.handbook_files(form, top)),
+        ]
+    commands = [file for one in descriptors() for file in one.handbook_files(form, top)] if names else []
+    leads = [file for file in commands if file.role in names]
+    leads += [file for one in chosen for file in one.handbook_files(form, top) if file not in leads]
+    wanted = [*names, *(role for one in chosen for role in one.roles)]
+    roles = [known.role(one) for one in dict.fromkeys(wanted) if one not in {file.role for file in commands}]
+    return [*plan_exports(roles, form, top), *leads]
 
 
 @app.command()

@@ -14,6 +14,8 @@ from trued.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from trued.agents.roles.export import Export
+    from trued.agents.roles.other_tools import RoleFormat
     from trued.model import Event, Goal, Outcome, Requirements, Settings, Ticket
     from trued.run.run import Run
 
@@ -91,6 +93,7 @@ class WorkflowDescriptor:
     # who works
     role_folder: str = ""  # "package:folder" with Markdown files of its own roles
     replies: Reference = ""  # role → the classes of its replies, for the documentation
+    handbook: Reference = ""  # (RoleFormat, folder) → files of another tool with which it can be followed by hand
     # they check the work; one that changes code counts as an implementer from then on
     repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # they write about code and never write code
@@ -114,7 +117,7 @@ class WorkflowDescriptor:
         if not NAME.fullmatch(self.name):
             raise ValueError(f"the name {self.name!r} is not made of small letters, digits and hyphens")
         given = {"flow": self.flow, "check_input": self.check_input, "estimate": self.estimate, "view": self.view}
-        given |= {"replies": self.replies}
+        given |= {"replies": self.replies, "handbook": self.handbook}
         for name, reference in given.items():
             if (reference or name == "flow") and not REFERENCE.fullmatch(reference):
                 raise ValueError(f"{name} = {reference!r} is not like 'package.module:name'")
@@ -135,6 +138,10 @@ class WorkflowDescriptor:
         if place is None:
             raise BadInput(f"the workflow {self.name} has no folder {folder} in {package}", then=AGAIN)
         return sorted(place.glob("*.md"))
+
+    def handbook_files(self, form: "RoleFormat", top: Path) -> "list[Export]":
+        """The files with which another tool follows it by hand, below a folder; none if it has no handbook."""
+        return cast("list[Export]", self._loaded("handbook", self.handbook)(form, top)) if self.handbook else []
 
     def load_flow(self) -> Flow:
         """The flow. Raises BadInput if it cannot be loaded."""

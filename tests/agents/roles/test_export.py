@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from trued.agents.roles import find_roles, load_roles
 from trued.agents.roles.export import export_text, is_unchanged, plan_exports, write_exports
+from trued.agents.roles.instructions_section import plan_section
 from trued.agents.roles.lint import lint_role_file
-from trued.agents.roles.other_tools import FORMS, answer_instructions, read_other
+from trued.agents.roles.other_tools import FORMS, read_other
 from trued.agents.roles.tools import TOOLS, in_order
+from trued.agents.roles.without_engine import OUTSIDE, adapt_role, answer_instructions, outside_changes
 from trued.errors import BadInput
 from trued.model import Role
 
@@ -23,9 +25,9 @@ LINES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]) | st.
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", sorted(load_roles(None, None)))
 def test_every_packaged_role_says_the_same_in_every_form(form: str, name: str) -> None:
-    ours = load_roles(None, None)[name]
+    ours = adapt_role(load_roles(None, None)[name])
     text = export_text(ours, FORMS[form])
-    assert text.rstrip().endswith(answer_instructions())
+    assert text.rstrip().endswith(answer_instructions(name))
     again = read_other(text, "x.md", name, FORMS[form]).role
     assert again is not None
     assert (again.name, again.tools, again.description, again.prompt) == (
@@ -113,3 +115,68 @@ def test_a_prompt_that_github_would_cut_is_refused() -> None:
     with pytest.raises(BadInput, match="30000"):
         export_text(long, FORMS["github"])
     assert export_text(long, FORMS["claude"])
+
+
+# -- without the engine ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in OUTSIDE.glob("*.md") if path.stem != "answer"))
+def test_what_a_role_does_otherwise_without_the_engine_takes_the_place_of_what_it_says(name: str) -> None:
+    role = load_roles(None, None)[name]
+    for first in outside_changes(name).instead:
+        assert role.prompt.count(f"\n- {first}") == 1
+    changed = adapt_role(role)
+    assert changed.prompt.count("\n- ") == role.prompt.count("\n- ")
+    assert all(item in changed.prompt for item in outside_changes(name).instead.values())
+
+
+def test_an_exported_role_is_not_forbidden_what_no_engine_does_then() -> None:
+    roles = load_roles(None, None)
+    initializer = export_text(roles["initializer"], FORMS["claude"])
+    assert "tools: Read, Edit, Write" in initializer
+    assert "no files" not in initializer
+    for name in ("purple-team-a", "purple-team-b"):
+        text = export_text(roles[name], FORMS["claude"])
+        assert "`MEMORY.md` or anything under" not in text
+        assert "Add your entry to `MEMORY.md`" in text
+    assert "edit" not in roles["initializer"].tools  # with the engine, nothing changes
+
+
+def test_a_role_of_ones_own_is_exported_as_it_is() -> None:
+    mine = Role(name="initializer", tools=("read",), prompt="- Build nothing at all.", origin="project: x")
+    text = export_text(mine, FORMS["claude"])
+    assert "- Build nothing at all." in text
+    assert "tools: Read\n" in text
+
+
+@pytest.mark.parametrize(
+    ("form", "file"), [("claude", "CLAUDE.md"), ("github", "AGENTS.md"), ("opencode", "AGENTS.md")]
+)
+def test_the_section_in_the_instructions_leaves_everything_else_alone(tmp_path: Path, form: str, file: str) -> None:
+    path = tmp_path / file
+    path.write_bytes("# Mine\r\n\nKeep this é".encode())
+    exports = plan_exports([load_roles(None, None)["solo"]], FORMS[form], tmp_path)
+    write_exports([plan_section(exports, FORMS[form], tmp_path)])
+    first = path.read_bytes().decode()
+    assert first.startswith("# Mine\r\n\nKeep this é\n\n<!-- trued roles: begin")
+    assert "| `solo` |" in first
+    assert plan_section(exports, FORMS[form], tmp_path).state == "same"
+    path.write_bytes(f"{first}\nMore of mine.\n".encode())
+    more = plan_exports(list(load_roles(None, None).values())[:3], FORMS[form], tmp_path)
+    write_exports([plan_section(more, FORMS[form], tmp_path)])
+    second = path.read_bytes().decode()
+    assert second.startswith("# Mine\r\n\nKeep this é\n\n<!-- trued roles: begin")
+    assert second.endswith("\nMore of mine.\n")
+    assert second.count("trued roles: begin") == 1
+
+
+def test_a_section_that_somebody_changed_is_kept_and_half_a_section_is_named(tmp_path: Path) -> None:
+    exports = plan_exports([load_roles(None, None)["solo"]], FORMS["claude"], tmp_path)
+    write_exports([plan_section(exports, FORMS["claude"], tmp_path)])
+    path = tmp_path / "CLAUDE.md"
+    path.write_text(path.read_text().replace("in a fresh context", "whenever it likes"))
+    with pytest.raises(BadInput, match=r"CLAUDE\.md would be overwritten"):
+        write_exports([plan_section(exports, FORMS["claude"], tmp_path)])
+    path.write_text("Mine.\n<!-- trued roles: begin; unchanged while this fits: x -->\n")
+    with pytest.raises(BadInput, match=r"CLAUDE\.md:2"):
+        plan_section(exports, FORMS["claude"], tmp_path)

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from trued.agents.roles.other_tools import RoleFormat, answer_instructions
+from trued.agents.roles.other_tools import RoleFormat
 from trued.agents.roles.tools import CLAUDE, GITHUB, OPENCODE, names_of_tools, size_of
+from trued.agents.roles.without_engine import adapt_role, answer_instructions
 from trued.errors import BadInput
 from trued.model import Role
 from trued.support import atomic_files
@@ -29,9 +30,10 @@ class Export:
 
 
 def export_text(role: Role, form: RoleFormat) -> str:
-    """The role as a file of that format; its prompt ends with how to answer without the engine. Raises BadInput if it
-    is too long."""
-    prompt = f"{role.prompt}\n\n{answer_instructions()}\n"
+    """The role as a file of that format, for use without the engine: its prompt ends with how to answer then. Raises
+    BadInput if it is too long."""
+    role = adapt_role(role)
+    prompt = f"{role.prompt}\n\n{answer_instructions(role.name)}\n"
     if len(prompt) > LONGEST.get(form.name, len(prompt)):
         raise BadInput(
             f"role {role.name} has {len(prompt)} characters, and {form.title} takes {LONGEST[form.name]}",
@@ -81,14 +83,19 @@ def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
         raise BadInput(f"{path} leads out of {top}", then="remove that link")
     if not path.exists():
         return Export(role, path, text, "new")
+    there = read_existing(path)
+    if there == text:
+        return Export(role, path, text, "same")
+    old = is_unchanged(there)  # exported by another version: nobody's work is lost
+    return Export(role, path, text, "new" if old else "differs")
+
+
+def read_existing(path: Path) -> str:
+    """What is in a file now, byte for byte where it is text; "" if there is none. Raises BadInput."""
     try:
-        there = path.read_bytes() if path.is_file() else b""
+        return path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}", then="make it readable, or remove it") from error
-    if there == text.encode():
-        return Export(role, path, text, "same")
-    old = is_unchanged(there.decode("utf-8", "replace"))  # exported by another version: nobody's work is lost
-    return Export(role, path, text, "new" if old else "differs")
 
 
 def fields_of(role: Role, form: RoleFormat, *, starts_agents: bool = False) -> Iterator[str]:

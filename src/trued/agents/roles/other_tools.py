@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from trued.agents.roles.front_matter import FrontMatter, read_lenient
 from trued.agents.roles.tools import ALL, TOOLS, UNNAMED, in_order, neutral_tool, why_left_out
+from trued.agents.roles.without_engine import without_instructions
 from trued.errors import BadInput
 from trued.model import Role
 from trued.support.located import Located, nearest
@@ -90,7 +89,7 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
         reading.notes.append((matter.fields.line("disable"), "it is switched off"))
         return reading
     name = _name(matter, stem, form, reading)
-    prompt = matter.body.strip().removesuffix(answer_instructions()).strip()
+    prompt = without_instructions(matter.body, name)
     if not prompt:
         what, where = f"role {name} has nothing to say", f"{file}:{matter.line}"
         raise BadInput(what, where, "write how it must work below the front matter")
@@ -106,12 +105,6 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
         notes=tuple(said for _, said in reading.notes),
     )
     return reading
-
-
-@cache
-def answer_instructions() -> str:
-    """How a role answers outside trued: the end of every exported file, not part of the role."""
-    return (Path(__file__).parent / "outside" / "answer.md").read_text().strip()
 
 
 def role_name(words: str) -> str:

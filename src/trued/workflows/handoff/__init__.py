@@ -28,6 +28,7 @@ HANDOFF = WorkflowDescriptor(
     branch_state=BranchState("agent_state.json", "trued.workflows.handoff.agent_state:parse_agent_state"),
     role_folder="trued.agents.roles:handoff",
     replies="trued.workflows.handoff.replies:REPLIES",
+    handbook="trued.workflows.handoff.handbook:handbook",
     estimate="trued.workflows.handoff.input:calls",
     owned_files=owned_files,
     records_approvals=True,

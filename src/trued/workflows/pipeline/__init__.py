@@ -16,6 +16,7 @@ PIPELINE = WorkflowDescriptor(
     takes=Input.WORDS,
     role_folder="trued.agents.roles:pipeline",
     replies="trued.workflows.pipeline.replies:REPLIES",
+    handbook="trued.workflows.pipeline.handbook:handbook",
     reviewing_roles=frozenset(REVIEWING),
     estimate="trued.workflows.pipeline.estimate:calls",
     writes_into="docs/feature/",

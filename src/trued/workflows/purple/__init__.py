@@ -23,6 +23,7 @@ PURPLE = WorkflowDescriptor(
     default_for=frozenset({Input.PLAN}),
     role_folder="trued.agents.roles:purple",
     replies="trued.workflows.purple.replies:REPLIES",
+    handbook="trued.workflows.purple.handbook:handbook",
     repairing_roles=frozenset({"purple-team-b"}),
     other_vendor_roles=frozenset({"purple-team-b"}),
     estimate="trued.workflows.purple.estimate:calls",

@@ -10,6 +10,7 @@ TICKET = WorkflowDescriptor(
     default_for=frozenset({Input.TICKET}),
     role_folder="trued.agents.roles:ticket",
     replies="trued.workflows.ticket.replies:REPLIES",
+    handbook="trued.workflows.ticket.handbook:handbook",
     repairing_roles=frozenset({"verify-agent", "pr-agent"}),
     estimate="trued.workflows.ticket.estimate:calls",
     offers_pull_request=True,

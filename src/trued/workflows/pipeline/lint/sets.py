@@ -78,7 +78,11 @@ class Set:
 
     def leading(self, kind: str) -> Iterator[Page]:
         """Of a pipeline: its orchestrator, its patterns, its prompts."""
-        return (page for page in self.pages if self.is_pipeline and page.kind == kind and not page.is_deprecated)
+        return (
+            page
+            for page in self.pages
+            if self.is_pipeline and page.kind == kind and not page.is_deprecated and not _starts_something_else(page)
+        )
 
     def named(self, *names: str) -> Iterator[Page]:
         return (page for page in self.members if page.name in names)
@@ -90,6 +94,12 @@ class Set:
         )
         codes = (code for text in spoken for code in text.split("`")[1::2])
         return frozenset(codes) & {page.name for page in self.pages}
+
+
+def _starts_something_else(page: Page) -> bool:
+    """A prompt that names neither the orchestrator nor an agent that only the pipeline has: of another workflow."""
+    spoken = "\n".join(piece.text.lower() for piece in page.pieces)
+    return page.kind == "prompt" and not any(name in spoken for name in (ORCHESTRATOR, *CLUSTERED))
 
 
 def keeps(page: Page) -> bool:

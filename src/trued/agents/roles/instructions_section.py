@@ -1,0 +1,74 @@
+"""The section about exported roles and commands in CLAUDE.md or AGENTS.md; the rest of the file is never touched."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from trued.agents.roles.export import Export, read_existing
+from trued.agents.roles.other_tools import RoleFormat
+from trued.errors import BadInput
+
+FILES = {"claude": "CLAUDE.md", "github": "AGENTS.md", "opencode": "AGENTS.md"}
+COMMANDS = {  # how a command's file is named, and in it the command
+    "claude": re.compile(r"/\.claude/commands/([^/]+)\.md$"),
+    "github": re.compile(r"/\.github/prompts/([^/]+)\.prompt\.md$"),
+    "opencode": re.compile(r"/\.opencode/command/([^/]+)\.md$"),
+}
+DESCRIPTION = re.compile(r'^description: "?(.*?)"?$', re.M)
+BEGIN, END = "<!-- trued roles: begin", "<!-- trued roles: end -->"
+SECTION = re.compile(
+    rf"^{re.escape(BEGIN)}; unchanged while this fits: ([0-9a-f]{{16}}) -->\n(.*?)^{re.escape(END)}$", re.M | re.S
+)
+
+
+def plan_section(exports: Iterable[Export], form: RoleFormat, top: Path) -> Export:
+    """The tool's instructions file with a section about these exports, added at its end or replaced in its place.
+
+    Raises BadInput if the file has the beginning of a section and no end, or cannot be read.
+    """
+    path = top / FILES[form.name]
+    if not path.resolve().is_relative_to(top.resolve()):
+        raise BadInput(f"{path} leads out of {top}", then="remove that link")
+    existing = read_existing(path)
+    section = _section(list(exports), COMMANDS[form.name])
+    found = SECTION.search(existing)
+    if found is None and BEGIN in existing:
+        line = existing[: existing.index(BEGIN)].count("\n") + 1
+        raise BadInput("this section has no end, or its first line was changed", f"{path}:{line}", "remove the section")
+    if found is None:
+        gap = "" if not existing else "\n" if existing.endswith("\n") else "\n\n"
+        return Export("instructions", path, f"{existing}{gap}{section}\n", "new")
+    text = f"{existing[: found.start()]}{section}{existing[found.end() :]}"
+    ours = found[1] == _digest(found[2])
+    return Export("instructions", path, text, "same" if text == existing else "new" if ours else "differs")
+
+
+def _section(exports: list[Export], command: re.Pattern[str]) -> str:
+    commands = [(found[1], one) for one in exports if (found := command.search(one.path.as_posix()))]
+    known = {id(one) for _, one in commands}
+    agents = [one for one in exports if id(one) not in known and "/agent" in one.path.as_posix()]
+    body = _template().render(
+        commands=[(name, _described(one)) for name, one in commands],
+        agents=[(one.role, _described(one)) for one in agents],
+    )
+    return f"{BEGIN}; unchanged while this fits: {_digest(body)} -->\n{body}{END}"
+
+
+def _described(export: Export) -> str:
+    found = DESCRIPTION.search(export.text)
+    return found[1].replace("|", "/") if found else ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def _template() -> Template:
+    folder = FileSystemLoader(Path(__file__).parent / "outside")
+    environment = Environment(loader=folder, undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701 (Markdown)
+    return environment.get_template("section.md.j2")

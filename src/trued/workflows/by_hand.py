@@ -1,0 +1,34 @@
+"""A workflow as a command of another tool: a text that an agent follows by hand, with the exported roles."""
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from trued.agents.roles.export import Export, plan_export, with_mark
+from trued.agents.roles.other_tools import RoleFormat
+
+COMMANDS = {  # tool → where its commands are; {} is the name
+    "claude": ".claude/commands/{}.md",
+    "github": ".github/prompts/{}.prompt.md",
+    "opencode": ".opencode/command/{}.md",
+}
+ARGUMENT = {"claude": "$ARGUMENTS", "github": "${input:request}", "opencode": "$ARGUMENTS"}
+FIELDS = {"github": ("agent: agent",)}  # more front matter that a tool needs
+
+
+def plan_command(form: RoleFormat, top: Path, name: str, about: str, template: Path, **facts: object) -> list[Export]:
+    """The command `name` for a tool: `template` rendered with `argument` (what the user types after it) and `facts`."""
+    text = _templates(template.parent).get_template(template.name).render(argument=ARGUMENT[form.name], **facts)
+    fields = (f'description: "{about}"', *FIELDS.get(form.name, ()))
+    return [plan_export(name, top / COMMANDS[form.name].format(name), with_mark(fields, text), top)]
+
+
+@cache
+def _templates(folder: Path) -> Environment:
+    return Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        autoescape=select_autoescape(["html"]),
+        keep_trailing_newline=True,
+    )
