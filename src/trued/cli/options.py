@@ -120,6 +120,10 @@ class WorkOptions:
         typer.Option(metavar="WHAT=AMOUNT", help="Limit what the run may use: usd=5, tokens=2M, calls=20, time=2h."),
     ] = None
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Seal and show the contract; start no work.")] = False
+    without_cases: Annotated[
+        bool,
+        typer.Option("--without-cases", help="Build even if no case could be sealed, so that nothing can be proven."),
+    ] = False
     draft: Annotated[
         bool, typer.Option("--draft", help="With ticket: open a draft pull request for work that is not proven.")
     ] = False
@@ -135,6 +139,7 @@ class WorkOptions:
             "limits": self.limit or None,
             "plan_only": self.plan_only or None,
             "draft": self.draft or None,
+            "without_cases": self.without_cases or None,
         }
 
 

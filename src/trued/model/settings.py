@@ -128,6 +128,8 @@ class Settings(Value):
     idle_s: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     wall_s: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
     plan_only: bool = False
+    # Build even if no case could be sealed. Runs of earlier versions did: a new run has false, or `--without-cases`.
+    without_cases: bool = True
     draft: bool = False  # of a ticket: unproven work is offered as a draft, too
     variables: tuple[str, ...] = ()  # environment variables that agents may see
     login: dict[str, LoginPolicy] = {}  # agent → how it may log in; "*" for all others

@@ -6,10 +6,11 @@ from trued.model import Contract, Plan, Requirements
 from trued.model.events.proof import ContractSealed
 from trued.proof.contract import contract_hash
 from trued.proof.seal import SealTerms, seal
-from trued.run.examination.examiner import examine
+from trued.run.examination.admissibility import is_open
 from trued.run.examination.existing_tests import with_existing_tests
 from trued.run.examination.held_out import check_held_out
 from trued.run.examination.independence import authors_of
+from trued.run.examination.no_cases import examine_before_work
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 
@@ -23,10 +24,12 @@ async def seal_plan(steps: Steps, plan: Plan) -> Contract:
     environment = given.environment.over(context.settings.environment)
     served = {"environment": environment, "serve": given.serve or context.settings.serve}
     asked = given.model_copy(update={"requirements": requirements, **served})
-    examination = await examine(steps.below("seal"), asked)
-    brought, unserved = servable_requirements(plan.requirements, examination.asked.serve)
     own = {one.id for one in given.requirements}
     named = with_named_commands(one for one in requirements if one.id not in own) if not plan.author else ()
+    provable = bool(named) or any(one.checks for one in (*requirements, *plan.requirements))
+    provable |= any(not is_open(one) for one in requirements if not one.parts)  # existing tests decide about it
+    examination = await examine_before_work(steps.below("seal"), asked, provable=provable)
+    brought, unserved = servable_requirements(plan.requirements, examination.asked.serve)
     asked = with_visible_checks(examination.asked, (*named, *brought))
     authors = {**examination.authors, **authors_of(plan.requirements, plan.author)}
     inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))

@@ -52,7 +52,7 @@ USERS_OWN_KEYS = {
     "forge": ("url", "token_env", "remote"),
     "tickets": ("url", "token_env", "user_env"),
 }
-FLAGS_ONLY = ("yes", "plan_only", "draft")  # of one run, not of a project or a person
+FLAGS_ONLY = ("yes", "plan_only", "draft", "without_cases")  # of one run, not of a project or a person
 ENVIRONMENT = tuple(key for key in SHARED if key not in (*TABLES, "roles", "login", "serve"))
 MERGED_BY_KEY = ("roles", "team", "commands", "forge", "tickets")
 NETWORKS = ("none", "loopback", "host")  # the narrowest first
@@ -99,7 +99,7 @@ def load_settings(
         merged["forge"]["kind"] = "local"  # a repository does not overrule a user who publishes nothing
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _resolved(checks.get("variables", {}), environ)}
-    return Settings.model_validate(merged)
+    return Settings.model_validate({"without_cases": False, **merged})
 
 
 def _given(table: Any) -> dict[str, Any]:

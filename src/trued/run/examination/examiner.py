@@ -59,6 +59,16 @@ class Examination:
         """Clone and key of every session that saw a case."""
         return [(one.clone, f"{one.steps.path}{one.role.name}") for one in self.sessions]
 
+    @property
+    def is_fruitless(self) -> bool:
+        """Was an examiner asked, and is there not one case of it?"""
+        return bool(self.sessions) and not self.authors
+
+    @property
+    def examiners(self) -> tuple[str, ...]:
+        """The agents that were asked for cases."""
+        return tuple(dict.fromkeys(one.agent for one in self.sessions if one.role.name == EXAMINER))
+
     async def close(self) -> None:
         """End the examiners' sessions."""
         for one in self.sessions:
@@ -81,11 +91,18 @@ class ExaminerConversation:
     """One examiner's conversation about one contract, at the base; it moves nobody else's head."""
 
     def __init__(
-        self, steps: Steps, asked: Requirements, *, before: Examined | None = None, always_second: bool = False
+        self,
+        steps: Steps,
+        asked: Requirements,
+        *,
+        before: Examined | None = None,
+        always_second: bool = False,
+        agent: str = "",
     ) -> None:
+        """`agent`: another one than the settings name for the examiner."""
         self.steps, self.asked, self.context = steps, asked, steps.context
         steps.state.position.head = self.context.workspace.base
-        self.first = Session(steps, EXAMINER, Examined, publishes=False)
+        self.first = Session(steps, EXAMINER, Examined, publishes=False, agent=agent)
         self.second = _second(steps, self.first.agent, always=always_second)
         self.replies = [before] if before else []
         self.put: list[Proposed] = []  # to the second examiner, as they were proposed
@@ -282,6 +299,13 @@ def _second(steps: Steps, examiner: str, *, always: bool = False) -> Session[Ans
         context.settings.agents.get(SECOND, "") or _of_another_vendor(context, examiner) or (examiner if always else "")
     )
     return Session(steps, SECOND, Answers, publishes=False, agent=agent) if agent and SECOND in context.roles else None
+
+
+def other_examiner(context: RunContext, asked: Sequence[str]) -> str:
+    """An agent of this run that was not asked for cases yet, of another vendor if there is one; else the same again."""
+    left = [one for one in dict.fromkeys(context.settings.agents.values()) if one not in asked]
+    elsewhere = _of_another_vendor(context, asked[-1])
+    return elsewhere if elsewhere in left else next(iter(left), asked[-1])
 
 
 def _of_another_vendor(context: RunContext, examiner: str) -> str:

@@ -1,0 +1,70 @@
+"""No case, no bill: where no case could be sealed, another examiner tries once; then a person is asked before work."""
+
+from dataclasses import replace
+
+from trued.errors import Stopped, Waiting
+from trued.model import Requirements
+from trued.model.events.people import QuestionAsked
+from trued.run.examination.admissibility import is_open
+from trued.run.examination.examiner import Examination, ExaminerConversation, examine, other_examiner
+from trued.run.questions import ask_person
+from trued.run.steps import Steps
+from trued.support.hashing import digest
+
+AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
+REASONS = 4  # that the question names; the contract's notes have them all
+
+
+async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bool) -> Examination:
+    """The requirements with cases. If an examiner was asked and no case is left, another one tries once; if that gives
+    none either, a person decides whether the work is built without.
+
+    `provable`: something else than an examiner's case can prove a part of it, so that building it is not pointless.
+    Raises `Waiting` if nobody answers, `Stopped` if the person says so.
+    """
+    found = await examine(steps, asked)
+    if provable or steps.context.settings.without_cases or not found.is_fruitless:
+        return found
+    found = await _examine_again(steps, asked, found)
+    while found.is_fruitless and not steps.context.settings.plan_only:
+        answer = await _decision(steps, asked, found)
+        if answer == STOP:
+            raise Stopped("no case could be sealed, and nothing was built")
+        if answer == WITHOUT:
+            break
+        found = await _examine_again(steps, asked, found)
+    return found
+
+
+async def _examine_again(steps: Steps, asked: Requirements, before: Examination) -> Examination:
+    """What another examiner makes of the same words, in a session that knows nothing of the first."""
+    agent = other_examiner(steps.context, before.examiners)
+    found = await ExaminerConversation(steps.below("again").apart(), asked, agent=agent).run()
+    sessions = (*before.sessions, *found.sessions)
+    if found.is_fruitless:
+        return replace(found, sessions=sessions, undecided=tuple(dict.fromkeys((*before.undecided, *found.undecided))))
+    note = f"no case of {', '.join(before.examiners)} could be used; these are by {agent}"
+    return replace(found, sessions=sessions, undecided=(note, *found.undecided))
+
+
+async def _decision(steps: Steps, asked: Requirements, found: Examination) -> str:
+    """A person's decision, as a durable step. With `--yes` nobody is asked here: the question waits for its answer."""
+    context, key = steps.context, steps.key("no cases")
+    names = [one.id for one in asked.requirements if is_open(one) and not one.parts]
+    why = "; ".join(found.undecided[:REASONS])
+    text = (
+        f"No case could be sealed for {', '.join(names)}, because: {why}\n"
+        "Agents would build it, and nothing could prove it.\n"
+        f"{AGAIN}: ask another examiner · {WITHOUT}: build it without cases · {STOP}: end here, nothing is built"
+    )
+
+    async def step() -> str:
+        if context.settings.yes:
+            answer = context.journal.question(key, text, OPTIONS)
+            if answer is None:
+                context.journal.emit(QuestionAsked(text=text, options=OPTIONS), key)
+                raise Waiting(f"no case could be sealed for {', '.join(names)}, so nothing was built: {why}")
+            return answer[0]
+        return (await ask_person(context, key, text, OPTIONS))[0]
+
+    return await steps.once(key, digest(text), step)

@@ -1,0 +1,85 @@
+"""No case, no bill: where no case could be sealed, another examiner tries once, and a person is asked before work."""
+
+from typing import Any
+
+import pytest
+
+from tests.workflows.conftest import Ground, saying
+from tests.workflows.test_examined import CODE, EXAMINED, GOAL, grades, playing, solo
+from trued.engine.approvals import answer_question
+from trued.engine.inputs import Inputs
+from trued.model import Grade, Settings
+from trued.wire import Order
+
+VACUOUS: dict[str, Any] = {"interface": EXAMINED["interface"], "cases": EXAMINED["cases"][:1]}  # a constant passes it
+TWO = {"*": "scripted:inside", "examiner": "scripted:other"}
+
+
+def roles(orders: list[Order]) -> list[str]:
+    return list(dict.fromkeys(f"{order.role} {order.key.partition('#')[0]}" for order in orders))
+
+
+@pytest.mark.spec("DAY-11", "LAW-5")
+async def test_another_agent_examines_once_more_and_its_cases_count_as_any_examiners(ground: Ground) -> None:
+    def examiner(order: Order) -> dict[str, Any]:
+        return EXAMINED if order.key.startswith("seal/again/") else VACUOUS
+
+    engine, record, orders = await solo(ground, playing(examiner), agents=TWO)
+    assert roles(orders) == ["examiner seal/examiner", "examiner seal/again/examiner", "solo solo"]
+    agents = {order.key.partition("#")[0]: order.agent for order in orders}
+    assert (agents["seal/examiner"], agents["seal/again/examiner"]) == ("scripted:other", "scripted:inside")
+    assert record.grade is Grade.EXAMINED  # the implementer's own agent wrote them: a person has to approve
+    contract = engine.store.contract(record.id)
+    assert contract
+    assert [one for one in contract.undecided if "could be used" in one]
+
+
+@pytest.mark.spec("DAY-11", "LAW-2")
+async def test_examiners_that_only_pretend_get_nothing_built_and_a_person_decides(ground: Ground) -> None:
+    engine, record, orders = await solo(ground, playing(VACUOUS))
+    assert (record.state, record.code) == ("waiting", 3)
+    assert "solo solo" not in roles(orders)
+    assert "a constant passes" in record.why
+    (question,) = engine.store.journal.questions(record.id, only_open=True)
+    assert question.options == ("again", "without", "stop")
+    answer_question(engine.store, record.id, "without", comment="", who="ann")
+    again, runtime = ground.engine(playing(VACUOUS))
+    record = await again.resume(record.id)
+    assert roles(runtime.orders) == ["solo solo"]  # no examiner is paid again
+    assert (record.state, record.grade) == ("waiting", Grade.UNPROVEN)
+    assert set(grades(again, record).values()) == {Grade.UNPROVEN}
+
+
+@pytest.mark.spec("DAY-11")
+@pytest.mark.parametrize(("answers", "state"), [((("stop", ""),), "stopped"), ((("again", ""),), "waiting")])
+async def test_at_a_terminal_it_is_asked_before_anything_is_built(
+    ground: Ground, answers: tuple[tuple[str, str], ...], state: str
+) -> None:
+    tries: list[str] = []
+
+    def examiner(order: Order) -> dict[str, Any]:
+        tries.append(order.key)
+        return EXAMINED if len(tries) > 4 else VACUOUS  # both examiners are told once what is wrong
+
+    engine, runtime = ground.engine(playing(examiner), person=saying(*answers))
+    record = await ground.run(engine, GOAL, required=False, workflow="solo", yes=False)
+    assert record.state == state
+    assert ("solo solo" in roles(runtime.orders)) == (state == "waiting")
+    assert record.grade is (Grade.EXAMINED if state == "waiting" else Grade.UNPROVEN)
+
+
+@pytest.mark.spec("DAY-11")
+@pytest.mark.parametrize(
+    "flags",
+    [{"without_cases": True}, {"agents": {"solo": "scripted:inside"}}],
+    ids=["told so", "no examiner plays"],
+)
+async def test_a_run_that_was_told_so_or_has_no_examiner_builds_at_once(ground: Ground, flags: dict[str, Any]) -> None:
+    _, record, orders = await solo(ground, playing(VACUOUS, code=CODE), **flags)
+    assert not [order for order in orders if order.key.startswith("seal/again")]
+    assert (orders[-1].role, record.state, record.grade) == ("solo", "waiting", Grade.UNPROVEN)
+
+
+def test_a_run_of_an_earlier_version_goes_on_as_it_began() -> None:
+    assert Settings.model_validate({"workflow": "solo"}).without_cases
+    assert Inputs.model_fields["settings"].annotation is Settings
