@@ -223,6 +223,7 @@ class Turns:
         self.close()
         err().print(Text(f"\n{line(name)} ({record.id})", style="bold"))
         self._run, self._tree = record.id, Tree(record.id, tuple(store.journal.events(record.id)))
+        self._tree.follow(record.id, store.folder(record.id))
         self._tree.__enter__()
 
     def hear(self, record: RunRecord, event: Event) -> None:

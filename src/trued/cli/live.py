@@ -2,6 +2,7 @@
 
 import threading
 import time
+from pathlib import Path
 from typing import Protocol, Self
 
 from rich.console import Console, Group, RenderableType
@@ -13,6 +14,7 @@ from trued.cli.terminal import ask_person, err
 from trued.cli.tree import footer, header, scope_lines
 from trued.model import Event, Question
 from trued.model.events.run import RunBegan
+from trued.reporting.views.activity import RunActivity
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Row
 from trued.workflows.view import view_of
@@ -28,6 +30,7 @@ class Screen(Protocol):
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
+    def follow(self, run: str, folder: Path) -> None: ...
     def listen(self, event: Event) -> None: ...
     async def ask(self, question: Question) -> tuple[str, str, str] | None: ...
 
@@ -43,6 +46,9 @@ class Lines:
 
     def __exit__(self, *_: object) -> None:
         return None
+
+    def follow(self, run: str, folder: Path) -> None:
+        """Nothing: what an agent does right now would flood a log."""
 
     def listen(self, event: Event) -> None:
         if began := RunBegan.read(event):
@@ -68,6 +74,7 @@ class Tree:
         self._turn = threading.RLock()  # held by the thread that writes to the screen
         self._over = threading.Event()
         self._drawing = threading.Thread()
+        self._activity: RunActivity | None = None
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -87,6 +94,11 @@ class Tree:
             with self._turn:
                 if self._live.is_started:
                     self._live.refresh()
+
+    def follow(self, run: str, folder: Path) -> None:
+        """Show this run, and what its agents do right now; `folder` is the run's own in the private state."""
+        self._run = run
+        self._activity = self._activity or RunActivity(folder / "spool")
 
     def listen(self, event: Event) -> None:
         with self._turn:
@@ -150,11 +162,14 @@ class Tree:
         self._live.console.print(Group(*(part for one in lines for part in hung(one, self._console))))
         self._printed[scope] = before + len(names)
 
+    def _doing(self, key: str) -> str:
+        return self._activity.of_call(key) if self._activity else ""
+
     def _picture(self) -> RenderableType:
         now, lines = time.time(), list[Text]()
         for scope, names in self._unprinted():
             rows = [self._seen.rows[name] for name in names]
-            drawn = scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""))
+            drawn = scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""), doing=self._doing)
             lines += [part for one in drawn for part in hung(one, self._console)]
         room = max(3, self._console.height - 4)
         return Group(*lines[-room:], *footer(self._seen, now))

@@ -1,9 +1,10 @@
-"""The commands `ls`, `show`, `logs`, `diff` and `report`. Each imports what only it needs."""
+"""The commands `ls`, `show`, `watch`, `logs`, `diff` and `report`. Each imports what only it needs."""
 
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,7 @@ from trued.cli.format import GRADES, STATES, ago, clock, counted, line
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.errors import BadInput
-from trued.model import RunRecord
+from trued.model import Event, RunRecord
 from trued.reporting.views import ledger, listed, state_of
 from trued.support.redaction import plain
 
@@ -138,19 +139,58 @@ def logs(
             print(one_line(one) if as_json else plain(text), flush=follow)
 
 
-def _events(store: "RunStore", record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
-    from trued.cli.event_lines import event_line
-    from trued.workflows.view import view_of
+@app.command()
+def watch(run: RunName = None, as_json: AsJson = False) -> None:
+    """Watch a run that another terminal drives: the same tree, until the run ends or halts.
 
-    last, view = 0, view_of(record.workflow)
+    Exits with the run's own exit code. Ctrl-C ends only the watching (exit code 130). A run that nobody drives is shown
+    as it is. With --json the run is printed when it has ended, as by `trued show --json`.
+    """
+    from trued.cli.live import Lines, Tree
+    from trued.cli.summary import conclude, whole
+    from trued.cli.terminal import is_plain_output
+
+    with opened() as store:
+        record = chosen(store, run)
+        screen = Lines(record.workflow) if is_plain_output() or as_json else Tree(record.id)
+        screen.follow(record.id, store.folder(record.id))
+        try:
+            with screen if not as_json else nullcontext():
+                for event in _stored_events(store, record, follow=True):
+                    if not as_json:
+                        screen.listen(event)
+        except KeyboardInterrupt:
+            hint(f"no longer watching; the run continues: trued watch {record.id}")
+            raise typer.Exit(130) from None
+        record = store.journal.run(record.id)
+        if as_json:
+            print_json(whole(store, record))
+        else:
+            conclude(store, record, as_json=False)
+        interrupted = state_of(record, store.journal.driver(record.id)) == "interrupted"
+    raise typer.Exit(130 if interrupted else record.code)
+
+
+def _stored_events(store: "RunStore", record: RunRecord, *, follow: bool) -> Iterator[Event]:
+    """The events of a run in their order; with `follow`, those to come as well, until nobody drives it."""
+    last = 0
     while True:
         driven = store.journal.driver(record.id)  # read first, so that the last events are not missed
         for event in store.journal.events(record.id, last):
             last = event.id
-            yield event.model_dump(mode="json"), event_line(event, view)
+            yield event
         if not follow or not driven:
             return
         time.sleep(POLL_S)
+
+
+def _events(store: "RunStore", record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+    from trued.cli.event_lines import event_line
+    from trued.workflows.view import view_of
+
+    view = view_of(record.workflow)
+    for event in _stored_events(store, record, follow=follow):
+        yield event.model_dump(mode="json"), event_line(event, view)
 
 
 def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:

@@ -3,6 +3,7 @@
 import subprocess
 from pathlib import Path
 
+from trued.inputs.project.entry_points import CODE
 from trued.inputs.project.kind import ProjectKind, files_to_read, project_kind, with_user_commands
 from trued.model import Settings
 
@@ -16,6 +17,14 @@ def kind_here(top: Path, settings: Settings) -> ProjectKind:
     paths = [name.decode(errors="replace") for name in listed.split(b"\0") if name]
     texts = _texts(top, files_to_read(paths))
     return with_user_commands(project_kind(paths, texts.get), settings.commands)
+
+
+def sources_here(top: Path, *, most: int, size: int) -> dict[str, str]:
+    """The code files at HEAD with their texts: at most `most`, each of at most `size` characters."""
+    listed = _asked(top, "ls-tree", "-r", "-z", "--name-only", "HEAD") or b""
+    paths = [name.decode(errors="replace") for name in listed.split(b"\0") if name]
+    code = tuple(path for path in paths if path.endswith(CODE) and "\n" not in path)[:most]
+    return {path: text for path, text in _texts(top, code).items() if len(text) <= size}
 
 
 def _texts(top: Path, paths: tuple[str, ...]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from trued.engine.resume_from_branch import ForgottenRun, find_forgotten_run
 from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput
 from trued.inputs.settings.limits import parse_limits
-from trued.model import RunRecord
+from trued.model import Event, RunRecord
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -180,7 +180,13 @@ def drive(
 ) -> None:
     """Drive a run with a live screen, print how it ended, and exit with its code."""
     eyes = screen or (Lines() if is_plain_output() else Tree())
-    store = RunStore(home(), os.environ, listen=lambda _, event: eyes.listen(event))
+    store = RunStore(home(), os.environ)
+
+    def listen(record: RunRecord, event: Event) -> None:
+        eyes.follow(record.id, store.folder(record.id))
+        eyes.listen(event)
+
+    store.listen = listen
     try:
         with eyes:
             record = asyncio.run(_awaited(work(Engine(store, person=eyes.ask))))

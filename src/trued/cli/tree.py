@@ -1,7 +1,7 @@
 """The tree of a run as lines: scopes with their calls and checks, and a footer with status and usage."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rich.text import Text
 
@@ -23,6 +23,7 @@ MARKS = {
     "unfinished": ("…", "yellow"),
 }
 ENGINE = {"prove": "checks", "finish": "final checks", "seal": "seal"}
+ACTIVITY = 70  # characters of what an agent does right now
 WIDTH, WIDEST = 18, 30  # columns for the names of calls and checks
 
 
@@ -33,8 +34,17 @@ def header(run: str, seen: Progress, *, live: bool = False) -> Text:
     return text.append(" · ".join(fact for fact in facts if fact), "dim")
 
 
-def scope_lines(scope: str, rows: Iterable[Row], now: float, *, called: str = "", goes_on: bool = False) -> list[Text]:
-    """A scope's name and its rows, indented below it; rows without a scope are not indented."""
+def scope_lines(
+    scope: str,
+    rows: Iterable[Row],
+    now: float,
+    *,
+    called: str = "",
+    goes_on: bool = False,
+    doing: Callable[[str], str] = lambda _: "",
+) -> list[Text]:
+    """A scope's name and its rows, indented below it; rows without a scope are not indented. `doing`: what the agent of
+    a running call does right now, by the call's key."""
     named = not scope.startswith("/")
     lines = [Text(line(scope), style="bold")] if named else []
     for head in lines:
@@ -44,6 +54,8 @@ def scope_lines(scope: str, rows: Iterable[Row], now: float, *, called: str = ""
     width = max((len(line(label_of(row.key))) for row in rows if isinstance(row, Call)), default=0)
     for row in rows:
         lines += [Text("  " if named else "") + one for one in row_lines(row, now, min(width, WIDEST))]
+        if isinstance(row, Call) and row.state == "running" and (words := line(doing(row.key), ACTIVITY)):
+            lines.append(Text(f"{'  ' if named else ''}    {words}", "dim"))
     return lines
 
 

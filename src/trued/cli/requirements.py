@@ -1,0 +1,172 @@
+"""The commands `requirements new` and `requirements export`: a file of one's own to check work with."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trued.cli.context import AsJson, RunName, chosen, is_over, opened, top_of, writable
+from trued.cli.options import is_file
+from trued.cli.terminal import hint, outside_agents, print_json
+from trued.errors import BadInput
+
+if TYPE_CHECKING:
+    from trued.model import Contract, Requirement, Requirements, RunRecord
+
+app = typer.Typer(rich_markup_mode=None)
+group = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+app.add_typer(group, name="requirements", help="Write a requirements file: a scaffold, or a run's approved cases")
+
+MOST_SOURCES = 400  # files that are looked at for entry points
+TEXT_BYTES = 200_000
+
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="The file to write (.yaml).", show_default="stdout"),
+]
+
+
+@group.command()
+def new(
+    goal: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[GOAL|FILE]", help="What must be true, in words, or a plan or ticket.", show_default=False
+        ),
+    ] = None,
+    output: Output = None,
+    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Write a requirements file to fill in, from your words and this repository's functions, routes and tests."""
+    from trued.cli.project_kind import kind_here, sources_here
+    from trued.inputs.project.entry_points import entry_points
+    from trued.inputs.requirements.file import parse_requirements
+    from trued.inputs.requirements.file_text import scaffold_text
+    from trued.model import Settings
+
+    _check_output(output)
+    top = top_of(repo)
+    if top is None:
+        raise BadInput(f"{repo.resolve()} is not in a git repository", then="change to one, or pass --repo DIR")
+    kind, found = kind_here(top, Settings()), entry_points(sources_here(top, most=MOST_SOURCES, size=TEXT_BYTES))
+    wanted = _wanted(goal)
+    text = scaffold_text(wanted, test=kind.test, start=kind.start, entry_points=found)
+    parse_requirements(text, "requirements.yaml")
+    if as_json:
+        rows = [{"id": one.id, "text": one.text} for one in wanted]
+        print_json({"requirements": rows, "entry_points": found, "commands": kind.commands, "text": text})
+        return
+    _put(text, output)
+    if output and output.absolute().is_relative_to(top):
+        hint(f"{output} is inside the repository, where agents can read it: its cases will count as visible")
+
+
+def _wanted(goal: str | None) -> "list[Requirement]":
+    """The user's words as requirements: of a ticket or plan its criteria and chunks, of other text its sentences."""
+    from trued.inputs.plans.plan import parse_plan
+    from trued.inputs.requirements.coverage import user_requirements
+    from trued.inputs.tickets.plan import ticket_plan
+    from trued.inputs.tickets.ticket import is_ticket, parse_ticket
+    from trued.model import Goal, Requirement, Source
+    from trued.support.located import read_text
+
+    if goal is None:
+        return [Requirement(id="change-me", text="Say in one sentence what must be true")]
+    if not goal.strip():
+        raise BadInput("the goal is empty", then="say in words what must be true, or name a file")
+    if not is_file(goal):
+        every = user_requirements(None, Goal(text=goal), None)
+        return [one for one in every if not one.parts]
+    text = read_text(Path(goal))
+    given = Goal(text=text, source=Source(file=Path(goal).name))
+    plan = None
+    if is_ticket(text, goal):
+        plan = ticket_plan(parse_ticket(text, goal))
+    else:
+        try:
+            plan = parse_plan(text, goal)
+        except BadInput:  # prose: its sentences
+            given = Goal(text=text)
+    return [one for one in user_requirements(plan, given, None) if not one.parts]
+
+
+@group.command()
+def export(run: RunName = None, output: Output = None, as_json: AsJson = False) -> None:
+    """Write a run's approved cases as a requirements file of your own, which `trued verify` proves with.
+
+    Cases that an agent wrote are exported only after a person approved the contract: in your file they count as yours.
+    """
+    from trued.inputs.requirements.file_text import requirements_text
+
+    outside_agents("requirements export")
+    _check_output(output)
+    with opened() as store:
+        record = chosen(store, run)
+        contract = store.contract(record.id)
+        if contract is None:
+            raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+        if not is_over(store, record):
+            what = f"run {record.id} has not ended: an agent could read its held-out cases"
+            raise BadInput(what, then=f"wait for its end: trued watch {record.id}")
+        approved = [one for one in store.approvals(record.id) if one.requirement == "*" and not one.stale]
+        by = approved[-1].who if approved else ""
+    given, left = _exported(record, contract, approved=bool(by))
+    who = f", approved by {by}" if by else ""
+    heading = [f"The cases of run {record.id}{who}.", f"Base: {contract.base}"]
+    heading += [f"Left out: {one}" for one in left]
+    text = requirements_text(given, heading)
+    if as_json:
+        rows = [{"id": one.id, "checks": len(one.checks)} for one in given.requirements]
+        print_json({"run": record.id, "approved_by": by, "requirements": rows, "left_out": left, "text": text})
+        return
+    _put(text, output)
+    for one in left:
+        hint(f"left out: {one}")
+
+
+def _exported(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
+    """The requirements with the checks that may be called the user's own, and what is left out, with the reason."""
+    from trued.inputs.requirements.file_text import is_portable
+    from trued.model import requests
+    from trued.proof.room.bench import check_hash
+
+    kept, left = [], []
+    for one in contract.requirements:
+        own = [check for check in one.checks if approved or check_hash(check) not in contract.authors]
+        portable = tuple(check for check in own if is_portable(check))
+        if portable:
+            kept.append(one.model_copy(update={"checks": portable, "covers": ()}))
+        if len(own) < len(one.checks):
+            left.append(f"{one.id}: an agent wrote its cases, and nobody has approved them")
+        elif len(portable) < len(own):
+            left.append(f"{one.id}: tests that came from a folder beside your own file")
+        elif not one.checks and not one.parts:
+            left.append(f"{one.id}: it has no check")
+    if not kept:
+        what = f"run {record.id} has no case that a person wrote or approved"
+        raise BadInput(what, then=f"read and approve them first: trued approve {record.id}")
+    made = requests.Requirements(
+        environment=contract.environment, serve=contract.serve, interface=contract.interface, requirements=tuple(kept)
+    )
+    return made, left
+
+
+def _check_output(output: Path | None) -> None:
+    writable(output, "--output")
+    if output is None:
+        return
+    if output.suffix not in (".yaml", ".yml"):
+        raise BadInput(f"{output} is not the name of a YAML file", "--output", "let it end in .yaml")
+    if output.exists():
+        raise BadInput(f"{output} exists already", "--output", "choose another name, or remove it")
+
+
+def _put(text: str, output: Path | None) -> None:
+    """Print the text, or write it where only this user can read it: held-out cases are secrets."""
+    if output is None:
+        print(text, end="")
+        return
+    output.touch(mode=0o600)
+    output.write_text(text, encoding="utf-8")
+    print(output)

@@ -1,0 +1,56 @@
+"""Finds a project's entry points in its sources: public functions and HTTP routes. Pure; a help for people only."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from trued.proof.room.frozen_files import is_test
+
+ROOTS = ("src", "lib")  # folders that are no part of a Python module's name
+_ROUTE = re.compile(
+    r"""\b(?:app|router|api|bp|blueprint|server)\.(route|get|post|put|patch|delete)\(\s*(['"])(/[^'"\s]*)\2([^)]*)""",
+    re.IGNORECASE,
+)
+_METHODS = re.compile(r"methods\s*=\s*\[\s*['\"](\w+)")
+_EXPORTED = re.compile(r"^export\s+(?:async\s+)?function\s+(\w+)\s*\(([^)]*)\)", re.MULTILINE)
+CODE = (".py", ".js", ".mjs", ".cjs", ".ts")
+
+
+def entry_points(texts: Mapping[str, str]) -> list[str]:
+    """`package.module:function(arguments)`, `path/module.js:name(arguments)` and `GET /path`, in the order of paths."""
+    found: dict[str, None] = {}
+    for path, text in sorted(texts.items()):
+        if not path.endswith(CODE) or is_test(path):
+            continue
+        functions = _python(path, text) if path.endswith(".py") else _node(path, text)
+        found |= dict.fromkeys([*_routes(text), *functions])
+    return list(found)
+
+
+def _python(path: str, text: str) -> Iterator[str]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    parts = list(PurePosixPath(path).with_suffix("").parts)
+    parts = parts[1:] if parts[0] in ROOTS and len(parts) > 1 else parts
+    module = ".".join(part for part in parts if part != "__init__")
+    for one in tree.body:
+        public = isinstance(one, ast.FunctionDef) and not one.name.startswith("_") and not one.decorator_list
+        if public and module and parts[-1] not in ("setup", "conftest", "__main__"):
+            assert isinstance(one, ast.FunctionDef)  # noqa: S101  (said by `public`)
+            yield f"{module}:{one.name}({', '.join(each.arg for each in one.args.args)})"
+
+
+def _node(path: str, text: str) -> Iterator[str]:
+    for name, arguments in _EXPORTED.findall(text):
+        given = [re.split(r"[=:]", one)[0].strip() for one in arguments.split(",") if one.strip()]
+        yield f"{path}:{name}({', '.join(given)})"
+
+
+def _routes(text: str) -> Iterator[str]:
+    for verb, _, path, rest in _ROUTE.findall(text):
+        named = _METHODS.search(rest)
+        method = named.group(1) if named else "GET" if verb.lower() == "route" else verb
+        yield f"{method.upper()} {path}"

@@ -1,0 +1,111 @@
+"""Writes requirements files: a scaffold to fill in, and the cases of a contract as a file of one's own. Pure."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from trued.inputs.requirements.file import parse_requirements
+from trued.model import Check, ExamplesCheck, Requirement, Requirements, TestsCheck
+
+COVERED = 6  # entry points that a scaffold shows as examples
+
+
+def requirements_text(given: Requirements, heading: Sequence[str] = ()) -> str:
+    """These requirements as YAML that `parse_requirements` reads back with the same checks. Raises BadInput if it
+    does not. Requirements without a check are left out: a file has none.
+    """
+    lines = [*(f"# {one}".rstrip() for one in heading)]
+    if environment := _told(given.environment):
+        lines.append(f"environment: {_flow(environment)}")
+    if given.serve:
+        lines.append(f"serve: {_flow(_told(given.serve))}")
+    if given.interface:
+        lines += ["interface:", *(f"  - {_flow(one)}" for one in given.interface)]
+    lines.append("requirements:")
+    for one in given.requirements:
+        lines += _requirement(one)
+    text = "\n".join(lines) + "\n"
+    parse_requirements(text, "requirements.yaml")
+    return text
+
+
+def _requirement(one: Requirement) -> Iterator[str]:
+    yield f"  - id: {_flow(one.id)}"
+    yield f"    text: {_flow(one.text)}"
+    if one.supersedes:
+        yield f"    supersedes: {_flow(list(one.supersedes))}"
+    yield "    checks:"
+    for check in one.checks:
+        yield from _check(check)
+
+
+def _check(check: Check) -> Iterator[str]:
+    if isinstance(check, ExamplesCheck):
+        yield "      - kind: examples"
+        yield "        cases:"
+        yield from (f"          - {_flow(case.model_dump(mode='json', by_alias=True))}" for case in check.cases)
+        return
+    data = check.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    yield f"      - {_flow({'kind': check.kind, **data})}"
+
+
+def is_portable(check: Check) -> bool:
+    """Can the check be written into a file by itself? Tests that came `from` a folder need that folder."""
+    return not (isinstance(check, TestsCheck) and check.from_)
+
+
+def _told(value: Any) -> dict[str, Any]:
+    """The fields of a value that differ from their default."""
+    found: dict[str, Any] = value.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return found
+
+
+def _flow(value: Any) -> str:
+    """A value on one line. JSON is YAML."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+# -- a scaffold --------------------------------------------------------------------------------------------------------
+
+
+def scaffold_text(wanted: Iterable[Requirement], *, test: str, start: str, entry_points: Sequence[str]) -> str:
+    """A requirements file to fill in: the words, a check by hand that is valid as it is, and examples as comments.
+
+    `test` and `start`: the project's own commands, if they are known. `entry_points`: `module:function(arguments)` or
+    `GET /path`.
+    """
+    calls = [one for one in entry_points if ":" in one.partition("(")[0]]
+    routes = [one for one in entry_points if one not in calls]
+    lines = [
+        "# What must be true at the end, in your words, and how each point is checked.",
+        "# Keep this file outside the repository, where agents cannot read it. All checks: docs/guide/checks.md",
+        "# Try it:  trued verify --base HEAD~1 --requirements THIS_FILE",
+        "# Use it:  trued run GOAL --requirements THIS_FILE",
+        "",
+    ]
+    if routes or start:
+        command = json.dumps(start.split() or ["python", "-m", "app"])
+        lines += ["# How the server for http and browser checks is started (the port is in the variable PORT):"]
+        lines += [f"# serve: {{command: {command}, port_env: PORT}}", ""]
+    lines.append("requirements:")
+    for number, one in enumerate(wanted):
+        lines += [f"  - id: {_flow(one.id)}", f"    text: {_flow(one.text)}", "    checks:"]
+        lines += [f"      - {{kind: manual, steps: [{_flow('Look whether it is so, then replace this by a check')}]}}"]
+        if number == 0:
+            lines += [f"      # {text}" for text in _examples(calls, routes, test)]
+    return "\n".join(lines) + "\n"
+
+
+def _examples(calls: Sequence[str], routes: Sequence[str], test: str) -> Iterator[str]:
+    """Checks of every kind that fits the project, to be uncommented and corrected."""
+    yield "- kind: examples            # data only; give two different results at least"
+    yield "  cases:"
+    for one in calls[:COVERED] or ("package.module:function(argument)",):
+        name, _, rest = one.partition("(")
+        arguments = [part.strip() for part in rest.rstrip(")").split(",") if part.strip()]
+        yield f"    - {{call: {_flow(name)}, args: {_flow([f'<{part}>' for part in arguments])}, returns: <result>}}"
+    for one in routes[:COVERED]:
+        method, _, path = one.partition(" ")
+        yield f"    - {{http: {{method: {method}, path: {_flow(path)}}}, status: 200, json: <result>}}"
+    if test:
+        yield f"- {{kind: tests, command: {_flow(test)}, files: [<tests that must pass>]}}"

@@ -1,0 +1,82 @@
+"""What an agent is doing right now, from the end of its transcript in the spool: one short line, never evidence."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trued.support.hashing import folder_name
+
+TAIL_BYTES = 32_000  # of a transcript: its last event is in there
+SUBJECTS = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")  # the telling first
+
+
+def describe_activity(row: Mapping[str, Any]) -> str:
+    """One transcript event in a few words: `Bash: pytest -q`, `Edit: shelf/app.py`; "" if it is no activity."""
+    if row.get("kind") == "says":
+        return _first_line(row.get("text"))
+    if row.get("kind") != "tool":
+        return ""
+    name, what = str(row.get("name") or "a tool"), _subject(str(row.get("what") or ""))
+    return f"{name}: {what}" if what else name
+
+
+def _subject(given: str) -> str:
+    """What a tool works on: of its input, given as JSON, the field that tells most; other input as it is."""
+    try:
+        value = json.loads(given)
+    except ValueError:
+        return _inside_clone(_first_line(given))
+    if isinstance(value, list):
+        value = next((one for one in value if isinstance(one, dict)), " ".join(map(str, value)))
+    if not isinstance(value, dict):
+        return _inside_clone(_first_line(str(value)))
+    texts = {name: text for name, text in value.items() if isinstance(text, str) and text.strip()}
+    found = next((texts[name] for name in SUBJECTS if name in texts), next(iter(texts.values()), ""))
+    return _inside_clone(_first_line(found))
+
+
+def _inside_clone(text: str) -> str:
+    """A path in an agent's clone as the project has it."""
+    before, clones, rest = text.partition("/clones/")
+    return rest.partition("/")[2] or rest if clones and before.startswith("/") else text
+
+
+def _first_line(text: object) -> str:
+    lines = [one.strip() for one in str(text or "").splitlines() if one.strip()]
+    return lines[0] if lines else ""
+
+
+class RunActivity:
+    """What each call of one run is doing, read again only when its transcript has grown."""
+
+    def __init__(self, spool: Path) -> None:
+        self._spool = spool
+        self._known: dict[str, tuple[Path, int, str]] = {}  # call → its transcript, its size then, the line
+
+    def of_call(self, key: str) -> str:
+        """The last activity of the call with this key; "" if nothing is known."""
+        try:
+            attempts = [path for path in self._spool.glob(f"{folder_name(key)}.*") if path.suffix[1:].isdigit()]
+            file = max(attempts, key=lambda path: int(path.suffix[1:])) / "events.jsonl"
+            size = file.stat().st_size
+            if self._known.get(key, (None, -1))[:2] != (file, size):
+                before = self._known.get(key, (None, 0, ""))[2]
+                self._known[key] = (file, size, _last_activity(file, size) or before)
+        except (OSError, ValueError):  # not there yet, or just removed
+            return ""
+        return self._known[key][2]
+
+
+def _last_activity(file: Path, size: int) -> str:
+    with file.open("rb") as opened:
+        opened.seek(max(0, size - TAIL_BYTES))
+        lines = opened.read(TAIL_BYTES).splitlines()
+    for one in reversed(lines):
+        try:
+            row = json.loads(one)
+        except ValueError:  # cut off at either end
+            continue
+        if isinstance(row, dict) and (said := describe_activity(row)):
+            return said
+    return ""

@@ -1,0 +1,87 @@
+"""`trued requirements`: a scaffold from words and repository, and approved cases as a file of one's own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import World, git
+from tests.cli.test_command_line import one_sentence
+from trued.inputs.project.entry_points import entry_points
+from trued.inputs.requirements.file import load_requirements, parse_requirements
+from trued.model import ExamplesCheck
+from trued.support.processes import MARKER
+
+EXAMINER = """
+
+def examiner(order, folder):
+    def case(function, argument, result, quotes, requirement):
+        one = {"call": f"tiny:{function}", "args": [argument], "returns": result, "quotes": quotes}
+        return {"requirement": requirement, "cases": [one]}
+    twice, thrice = "`double(x)` returns twice its argument", "`triple(x)` returns three times its argument"
+    cases = [case("double", 21, 42, twice, "1A"), case("double", 5, 10, twice, "1A")]
+    cases += [case("triple", 2, 6, thrice, "1B"), case("triple", 5, 15, thrice, "1B")]
+    return {"interface": ["tiny:double(x)", "tiny:triple(x)"], "cases": cases}
+"""
+
+
+@pytest.mark.spec("DAY-11", "USE-7")
+def test_a_scaffold_has_the_words_and_what_the_repository_offers_and_can_be_read_at_once(world: World) -> None:
+    (world.repository / "tests").mkdir()
+    (world.repository / "tests" / "test_app.py").write_text("def test_it():\n    assert True\n")
+    (world.repository / "app.py").write_text(
+        "from flask import Flask\n\napp = Flask(__name__)\n\n\n"
+        "@app.route('/books', methods=['POST'])\ndef add():\n    return {}\n\n\n"
+        "def total(cart, voucher=None):\n    return 0\n\n\ndef _hidden():\n    pass\n"
+    )
+    git(world.repository, "add", ".")
+    git(world.repository, "commit", "-q", "-m", "app")
+    made = world.trued("requirements", "new", "PLAN.md", "-o", str(world.top / "mine.yaml"))
+    assert made.returncode == 0, made.stderr
+    file = world.top / "mine.yaml"
+    assert file.stat().st_mode & 0o077 == 0
+    assert [one.id for one in load_requirements(file).requirements] == ["1A", "1B"]
+    text = file.read_text()
+    for part in ('call: "app:total", args: ["<cart>", "<voucher>"]', 'method: POST, path: "/books"', "pytest"):
+        assert part in text
+    assert "_hidden" not in text
+    again = world.trued("requirements", "new", "-o", str(file))
+    assert "exists already" in one_sentence(again)
+    data = world.data("requirements", "new", "The shop opens at nine.")
+    assert [one["text"] for one in data["requirements"]] == ["The shop opens at nine."]
+    assert "POST /books" in data["entry_points"]
+
+
+def test_entry_points_are_found_in_python_and_node_and_not_in_tests() -> None:
+    texts = {
+        "src/shop/cart.py": "def add(item):\n    pass\n",
+        "src/shop/broken.py": "def (",
+        "tests/test_cart.py": "def helper(x):\n    pass\n",
+        "lib/cart.js": "export function total(items, rate = 1) {}\nrouter.get('/cart/:id', show)\n",
+    }
+    assert entry_points(texts) == ["GET /cart/:id", "lib/cart.js:total(items, rate)", "shop.cart:add(item)"]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-11", "LAW-7")
+def test_only_cases_that_a_person_approved_become_the_users_own(world: World) -> None:
+    script = world.top / "agents.py"
+    script.write_text(Path(__file__).with_name("agents_for_cli.py").read_text() + EXAMINER)
+    done = world.trued("run", "PLAN.md", "--agent", f"scripted:{script}", "--yes")
+    assert done.returncode == 3, done.stderr
+    file, name = world.top / "own.yaml", world.data("ls")[0]["id"]
+    refused = world.trued("requirements", "export", name, "-o", str(file))
+    assert "no case that a person wrote or approved" in one_sentence(refused)  # examined must not become proven so
+    assert not file.exists()
+    given = ("--as", "Bea", "--reason", "I read them")
+    assert world.trued("approve", name, *given).returncode == 0
+    inside = world.trued("requirements", "export", name, **{MARKER: "r/x@1"})
+    assert "is refused inside an agent" in one_sentence(inside)
+    assert world.trued("requirements", "export", name, "-o", str(file)).returncode == 0
+    exported = load_requirements(file)
+    assert [one.id for one in exported.requirements] == ["1A", "1B"]
+    assert all(isinstance(check, ExamplesCheck) for one in exported.requirements for check in one.checks)
+    work = ("--base", "HEAD", "--head", f"trued/{name}", "--requirements", str(file))
+    verified = world.trued("verify", *work, "--json")
+    assert (verified.returncode, json.loads(verified.stdout)["grade"]) == (0, "proven"), verified.stderr
+    parse_requirements(world.data("requirements", "export", name)["text"], "x.yaml")
