@@ -1,4 +1,4 @@
-"""A small language model plays a role: `command:python player.py ADDRESS WAY`.
+"""A small language model plays a role: `command:python player.py GANG ADDRESS WAY`; GANG is the file gang.py.
 
 It gets the order as JSON on stdin and works in the current folder. Whoever builds asks the model for the module and
 saves what it wrote. The two ways differ in the reply:
@@ -15,14 +15,14 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-GANG = runpy.run_path(str(Path(__file__).parents[1] / "gangs" / "gang.py"))
+GANG = runpy.run_path(sys.argv[1])
 BRIEF_LETTERS = 6000  # of a brief's end: what the model's context holds
 TOKENS = 160
 BUILD = "Write the Python function add(a, b) that returns the sum of a and b. Answer with one python code block."
 
 
 def main() -> None:
-    address, way = sys.argv[1:]
+    address, way = sys.argv[2:]
     order = GANG["Order"](json.load(sys.stdin))
     if order.works:
         Path("add.py").write_text(code_in(complete(address, BUILD)))

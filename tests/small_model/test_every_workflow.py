@@ -22,6 +22,7 @@ WORKFLOWS = ("solo", "purple", "ticket", "handoff", "pipeline", "team")
 GOAL = "`add(a, b)` in add.py returns the sum of its two arguments."
 CASES = [{"call": "add:add", "args": [a, b], "returns": a + b} for a, b in ((2, 3), (-7, 7), (1000, 24))]
 ASKED = [{"id": "adds", "text": GOAL, "covers": ["goal"], "checks": [{"kind": "examples", "cases": CASES}]}]
+TESTS = Path(__file__).parents[1]
 ENDS = (0, 1, 3, 4, 5)  # met, refuted, waits for a person, a limit, an agent that gave nothing
 ADDS = "import sys; sys.path.insert(0, '.'); from add import add; assert add(41, 1) == 42 and add(-3, 1) == -2"
 
@@ -38,7 +39,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_its_words_end_in_a_verdict_and_never_in_a_wrong_one(
     workflow: str, way: str, address: str, tmp_path: Path
 ) -> None:
-    line = (sys.executable, str(Path(__file__).parent / "player.py"), address, way)
+    gang, player = TESTS / "gangs" / "gang.py", TESTS / "small_model" / "player.py"
+    line = (sys.executable, str(player), str(gang), address, way)
     judge(
         Trial(way, workflow, [GOAL], {"README.md": "# Sums\n"}, requirements=ASKED),
         f"command:{shlex.join(line)}",
