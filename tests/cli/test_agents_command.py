@@ -96,7 +96,7 @@ def test_with_nothing_installed_the_shortest_ways_to_an_agent_are_said_and_what_
     refused, begun, doctor = each(
         ["run", "Do something"], ["init"], ["doctor", "--json"], cwd=project, variables=installed()
     )
-    for part in ("none is installed", "npm install -g", "log in", "command:PROGRAM", "trued verify", "trued demo"):
+    for part in ("none is installed", "npm install -g", "log in", "trued verify", "trued demo"):
         assert part in one_sentence(refused)
     assert (begun.returncode, tomllib.loads((project / "trued.toml").read_text())) == (0, {})
     assert "no agent was found" in begun.stderr

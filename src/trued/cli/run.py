@@ -23,6 +23,8 @@ from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput
 from trued.inputs.settings.limits import parse_limits
 from trued.model import Event, RunRecord
+from trued.workflows.descriptor import Input
+from trued.workflows.registry import default_workflow
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -75,8 +77,8 @@ def run(
     if len(goals) > 1:
         requests = [request(goal=goal) for goal in goals]
         drive_all(lambda engine: start_runs(engine, requests), as_json=as_json)
-    _advise(goals[0], workflow)
-    drive(lambda engine: engine.start(request(goal=goals[0])), as_json=as_json)
+    opening = None if workflow else partial(_show_choice, goals[0])
+    drive(lambda engine: engine.start(request(goal=goals[0])), as_json=as_json, opening=opening)
 
 
 @app.command()
@@ -176,13 +178,23 @@ def cancel(run: RunName = None, as_json: AsJson = False) -> None:
 
 
 def drive(
-    work: Callable[[Engine], Awaitable[RunRecord]], *, screen: Screen | None = None, as_json: bool = False
+    work: Callable[[Engine], Awaitable[RunRecord]],
+    *,
+    screen: Screen | None = None,
+    as_json: bool = False,
+    opening: Callable[[RunRecord], None] | None = None,
 ) -> None:
-    """Drive a run with a live screen, print how it ended, and exit with its code."""
+    """Drive a run with a live screen, print how it ended, and exit with its code.
+
+    `opening` is called once, when the run has begun: what it prints stands before no refusal.
+    """
     eyes = screen or (Lines() if is_plain_output() else Tree())
     store = RunStore(home(), os.environ)
+    openings = [opening] if opening else []
 
     def listen(record: RunRecord, event: Event) -> None:
+        while openings:
+            openings.pop()(record)
         eyes.follow(record.id, store.folder(record.id))
         eyes.listen(event)
 
@@ -203,7 +215,10 @@ async def _awaited(work: Awaitable[RunRecord]) -> RunRecord:
     return await work
 
 
-def _advise(goal: str, workflow: str | None) -> None:
-    """Print what the person may want to know before the run starts."""
-    if workflow is None and not is_file(goal):
-        hint("using solo: one agent, one pass. With a plan file, purple lets a second agent check each chunk")
+def _show_choice(goal: str, record: RunRecord) -> None:
+    """Print which workflow the input chose, and how to choose another."""
+    words, plan = default_workflow(Input.WORDS), default_workflow(Input.PLAN)
+    if is_file(goal):
+        hint(f"{goal}: using {record.workflow}, by what the file looks like; -w NAME chooses another workflow")
+    elif record.workflow == words.name:
+        hint(f"using {words.name}: one agent, one pass. With a plan, {plan.name} lets a second agent check each chunk")

@@ -100,7 +100,8 @@ def select_agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[
         return named, ""
     seen = ready_agents(installed_agents(settings, environ), settings, environ)
     if not seen:
-        raise BadInput(*_nobody(installed_agents(settings, environ)))
+        lacking = [role for role in workflow.roles if role not in named] if named else []
+        raise BadInput(*_nobody(installed_agents(settings, environ), lacking))
     agents = propose_agents(seen, workflow.other_vendor_roles)
     by_name = {one.name: one for one in seen}
     logins = dict.fromkeys(f"{by_name[one].agent.title} {by_name[one].login.says}" for one in agents.values())
@@ -163,15 +164,19 @@ def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def _nobody(seen: Sequence[AgentStatus]) -> tuple[str, str, str]:
-    """The error if no agent could start: how to get one, and what works without."""
+def _nobody(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tuple[str, str, str]:
+    """The error if no agent could start: how to get one, and what works without. `lacking`: roles without an agent,
+    where the user named some."""
     there = [one for one in seen if one.name in PREFERRED and not one.missing]
     if there:
         what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)
         ways = "; ".join(dict.fromkeys(one.to_do for one in there))
     else:
         what, ways = "no agent is named, and none is installed", shortest_setup(seen)
-    return what, "", f"{ways}; or let any program play: --agent 'command:PROGRAM ARGS'; {WITHOUT}"
+    if lacking:
+        what = f"no agent is named for {', '.join(lacking)}: {what.removeprefix('no agent is named, and ')}"
+        ways = f"name one: --agent {lacking[0]}=AGENT; or {ways}"
+    return what, "", f"{ways}; or name another with --agent; {WITHOUT}"
 
 
 def shortest_setup(seen: Sequence[AgentStatus]) -> str:

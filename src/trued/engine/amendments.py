@@ -9,6 +9,7 @@ from trued.engine.run_end import conclude_run
 from trued.engine.run_store import Amendment, RunStore
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
+from trued.inputs.recognition import is_plan
 from trued.inputs.requirements.coverage import user_requirements
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.tickets.plan import ticket_plan
@@ -149,7 +150,8 @@ def _changed(inputs: Inputs, contract: Contract, change: ContractChange) -> tupl
 def _plan(inputs: Inputs) -> Plan | None:
     if inputs.ticket:
         return ticket_plan(inputs.ticket)
-    return parse_plan(inputs.goal.text, inputs.goal.source.file) if inputs.goal.source.file else None
+    goal = inputs.goal
+    return parse_plan(goal.text, goal.source.file) if is_plan(goal.text, goal.source.file) else None
 
 
 def _one(one: Requirement, change: ContractChange) -> Requirement:

@@ -50,14 +50,17 @@ def end_run(store: RunStore, record: RunRecord, end: End) -> RunRecord:
 def _tick_plan(store: RunStore, record: RunRecord, verdict: Verdict | None) -> None:
     """Renew the run's copy of the plan: a view, written whenever a verdict or an approval changes it."""
     goal, contract = store.inputs(record.id).goal, store.contract(record.id)
-    if not goal.source.file or contract is None or verdict is None:
+    if contract is None or verdict is None:
         return
     workflow = find_descriptor(record.workflow)
     if workflow is None or workflow.takes is not Input.PLAN:
         return
     from trued.inputs.plans.plan import parse_plan
     from trued.inputs.plans.ticks import ticked_plan
+    from trued.inputs.recognition import is_plan
 
+    if not is_plan(goal.text, goal.source.file):
+        return
     folder = store.folder(record.id) / "files"
     folder.mkdir(exist_ok=True)
     plan = parse_plan(goal.text, goal.source.file)

@@ -13,16 +13,18 @@ from trued.engine.inputs import Inputs, Request
 from trued.engine.requirements_source import blobs_of
 from trued.engine.resume_from_branch import KnownRuns, find_branch_to_continue
 from trued.engine.role_selection import check_trust, select_roles
-from trued.engine.ticket_branch import is_ticket_file, names_tracker_ticket, ticket_from_file, ticket_from_tracker
+from trued.engine.ticket_branch import names_tracker_ticket, ticket_from_file, ticket_from_tracker
 from trued.errors import BadInput
 from trued.inputs.goals import TEACH
 from trued.inputs.plans.plan import parse_plan, read_plan
+from trued.inputs.recognition import is_plan, recognise_file
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings.loader import load_settings, user_config, user_home
 from trued.model import Goal, Role, RunRecord, Settings, Source, Ticket
 from trued.support.located import read_text
 from trued.workflows.descriptor import Input, WorkflowDescriptor
 from trued.workflows.handoff.feature_list import is_feature_list
+from trued.workflows.input_checks import ways_to_read
 from trued.workflows.registry import default_workflow, descriptor, descriptors
 from trued.workspace.git.repository import Repository, blocking_file, open_repository
 from trued.workspace.sandbox.levels import choose_level
@@ -109,11 +111,19 @@ def choose_workflow(wanted: str, goal: Goal, ticket: Ticket | None) -> WorkflowD
 
 
 def input_kind(goal: Goal) -> Input:
-    """What kind of input the goal is: a specification by its form or file name, another file a plan, else words."""
-    name = PurePath(goal.source.file).name
-    if is_feature_list(goal.text) or SPECIFICATION.fullmatch(name):
+    """What kind of input the goal is, by what it looks like. Raises BadInput for a file that could be anything."""
+    file = goal.source.file
+    if is_feature_list(goal.text) or SPECIFICATION.fullmatch(PurePath(file).name):
         return Input.SPECIFICATION
-    return Input.PLAN if goal.source.file else Input.WORDS
+    if not file:
+        return Input.WORDS
+    found = recognise_file(goal.text, file)
+    if found.kind == "unknown":
+        what = f"this is no plan, ticket, specification or goal: {found.why}"
+        raise BadInput(
+            what, file, f"say how to read it: {ways_to_read()}; a requirements file goes with --requirements"
+        )
+    return Input(found.kind)
 
 
 def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:
@@ -144,7 +154,7 @@ def _read(request: Request, settings: Settings, environ: Mapping[str, str], root
         raise BadInput(
             f"{request.goal[:80]!r} names no ticket", then="name a file, #12, owner/name#12, SHOP-7 or a page's address"
         )
-    is_one = takes is Input.TICKET or (not wanted and is_ticket_file(goal))
+    is_one = takes is Input.TICKET or (not wanted and input_kind(goal) is Input.TICKET)
     return goal, ticket_from_file(goal, root) if is_one else None
 
 
@@ -152,7 +162,7 @@ def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -
     """A record of a new run, with an id that no other run has."""
     name = next(one for one in iter(_new_id, "") if one not in taken)
     goal = inputs.goal
-    plan = goal.source.file and descriptor(inputs.settings.workflow).takes is Input.PLAN
+    plan = descriptor(inputs.settings.workflow).takes is Input.PLAN and is_plan(goal.text, goal.source.file)
     title = parse_plan(goal.text, goal.source.file).title if plan else _title(goal)
     title = f"{inputs.ticket.key}: {inputs.ticket.summary}" if inputs.ticket else title
     base = inputs.base or repository.head
@@ -233,7 +243,7 @@ def _check_roles(settings: Settings, roles: Mapping[str, Role]) -> None:
         if name not in roles:
             raise BadInput(f"the workflow {settings.workflow} needs the role {name}", then="`trued roles` lists them")
         if not (settings.agents.get(name) or settings.agents.get("*")):
-            raise BadInput(f"no agent plays the role {name}", then="name one: --agent 'command:PROGRAM ARGS'")
+            raise BadInput(f"no agent plays the role {name}", then=f"name one: --agent {name}=AGENT")
 
 
 def _check_variables(settings: Settings) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from trued.engine.inputs import Inputs
 from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput
-from trued.inputs.tickets.ticket import is_ticket, parse_ticket, ticket_from_issue
+from trued.inputs.tickets.ticket import parse_ticket, ticket_from_issue
 from trued.integrations.forges import forge_of
 from trued.integrations.trackers import tracker_of
 from trued.integrations.trackers.names import ticket_name
@@ -43,10 +43,6 @@ def ticket_from_file(goal: Goal, root: Path) -> Ticket:
     return ticket.model_copy(
         update={"pictures": tuple(filter(None, (_picture(one, beside) for one in ticket.pictures)))}
     )
-
-
-def is_ticket_file(goal: Goal) -> bool:
-    return bool(goal.source.file) and is_ticket(goal.text, goal.source.file)
 
 
 def _picture(name: str, beside: Path) -> str:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from trued.errors import AgentFailed, Ended, Stopped
 from trued.inputs.plans.plan import parse_plan
+from trued.inputs.recognition import is_plan
 from trued.inputs.tickets.plan import ticket_plan
 from trued.model import Answer, Finding, Goal, Outcome, Plan, Reply, Settings, Task, Ticket, Verdict
 from trued.model.events import JournalEvent
@@ -141,7 +142,7 @@ class Run:
         without a planner, the text as its one task."""
         if self.ticket:
             return ticket_plan(self.ticket)
-        if goal.source.file:
+        if is_plan(goal.text, goal.source.file):
             return parse_plan(goal.text, goal.source.file)
         if not planner:
             return Plan(title=goal.title, tasks=(Task(id="goal", title=goal.title, brief=goal.text),), text=goal.text)

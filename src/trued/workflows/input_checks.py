@@ -3,14 +3,44 @@
 Each raises BadInput for a file that cannot be read, and for criteria that the requirements leave out.
 """
 
+from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
+from trued.inputs.recognition import is_plan
 from trued.inputs.requirements.coverage import user_requirements
 from trued.inputs.tickets.plan import ticket_plan
 from trued.model import Goal, Requirements, Ticket
+from trued.workflows.descriptor import Input
+from trued.workflows.registry import default_workflow
+
+SHOWN = {
+    Input.PLAN: "a plan",
+    Input.WORDS: "a goal in words",
+    Input.SPECIFICATION: "a specification",
+    Input.TICKET: "a ticket",
+}
 
 
 def check_plan(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    user_requirements(parse_plan(goal.text, goal.source.file) if goal.source.file else None, goal, requirements)
+    if not goal.source.file:
+        check_words(goal, requirements, ticket)
+        return
+    try:
+        plan = parse_plan(goal.text, goal.source.file)
+    except BadInput as error:
+        others = ways_to_read(Input.WORDS, Input.TICKET)
+        raise BadInput(error.what, error.where, f"{error.then}; or it is no plan: {others}") from None
+    user_requirements(plan, goal, requirements)
+
+
+def check_plan_or_words(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
+    """For a workflow that takes a file without chunks as a goal."""
+    check = check_plan if is_plan(goal.text, goal.source.file) else check_words
+    check(goal, requirements, ticket)
+
+
+def ways_to_read(*kinds: Input) -> str:
+    """The options that say what a file is: `-w NAME` of the default workflow for each kind of input."""
+    return ", ".join(f"-w {default_workflow(kind).name} ({SHOWN[kind]})" for kind in kinds or tuple(Input))
 
 
 def check_words(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:

@@ -25,6 +25,10 @@ _TITLES = ("summary", "title")
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]]+")
 _PATH = re.compile(r"[\w./~-][^\n]*\.(?:png|jpe?g|gif|webp|svg)", re.IGNORECASE)
 _PICTURES_ONLY = re.compile(r"(?:\s*(?:\[?!\[[^\]\n]*\]\([^)\n]*\)(?:\]\([^)\n]*\))?|<img\b[^>]*>))+\s*", re.IGNORECASE)
+# A name in code marks or a path, then what it is; a sentence that goes on after it stays a requirement.
+_AREA = re.compile(
+    r"(?:\*\*)?(`[^`\n]+`|[\w.@-]*/[\w./@*-]*|[\w-]+\.\w{1,5})(?:\*\*)?(?::|\s+[–—-]|\s+\()\s*(?!.*[.!?]\s+\S)[^\n]+"
+)
 _LABEL = re.compile(r"(?:\*\*|__)?([A-Z][\w '/-]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*")
 
 
@@ -106,7 +110,10 @@ class Parts:
             self.pictures += [one for one in shown if one not in self.pictures]
         said = [(text, at.first + line - 1) for text, line in _said(block, at.lines)]
         if at.part == "areas":
-            self.areas += [one for one in _listed(block) if one not in self.areas and _is_hint(one)]
+            described = _described_areas(block)
+            names = dict.fromkeys((*_listed(block), *described.values()))
+            self.areas += [one for one in names if one not in self.areas and _is_hint(one)]
+            said = [one for one in said if one[0] not in described]
         elif at.part == "preview" and not self.preview and (match := _ADDRESS.search(verbatim)):
             self.preview = match[0].rstrip(".,;")
         elif at.part == "pictures":
@@ -128,6 +135,14 @@ class Parts:
             return
         kind = {"acceptance": "ship", "requirements": "goal"}.get(part, "text")
         into.append(Criterion(text=text, kind=kind, source=Source(file=self.file, line=line)))
+
+
+def _described_areas(block: Block) -> dict[str, str]:
+    """List items that only tell what an area is, such as "`assets/`: scripts of the page", with the area's name."""
+    if not isinstance(block, List):
+        return {}
+    matches = ((item.words.raw.strip(), _AREA.match(item.words.raw.strip())) for item in block.walk())
+    return {text: match[1].strip("`*") for text, match in matches if match}
 
 
 def _named(block: Paragraph) -> re.Match[str] | None:

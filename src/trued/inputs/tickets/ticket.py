@@ -13,12 +13,13 @@ from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
 from trued.support.redaction import plain
 
-__all__ = ["is_ticket", "page_check", "parse_ticket", "ticket_from_issue"]
+__all__ = ["KEY", "file_key", "is_ticket", "page_check", "parse_ticket", "ticket_from_issue"]
 
 LIMIT = 256 * 1024  # characters; trackers hold less
 BRACKETS = 5000  # each may begin a link: a text of nothing else keeps every Markdown parser busy for minutes
 SUMMARY_LIMIT = 200
 KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
+FILE_KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10})(?![^\W_])")  # in capitals: notes-2.md is no ticket
 TEACH = "write a header with key and summary, or a heading and sentences below it"
 # Names of a header or of JSON → the part of a ticket that they are.
 NAMES = {
@@ -57,6 +58,12 @@ def is_ticket(text: str, file: str) -> bool:
         return False
     found = {part for part in ("key", "summary") if any(_norm(name) in NAMES[part] for name in header.value)}
     return "key" in found and (not _is_json(text, file) or "summary" in found)
+
+
+def file_key(file: str) -> str:
+    """The key that a file's name begins with, such as SHOP-7 in SHOP-7-points.md; "" if there is none."""
+    match = FILE_KEY.match(PurePath(file).stem)
+    return match[1] if match else ""
 
 
 def parse_ticket(text: str, file: str) -> Ticket:
@@ -126,8 +133,8 @@ def _named(given: "_Given", parts: Parts, file: str) -> tuple[str, str, list[str
     if not key:
         stem = PurePath(file).stem
         named = KEY.match(stem.upper())
-        key = named[1] if named else stem
-        missing += [] if named else ["key"]
+        key = file_key(file) or (named[1] if named else stem)
+        missing += [] if named or file_key(file) else ["key"]
     summary = given.line("summary") or (parts.summary[0] if parts.summary else title)
     missing += [] if summary else ["summary"]
     return _line(key), _line(summary), missing

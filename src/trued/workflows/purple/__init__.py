@@ -37,6 +37,7 @@ SOLO = WorkflowDescriptor(
     roles=("solo",),
     takes=Input.PLAN,
     default_for=frozenset({Input.WORDS}),
+    check_input="trued.workflows.input_checks:check_plan_or_words",
     is_baseline=True,
     role_folder="trued.agents.roles:purple",
     replies="trued.workflows.purple.replies:REPLIES",

@@ -1,0 +1,88 @@
+"""What a file is that somebody hands in: a plan, a ticket, or words. Decided by its form, then by its names."""
+
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal
+
+from trued.errors import BadInput
+from trued.inputs.plans.chunks import chunks_of
+from trued.inputs.plans.outline import Outline
+from trued.inputs.tickets.ticket import KEY, file_key, is_ticket
+from trued.inputs.vocabulary import bare_title, is_phase, title_words
+from trued.support.markdown import Block, Heading, Paragraph, parse, split_lines
+
+PROSE = frozenset({"", ".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc", ".org"})
+LABEL_WORDS = 4  # "Acceptance criteria for this story:"; more words before a colon are a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class RecognisedFile:
+    """What a file is, and how that was seen."""
+
+    kind: Literal["plan", "ticket", "words", "unknown"]
+    why: str
+
+
+def recognise_file(text: str, file: str) -> RecognisedFile:
+    """What the text of a file is; unknown for data and source code."""
+    if is_ticket(text, file):
+        return RecognisedFile("ticket", "its header has a key")
+    if PurePath(file).suffix.lower() not in PROSE:
+        return RecognisedFile("unknown", "it is not prose")
+    form = _form(text, file)
+    if form.has_named_chunks or (form.has_chunks and form.is_called_plan):
+        return RecognisedFile("plan", "it has chunks")
+    if form.key and not form.is_called_plan:
+        return RecognisedFile("ticket", f"it is named {form.key}")
+    if form.has_chunks:
+        return RecognisedFile("plan", "it has a list of tasks")
+    if form.is_called_plan:
+        return RecognisedFile("plan", "it is called a plan")
+    if form.has_acceptance_criteria:
+        return RecognisedFile("ticket", "it has acceptance criteria")
+    return RecognisedFile("words", "it has neither chunks nor acceptance criteria")
+
+
+def is_plan(text: str, file: str) -> bool:
+    """Whether a run's file is its plan, right or wrong; else it is a goal in words."""
+    return bool(file) and _form(text, file).has_chunks
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What can be seen of a Markdown text."""
+
+    has_chunks: bool
+    has_named_chunks: bool  # with ids, or in phases; a list of tasks may be part of anything
+    is_called_plan: bool
+    has_acceptance_criteria: bool
+    key: str
+
+
+def _form(text: str, file: str) -> _Form:
+    blocks = parse(text)
+    headings = [bare_title(one.words.plain) for one in blocks if isinstance(one, Heading)]
+    title = next((bare_title(one.words.plain) for one in blocks if isinstance(one, Heading) and one.level == 1), "")
+    key = KEY.match(title)
+    outline = Outline(file)
+    try:
+        outline.read(blocks, len(split_lines(text)))
+        names = [one.id for one in (*outline.drafts, *outline.details) if not key or one.id != key[1]]
+        named = bool(names) or any(map(is_phase, headings))
+        chunks = bool(chunks_of(outline)) and (named or not key or any(not one.id for one in outline.drafts))
+    except BadInput:  # a plan with a mistake: parsing it says which
+        named = chunks = True
+    return _Form(
+        has_chunks=chunks,
+        has_named_chunks=named,
+        is_called_plan="plan" in title_words(PurePath(file).stem) or title_words(title)[:1] == ["plan"],
+        has_acceptance_criteria=any("acceptance" in title_words(one) for one in (*headings, *_labels(blocks))),
+        key=key[1] if key else file_key(file),
+    )
+
+
+def _labels(blocks: list[Block]) -> list[str]:
+    """Labels such as `**Acceptance criteria:**` or `Acceptance criteria:` before a list."""
+    lines = [part.words.plain for one in blocks if isinstance(one, Paragraph) for part in one.fields()]
+    labels = [line.partition(":")[0] for line in lines if ":" in line] + [line for line in lines if ":" not in line]
+    return [one for one in labels if len(one.split()) <= LABEL_WORDS]

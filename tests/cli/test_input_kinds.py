@@ -1,0 +1,55 @@
+"""What a newcomer hands in is read as what it looks like, and a refusal names the way out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Each, Trued
+from tests.cli.test_command_line import AGENT, one_sentence
+
+TICKET = "# SHELF-12 Filter books\n\n## Acceptance criteria\n\n- `GET /books?author=X` lists only the books of X\n"
+PROSE = "# Greetings\n\n`greet(name)` says hello to the name.\n"
+
+
+@pytest.mark.spec("DAY-13", "USE-2")
+def test_tickets_and_prose_are_taken_without_w(each: Each, trued: Trued, project: Path) -> None:
+    (project / "ticket.md").write_text(TICKET)
+    (project / "greetings.md").write_text(PROSE)
+    taken = each(
+        ["run", "ticket.md", *AGENT], ["run", "greetings.md", *AGENT], ["run", "say hello", *AGENT], cwd=project
+    )
+    for done, name in zip(taken, ("ticket", "solo", "solo"), strict=True):
+        assert done.returncode == 5, done.stderr  # nobody is there who works
+        assert f"using {name}" in done.stderr
+    assert ["plain words" in one.stderr or "one agent, one pass" in one.stderr for one in taken] == [False, False, True]
+    runs = json.loads(trued("ls", "--json", cwd=project).stdout)
+    assert sorted(one["workflow"] for one in runs) == ["solo", "solo", "ticket"]
+
+
+@pytest.mark.spec("DAY-13", "USE-7")
+def test_a_refusal_names_w_and_nothing_stands_before_it(each: Each, project: Path) -> None:
+    (project / "PLAN.md").write_text(PROSE)
+    (project / "greetings.md").write_text(PROSE)
+    (project / "requirements.yaml").write_text("requirements: []\n")
+    lines = [
+        ["run", "PLAN.md", *AGENT],
+        ["run", "greetings.md", "-w", "purple", *AGENT],
+        ["run", "requirements.yaml", *AGENT],
+        ["run", "textkit.py", *AGENT],
+    ]
+    for done in each(*lines, cwd=project):
+        assert "-w solo" in one_sentence(done)
+        assert len(done.stderr.splitlines()) == 1
+    missing, empty = each(["run", "nope.md", *AGENT], ["run", " ", *AGENT], cwd=project)
+    assert "there is no file nope.md" in one_sentence(missing)
+    assert [len(one.stderr.splitlines()) for one in (missing, empty)] == [1, 1]
+
+
+@pytest.mark.spec("DAY-13")
+def test_roles_without_an_agent_are_named(trued: Trued, project: Path, tmp_path: Path) -> None:
+    (project / "spec.md").write_text("# Words\n\nIt counts words.\n")
+    nothing = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "nobody")}
+    said = one_sentence(trued("run", "spec.md", "--agent", "coder=command:true", cwd=project, variables=nothing))
+    assert "no agent is named for initializer" in said
+    assert "--agent initializer=" in said
