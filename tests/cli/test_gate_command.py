@@ -161,10 +161,11 @@ def test_installing_and_removing_leaves_no_trace_and_keeps_what_was_there(yard: 
     hook = yard.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n")
     hook.chmod(0o755)
     before, seen = files(yard.repository), yard.seen()
-    yard.install("claude", "git", "github", more=("--shared",))
+    more = ("--shared", "--from", "trued==0.1.0")
+    yard.install("claude", "git", "github", more=more)
     once = files(yard.repository)
     assert set(once) - set(before) == {".git/hooks/pre-push.before-trued", ".github/workflows/trued-gate.yml"}
-    yard.install("github", "git", "claude")
+    yard.install("github", "git", "claude")  # as before: shared, and from the same package
     assert files(yard.repository) == once
     removed = yard.trued("gate", "remove", "claude", "git", "github")
     assert removed.stdout.splitlines() == ["claude: removed", "git: removed", "github: removed"]

@@ -1,6 +1,7 @@
 """The gate before a push and on a build server: real repositories, real remotes."""
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -97,7 +98,8 @@ def test_lines_that_git_never_wrote_are_one_sentence(yard: Yard, text: str) -> N
 
 @pytest.mark.spec("USE-5")
 def test_a_build_server_is_told_in_its_own_way(yard: Yard) -> None:
-    yard.install("github")
+    said = yard.install("github", more=("--from", "trued==0.1.0")).stderr
+    assert "secret TRUED_REQUIREMENTS" in said  # what a person has to set
     workflow = (yard.repository / ".github" / "workflows" / "trued-gate.yml").read_text()
     terms = workflow.partition("--terms ")[2].split()[0]
     base = yard.git("rev-parse", "HEAD").stdout.strip()
@@ -105,12 +107,18 @@ def test_a_build_server_is_told_in_its_own_way(yard: Yard) -> None:
     yard.git("commit", "-qam", "claims to be done")
     told = yard.top / "summary.md"
     surroundings = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(told), "TRUED_REQUIREMENTS": REQUIREMENTS}
-    words = ("gate", "ci", "--base", base, "--terms", terms)
+    files = {"--junit": yard.top / "gate.xml", "--summary": yard.top / "gate.md"}
+    written = [word for flag, path in files.items() for word in (flag, str(path))]
+    words = ("gate", "ci", "--base", base, "--terms", terms, *written)
     red = yard.trued(*words, variables=surroundings)
     assert red.returncode == 1, red.stderr
     assert red.stdout.startswith("::error title=trued gate::NOT PROVEN")
     assert "| slug | refuted |" in told.read_text()
-    assert SECRET not in red.stdout + red.stderr + told.read_text()
+    assert files["--summary"].read_text().strip() == told.read_text().strip()
+    (failed,) = ElementTree.parse(files["--junit"]).iter("failure")
+    assert failed.attrib["message"].startswith("refuted: ")
+    uploaded = "".join(path.read_text() for path in files.values())  # a pull request's author can read it
+    assert SECRET not in red.stdout + red.stderr + told.read_text() + uploaded
     yard.write("slug.py", GREEN)
     yard.git("commit", "-qam", "done")
     green = yard.trued(*words, variables=surroundings)

@@ -29,6 +29,7 @@ from trued.gate.install import (
     amend_contract,
     attest_requirement,
     find_problems,
+    github_steps,
     install_gate,
     remove_gate,
 )
@@ -105,7 +106,7 @@ def ask(
 
 
 @gate_app.command()
-def install(
+def install(  # noqa: PLR0913 - each is a flag
     places: Places,
     requirements: Requirements = None,
     base: Base = None,
@@ -118,6 +119,15 @@ def install(
             "--shared", help="Claude Code: write to the project's settings, for everybody, not to your own local ones."
         ),
     ] = False,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="PACKAGE",
+            help="GitHub: what pip installs in CI, pinned: git+https://…@COMMIT, trued==VERSION, or a committed wheel.",
+            show_default="where this trued came from",
+        ),
+    ] = "",
     repo: Repo = Path(),
 ) -> None:
     """Seal the contract and install the gate for Claude Code, git or GitHub. Everything else in their files stays."""
@@ -126,11 +136,13 @@ def install(
     if site.store.gate():
         _refuse_agents("install")
     bar = _settings(accept).accept if accept or site.store.gate() is None else None
-    options = GateOptions(requirements, base, bar, attempts, within, shared)
+    options = GateOptions(requirements, base, bar, attempts, within, shared, source)
     done = _run(install_gate(site, _known_places(places), options, tell=_print_event))
     for place in _known_places(places):
         out().print(Text(f"{place}: {plain(done.installed[place].path)}"), soft_wrap=True)
     _print_contract(site, done)
+    for number, sentence in enumerate(github_steps(site, done) if "github" in places else [], 1):
+        hint(f"{number}. {sentence}")
 
 
 @gate_app.command()

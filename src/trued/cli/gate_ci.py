@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from xml.etree import ElementTree
 
 import typer
 from rich.text import Text
@@ -22,6 +23,7 @@ from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings import loader as config
 from trued.model import Grade
 from trued.reporting.views import ledger
+from trued.reporting.views.junit import safe
 from trued.support.markdown_escape import escaped
 from trued.support.redaction import plain
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 VARIABLE = "TRUED_REQUIREMENTS"
 
 
-def ci(
+def ci(  # noqa: PLR0913 - each is a flag
     base: Annotated[str, typer.Option(metavar="REV", help="The branch that the work is merged into.")],
     head: Annotated[str, typer.Option(metavar="REV", help="The commit to check.")] = "HEAD",
     requirements: Annotated[
@@ -45,6 +47,13 @@ def ci(
         str,
         typer.Option(metavar="HASH", help="Refuse requirements that differ from the sealed ones.", show_default=False),
     ] = "",
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.", show_default=False)
+    ] = None,
+    summary_file: Annotated[
+        Path | None,
+        typer.Option("--summary", metavar="FILE", help="Also write the verdict as Markdown.", show_default=False),
+    ] = None,
     repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -68,6 +77,11 @@ def ci(
         )
         done = asyncio.run(verify(request, home=home(), environ=os.environ, tell=_drop_event))
     _report(done, settings.accept, as_json=as_json)
+    data, sentence = ledger(done.verdict, done.contract, over=False), headline(done.outcome, settings.accept)
+    if junit:
+        _write(junit, junit_table(sentence, data, settings.accept))
+    if summary_file:
+        _write(summary_file, summary(sentence, data))
     raise typer.Exit(done.code)
 
 
@@ -135,6 +149,27 @@ def summary(sentence: str, data: dict[str, Any]) -> str:
     notes = ["", "Notes:", "", *undecided] if undecided else []
     table = ["| requirement | grade | why |", "| --- | --- | --- |", *rows]
     return "\n".join([f"### trued gate: {escaped(sentence)}", "", *table, *notes, ""])
+
+
+def junit_table(sentence: str, data: dict[str, Any], accept: Grade) -> str:
+    """The verdict as JUnit XML. Unlike `verify --junit` it names no case: pull requests' authors can read it."""
+    rows = data["requirements"]
+    short = [row for row in rows if not Grade(row["grade"]).is_met(accept)]
+    counts = {"tests": str(len(rows)), "failures": str(len(short))}
+    suite = ElementTree.Element("testsuite", {"name": "trued gate", **counts})
+    for row in rows:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "requirements", "name": safe(row["id"])})
+        if row in short:
+            ElementTree.SubElement(case, "failure", {"message": safe(f"{row['grade']}: {row['why']}")})
+    ElementTree.SubElement(suite, "system-out").text = safe(sentence)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror}", then="name a file in a folder that exists") from None
 
 
 def _append_summary(place: Path, content: str) -> None:

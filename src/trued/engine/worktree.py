@@ -43,6 +43,11 @@ class Checkout:
         code, out = ask_git(self.root, self.environ, "cat-file", "blob", f"{commit}:{path}")
         return out if code == 0 else None
 
+    def paths(self, commit: str) -> list[str]:
+        """All files of a commit."""
+        code, out = ask_git(self.root, self.environ, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+        return [name.decode(errors="replace") for name in out.split(b"\0") if name] if code == 0 else []
+
     def contains(self, commit: str, ancestor: str) -> bool:
         return ask_git(self.root, self.environ, "merge-base", "--is-ancestor", ancestor, commit)[0] == 0
 

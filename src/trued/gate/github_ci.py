@@ -1,5 +1,6 @@
 """Installs the gate as a GitHub workflow that runs from the base branch, so that no pull request can change it."""
 
+import shlex
 from pathlib import Path
 
 from trued.errors import BadInput
@@ -29,8 +30,13 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: sudo apt-get install -qq -y --no-install-recommends bubblewrap
-      - run: python -m pip install --quiet trued=={version}
+{node}      - name: Install the sandbox
+        run: |
+          sudo apt-get install -qq -y --no-install-recommends bubblewrap
+          # Ubuntu's AppArmor forbids user namespaces, which bubblewrap needs; without them the sandbox is Landlock
+          sudo sysctl -q -w kernel.apparmor_restrict_unprivileged_userns=0 || true
+      - name: Install trued
+        run: python -m pip install --quiet {source}
       - name: Fetch the pull request
         env:
           NUMBER: ${{{{ github.event.pull_request.number }}}}
@@ -41,15 +47,51 @@ jobs:
           HEAD: ${{{{ github.event.pull_request.head.sha }}}}
           # a repository secret: the text of the requirements file, which stays out of the repository
           TRUED_REQUIREMENTS: ${{{{ secrets.TRUED_REQUIREMENTS }}}}
-        run: trued gate ci --base "$BASE" --head "$HEAD" --accept {accept} --terms {terms}{requirements}
+        run: >-
+          trued gate ci --base "$BASE" --head "$HEAD" --accept {accept} --terms {terms}{requirements}
+          --junit trued-gate.xml --summary trued-gate.md
+      - uses: actions/upload-artifact@v4
+        if: always()
+        with:
+          name: trued-gate
+          path: trued-gate.*
+          if-no-files-found: ignore
 """
+NODE = """\
+      - uses: actions/setup-node@v4
+        with:
+          node-version: "22"
+"""
+REQUIREMENTS = "TRUED_REQUIREMENTS"  # the name of the repository secret
 
 
-def workflow(*, version: str, accept: str, terms: str, requirements: str, within_s: float) -> bytes:
-    """The workflow file. `requirements` is the requirements file's path if it is in the repository, else ""."""
+def workflow(*, source: str, accept: str, terms: str, requirements: str, within_s: float, node: bool) -> bytes:
+    """The workflow file. `requirements` is the requirements file's path if it is in the repository, else "".
+
+    `source` is what pip installs; `node`: whether the project needs Node.
+    """
     named = f" --requirements {requirements}" if requirements else ""
     minutes = max(10, int(within_s * 3 // 60) + 5)  # CI runs the base's checks again: the base may have moved
-    return WORKFLOW.format(version=version, accept=accept, terms=terms, requirements=named, minutes=minutes).encode()
+    return WORKFLOW.format(
+        source=shlex.quote(source),
+        accept=accept,
+        terms=terms,
+        requirements=named,
+        minutes=minutes,
+        node=NODE if node else "",
+    ).encode()
+
+
+def to_do(requirements_file: str, *, in_repository: bool) -> list[str]:
+    """What a person has to set on GitHub before the gate works, one sentence each."""
+    secret = (
+        f"set the repository secret {REQUIREMENTS} to the text of your requirements file: gh secret set {REQUIREMENTS}"
+    )
+    return [
+        *([] if in_repository else [f"{secret} < {shlex.quote(requirements_file)}"]),
+        f"commit {FILE} to the default branch: pull requests are judged by the file there",
+        "require the check `gate` in the branch's protection rules, or nothing is blocked",
+    ]
 
 
 def install(root: Path, content: bytes, known: InstalledFile | None) -> InstalledFile:

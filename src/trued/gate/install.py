@@ -10,6 +10,7 @@ from trued.engine.worktree import Checkout
 from trued.errors import BadInput, TruedError
 from trued.gate import claude, git_hook, github_ci
 from trued.gate.judge import Judge, Strictness, seal
+from trued.gate.package_source import package_source
 from trued.gate.state import (
     Attestation,
     Gate,
@@ -20,6 +21,7 @@ from trued.gate.state import (
     is_inside,
     terms_hash,
 )
+from trued.inputs.project.kind import files_to_read, project_kind
 from trued.inputs.requirements.file import load_requirements
 from trued.model import Approval, Contract, Grade
 from trued.proof.contract import contract_hash
@@ -38,6 +40,7 @@ class GateOptions:
     attempts: int | None = None
     within_s: float | None = None
     shared: bool = False  # install in the project's settings of Claude Code, not in the user's own
+    source: str = ""  # what pip installs in CI; "": where this trued was installed from
 
     def settings(self) -> dict[str, object]:
         given = {"accept": self.accept, "attempts": self.attempts, "within_s": self.within_s}
@@ -67,6 +70,11 @@ async def install_gate(site: GateSite, places: Iterable[str], options: GateOptio
     Raises BadInput, before anything is written, if a different contract is already sealed.
     """
     check_outside(site.store.home, site.checkout.root)
+    places = list(places)
+    known = site.store.gate()
+    package = options.source or (known.package if known else "")
+    if "github" in places:
+        package = package_source(package, site.checkout.root)
     gate, contract, text = site.store.gate(), None, b""
     if gate is None:
         gate, contract, text = await _seal_contract(site, options, None, tell)
@@ -74,10 +82,10 @@ async def install_gate(site: GateSite, places: Iterable[str], options: GateOptio
         raise BadInput(
             "another contract is already sealed here", then="change it with `trued gate amend`, or remove the gate"
         )
+    gate = gate.model_copy(update={"package": package or gate.package})
     for place in places:
-        gate = gate.model_copy(
-            update={"installed": {**gate.installed, place: _install_in(site, gate, place, shared=options.shared)}}
-        )
+        installed = {**gate.installed, place: _install_in(site, gate, place, options)}
+        gate = gate.model_copy(update={"installed": installed})
         site.store.save(gate, contract, text)
         contract = None
     site.store.record("installed", places=list(places), contract=gate.contract, base=gate.base)
@@ -112,7 +120,7 @@ async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why:
     what = _describe_changes(before, changed)
     note = GateAmendment(who=who, why=why, at=time.time(), what=what, contract=changed.contract)
     changed = changed.model_copy(update={"amendments": (*gate.amendments, note)})
-    places = {place: _install_in(site, changed, place) for place in changed.installed}
+    places = {place: _install_in(site, changed, place, options) for place in changed.installed}
     changed = changed.model_copy(update={"installed": places})
     site.store.save(changed, contract, text)
     site.store.record("amended", who=who, why=why, changed=what, contract=changed.contract)
@@ -224,13 +232,13 @@ def _describe_changes(before: Gate, after: Gate) -> str:
 # -- the places --------------------------------------------------------------------------------------------------------
 
 
-def _install_in(site: GateSite, gate: Gate, place: str, *, shared: bool = False) -> InstalledFile:
+def _install_in(site: GateSite, gate: Gate, place: str, options: GateOptions) -> InstalledFile:
     known = gate.installed.get(place)
     root = site.checkout.root
     if known and place != "git":
         root = _root_of(known, claude.name(known) if place == "claude" else github_ci.FILE, root)
     if place == "claude":
-        settings = claude.SHARED if shared else claude.name(known) if known else claude.LOCAL
+        settings = claude.SHARED if options.shared else claude.name(known) if known else claude.LOCAL
         if known and claude.name(known) != settings:
             claude.remove(known)
             known = None
@@ -238,16 +246,34 @@ def _install_in(site: GateSite, gate: Gate, place: str, *, shared: bool = False)
         return claude.install(root, f"{site.command} {claude.OURS} || exit 1", gate.within_s, known, file=settings)
     if place == "git":
         return git_hook.install(site.checkout.hooks, f"{site.command} {git_hook.OURS}", known)
-    file = Path(gate.requirements_file)
-    named = file.relative_to(root).as_posix() if is_inside(file, root) and file.is_relative_to(root) else ""
+    named = _name_inside(Path(gate.requirements_file), root)
+    former = f"trued=={version('trued')}" if known else ""  # what gates of earlier versions installed
     content = github_ci.workflow(
-        version=version("trued"),
+        source=package_source(options.source or gate.package or former, root),
         accept=str(gate.accept),
         terms=gate.terms,
         requirements=named,
         within_s=gate.within_s,
+        node=_needs_node(site.checkout, gate.base),
     )
     return github_ci.install(root, content, known)
+
+
+def github_steps(site: GateSite, gate: Gate) -> list[str]:
+    """What a person has to do on GitHub before the installed workflow works."""
+    file = gate.requirements_file
+    return github_ci.to_do(file, in_repository=bool(_name_inside(Path(file), site.checkout.root)))
+
+
+def _name_inside(file: Path, root: Path) -> str:
+    """The file's path in the repository; "" if it is outside."""
+    return file.relative_to(root).as_posix() if is_inside(file, root) and file.is_relative_to(root) else ""
+
+
+def _needs_node(checkout: Checkout, base: str) -> bool:
+    paths = checkout.paths(base)
+    texts = {path: (checkout.read(base, path) or b"").decode(errors="replace") for path in files_to_read(paths)}
+    return "Node" in project_kind(paths, texts.get).names
 
 
 def _root_of(installed: InstalledFile, name: str, otherwise: Path) -> Path:

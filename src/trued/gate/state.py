@@ -60,6 +60,7 @@ class Gate(Value):
     attempts: int = ATTEMPTS
     within_s: float = WITHIN_S
     requirements_file: str = ""
+    package: str = ""  # what pip installs in CI
     terms: str = ""  # hash of requirements and environment, without what depends on the base
     contract: str = ""  # hash
     sealed_at: float = 0.0

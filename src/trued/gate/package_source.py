@@ -1,0 +1,71 @@
+"""Where a CI workflow installs trued from: always one exact version, never a name that anybody could take."""
+
+import json
+import re
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from trued.errors import BadInput
+
+PACKAGE = "trued"
+THEN = (
+    "say where CI gets it: --from git+https://HOST/OWNER/trued@COMMIT, --from https://…/trued.whl#sha256=HASH,"
+    " --from trued==VERSION once it is published, or a wheel that you commit: --from tools/trued-….whl"
+)
+_COMMIT = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
+_GIT = re.compile(rf"git\+https://[\w.~:/-]+@{_COMMIT}")
+_ARCHIVE = re.compile(r"https://[\w.~:/+%-]+#sha256=[0-9a-f]{64}")
+_VERSION = re.compile(r"trued==\d[\w.+!]*")
+_WHEEL = re.compile(r"[\w./-]+\.whl")
+ASK_S = 20
+
+
+def package_source(given: str, root: Path) -> str:
+    """What pip installs in CI: `given`, or where this trued was installed from. `root`: the gated repository.
+
+    Raises BadInput if it is not pinned, or if CI could not get it.
+    """
+    found = given or _own_source()
+    if any(form.fullmatch(found) for form in (_GIT, _ARCHIVE, _VERSION)):
+        return found
+    if _WHEEL.fullmatch(found):
+        path = root / found
+        if path.is_file() and path.resolve().is_relative_to(root.resolve()):
+            return f"./{path.relative_to(root).as_posix()}"
+        raise BadInput(f"there is no wheel {found} in the repository", "--from", "commit it: CI reads the base branch")
+    raise BadInput(f"{found!a:.200} is not one exact version of trued", "--from", THEN)
+
+
+def _own_source() -> str:
+    here = metadata.distribution(PACKAGE)
+    return installed_from(json.loads(here.read_text("direct_url.json") or "{}"), here.version)
+
+
+def installed_from(told: dict[str, Any], version: str) -> str:
+    """What installs the same package again; `told` is what pip recorded about it (PEP 610).
+
+    Raises BadInput if only this machine has it.
+    """
+    address, commit = told.get("url", ""), told.get("vcs_info", {}).get("commit_id", "")
+    if not told:
+        return f"{PACKAGE}=={version}"  # from an index: so CI can do the same
+    if commit:
+        return f"git+{address}@{commit}"
+    if "dir_info" in told:
+        folder = Path(unquote(urlsplit(address).path))
+        remote, commit = _asked(folder, "remote", "get-url", "origin"), _asked(folder, "rev-parse", "HEAD")
+        if remote.startswith("https://") and commit and _asked(folder, "branch", "-r", "--contains", commit):
+            return f"git+{remote}@{commit}"
+    raise BadInput("this trued was installed from a folder or file of this machine, which CI does not have", then=THEN)
+
+
+def _asked(folder: Path, *words: str) -> str:
+    command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=ASK_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
