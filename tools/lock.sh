@@ -9,6 +9,8 @@ resolve() {
     --no-header --no-annotate --upgrade --output-file "requirements/$1.txt" "${@:2}"
 }
 resolve dev pyproject.toml --group dev
+# what `make demo` needs: trued itself and its build backend, in the versions of dev.txt
+resolve demo pyproject.toml --group build --constraint requirements/dev.txt
 resolve docs --group docs
 resolve bench --group bench
 resolve uv - <<<"uv"

@@ -4,6 +4,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 purpose=${1:-test}
 
+# Behind a proxy that inspects TLS only the system's certificates know its issuer; pip reads them by itself.
+export UV_SYSTEM_CERTS=${UV_SYSTEM_CERTS:-true}
+
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
 
@@ -66,27 +69,34 @@ environment() {
   PATH="$PWD/$1/bin:$PATH"
 }
 
-# installed FOLDER LOCK EXTRA…: FOLDER holds exactly what the lock says; a stamp remembers it
+# stamp_of FOLDER LOCK: what the stamp of FOLDER says when it holds what LOCK names
+stamp_of() { printf '%s %s' "$(cat "$2" pyproject.toml tools/setup.sh | sha256sum | cut -d' ' -f1)" "$PWD"; }
+
+# holds FOLDER LOCK: whether FOLDER was set up with LOCK, as it is now
+holds() { [ "$(cat "$1/.stamp.$(basename "$2" .txt)" 2>/dev/null)" = "$(stamp_of "$1" "$2")" ] && [ -x "$1/bin/python" ]; }
+
+# installed FOLDER LOCK EXTRA…: FOLDER holds all that the lock says; a stamp remembers it
 installed() {
-  local folder=$1 lock=$2 want
+  local folder=$1 lock=$2
   shift 2
-  want=$(cat "$lock" pyproject.toml tools/setup.sh | sha256sum | cut -d' ' -f1)
-  [ "$(cat "$folder/.stamp" 2>/dev/null)" = "$want $PWD" ] && [ -x "$folder/bin/python" ] && return
-  say "setting up $folder …"
+  if holds "$folder" "$lock"; then return; fi
+  [ -x "$folder/bin/python" ] || say "making a virtual environment in $folder …"
   environment "$folder"
+  say "installing $(grep -c == "$lock") packages into $folder, from $lock …"
   # Bytecode now, once: start-up is measured, and some machines forbid writing it later.
   uv pip install --quiet --python "$folder/bin/python" --compile-bytecode --require-hashes -r "$lock"
   if [ $# -gt 0 ]; then
     uv pip install --quiet --python "$folder/bin/python" --compile-bytecode --no-deps --no-build-isolation "$@"
   fi
-  printf '%s %s' "$want" "$PWD" >"$folder/.stamp"
+  stamp_of "$folder" "$lock" >"$folder/.stamp.$(basename "$lock" .txt)"
 }
 
 case $purpose in
   demo | test | bench) system_packages ;;
 esac
 case $purpose in
-  demo | test | check | bench) installed .venv requirements/dev.txt -e . ;;
+  demo) holds .venv requirements/dev.txt || installed .venv requirements/demo.txt -e . ;;
+  test | check | bench) installed .venv requirements/dev.txt -e . ;;
 esac
 case $purpose in
   bench) installed .venv-bench requirements/bench.txt ;;

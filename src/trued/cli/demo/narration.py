@@ -26,7 +26,7 @@ class Narrator:
         self._print(Text(f"\n{number} · {text}", "bold"))
 
     def say(self, text: str, style: str = "") -> None:
-        self._print(Text(f"  {text}", style))
+        self._indented(Text("  "), Text(text, style))
 
     def command(self, text: str) -> None:
         self._print(Text.assemble(("  $ ", "dim"), (text, "cyan")), whole=True)  # unwrapped, to be copied
@@ -38,7 +38,18 @@ class Narrator:
 
     def fact(self, happened: bool, text: str) -> None:
         mark, style = ("✓", "green") if happened else ("✗", "bold red")
-        self._print(Text.assemble((f"  {mark} ", style), text))
+        self._indented(Text(f"  {mark} ", style), Text(text))
+
+    def _indented(self, start: Text, text: Text) -> None:
+        """Print a sentence; on a terminal its second line begins below its first, not at the edge."""
+        if not self._console.is_terminal:
+            self._print(Text.assemble(start, text))
+            return
+        row = Table.grid()
+        row.add_column(width=len(start))
+        row.add_column()
+        row.add_row(start, text)
+        self._print(row)
 
     def event(self, at: float, who: str, what: str, style: str = "") -> None:
         said = plain(what)

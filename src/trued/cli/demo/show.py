@@ -25,7 +25,6 @@ from trued.support.hashing import folder_name
 LOOK_S = 0.05
 PATIENCE_S = 900.0  # far more than a slow, busy machine needs; the demo never hangs
 BEATS = {
-    "seal": (0, "", "First the engine runs every case on the present code: only a case that fails there can prove."),
     "chunk 1A/": (2, "Chunk 1A: honest work", "Two agents share a chunk: A builds, B reviews. Both only make claims."),
     "chunk 1B/": (3, "Chunk 1B: a lie", "Now A hard-codes the plan's only example and claims that it is done."),
     "chunk 2A/": (4, "Chunk 2A: kill -9", "While A works on the last chunk, the engine is killed without warning."),
@@ -80,6 +79,10 @@ class Demo:
         self.tell.command(
             "cd textkit && trued run PLAN.md --yes --requirements ../held-out/requirements.yaml \\\n"
             "          --agent scripted:../agents.py"
+        )
+        self.tell.say(
+            "First the engine runs every case on the present code, in a sandbox: only a case that fails there can prove"
+            " something later. This takes some seconds."
         )
 
     def _run_and_kill(self) -> bool:

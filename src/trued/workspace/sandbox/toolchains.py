@@ -40,8 +40,11 @@ def visible_path(path: str, folders: tuple[str, ...]) -> str:
 
 
 def _shown(entry: str, home: Path) -> Iterator[str]:
+    """What an entry of PATH shows; nothing of a folder that is missing or another user's own, as after `su`."""
     place = Path(entry)
-    if not place.is_absolute() or not place.is_dir() or any(place.is_relative_to(one) for one in SYSTEM):
+    if not place.is_absolute() or any(place.is_relative_to(one) for one in SYSTEM):
+        return
+    if not os.access(place, os.R_OK) or not place.is_dir():
         return
     if (place.parent / "pyvenv.cfg").is_file():
         yield from _environment(place.parent)
