@@ -11,12 +11,14 @@ from rich.text import Text
 from trued.cli.context import top_of
 from trued.cli.format import line
 from trued.cli.project_kind import kind_here
-from trued.cli.terminal import hint, out
+from trued.cli.terminal import hint, home, out, whoami
 from trued.engine import agent_selection as agents
 from trued.engine.agent_selection import AgentStatus
+from trued.engine.trust import record_own_file
 from trued.errors import BadInput
 from trued.inputs.settings import loader as config
 from trued.inputs.settings.template import AGENTS, starter_settings
+from trued.support.processes import agent_around
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -39,10 +41,10 @@ def init(
     seen = agents.installed_agents(settings, os.environ)
     able = agents.ready_agents(seen, settings, os.environ)
     cast = agents.propose_agents(able)
-    path = top / config.FILE
+    path, content = top / config.FILE, starter_settings(section(cast)).encode()
     try:
-        with path.open("x") as file:
-            file.write(starter_settings(section(cast)))
+        with path.open("xb") as file:
+            file.write(content)
     except FileExistsError:
         raise BadInput(f"{path} already exists", then="edit it; it was not changed") from None
     except OSError as error:
@@ -50,7 +52,11 @@ def init(
     out().print(Text(str(path)), soft_wrap=True)
     _say(seen, able, cast)
     hint(f"detected: {line(kind_here(top, settings).summary)}; correct it under [commands]")
-    hint("run `trued trust` before the next run")
+    if agent_around():  # it may write the file, and trust is a person's
+        hint("run `trued trust` before the next run")
+        return
+    record_own_file(home(), top, config.FILE, content, whoami())
+    hint("the file is trusted as it was written; after a change `trued trust` asks again")
 
 
 def section(cast: Mapping[str, str]) -> str:

@@ -34,10 +34,14 @@ def files_to_trust(repo: Path) -> RepositoryFiles:
     others = {path.relative_to(repo).as_posix(): path for path in _others(repo)}
     parts = {**dict(_parts(repo)), **{name: _bytes(path) for name, path in others.items()}}
     hashes = {name: hashlib.sha256(parts[name]).hexdigest() for name in sorted(parts)}
+    return RepositoryFiles(tuple(hashes), _digest(hashes) if parts else "", hashes, frozenset(others))
+
+
+def _digest(hashes: Mapping[str, str]) -> str:
     whole = hashlib.sha256()
     for name, one in hashes.items():
         whole.update(f"{name}\0{one}\n".encode(errors="surrogateescape"))
-    return RepositoryFiles(tuple(hashes), whole.hexdigest() if parts else "", hashes, frozenset(others))
+    return whole.hexdigest()
 
 
 def is_trusted(home: Path, repo: Path, digest: str) -> bool:
@@ -61,12 +65,20 @@ def record_trust(home: Path, repo: Path, digest: str, who: str) -> None:
         raise BadInput(
             f"the files in {repo} are not those that were shown", then="look at them again with `trued trust`"
         )
-    if not digest:
-        return
+    if digest:
+        _remember(home, repo, what.hashes, who)
+
+
+def record_own_file(home: Path, repo: Path, name: str, content: bytes, who: str) -> None:
+    """Record trust in a file that trued itself has just written for the user: in these bytes, and in no other file."""
+    _remember(home, repo, {name: hashlib.sha256(content).hexdigest()}, who)
+
+
+def _remember(home: Path, repo: Path, hashes: Mapping[str, str], who: str) -> None:
     with _locked(home):
         known = _read(home)
         contents = known.get(str(repo.resolve()), {})
-        contents[digest] = {"who": who, "at": time.time(), "files": dict(what.hashes)}
+        contents[_digest(hashes)] = {"who": who, "at": time.time(), "files": dict(hashes)}
         known[str(repo.resolve())] = dict(list(contents.items())[-REMEMBERED:])
         text = json.dumps({"version": 1, "repositories": known}, indent=1, sort_keys=True, ensure_ascii=False)
         atomic_files.write(home / FILE, text)
