@@ -70,6 +70,8 @@ def _of_call(event: JournalEvent) -> str | None:
 
 def _of_proof(event: JournalEvent) -> str | None:
     match event:
+        case proof.ServerFound():
+            return f"{event.command}, found in {event.where}; it answers on the base"
         case proof.CheckSealed() if event.serves:
             served = ", ".join(line(one) for one in event.serves)
             return f"{served} {event.sort}: on the base {stood(event.cases) or 'nothing'}"

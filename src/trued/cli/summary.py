@@ -182,6 +182,8 @@ def _terms(contract: Contract, *, cases: bool) -> Iterator[str]:
         yield from (f"  {one}" for one in contract.interface)
     if contract.serve:
         yield f"server: {' '.join(contract.serve.command)} (port in {contract.serve.port_env})"
+    if contract.unserved:
+        yield f"pages are not looked at: {contract.unserved}"
     for author in {one.model_dump_json(): one for one in contract.authors.values()}.values():
         alike = f"; confirmed blind by {', '.join(author.agreed)}" if author.agreed else ""
         stands = "" if author.independent else ": examined at most until you approve"

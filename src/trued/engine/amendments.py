@@ -1,5 +1,6 @@
 """Amendments: a person changes a sealed contract. Each is a step of its own that records who and why."""
 
+from functools import partial
 from pathlib import Path
 
 from trued.engine.impersonation import refuse_if_agent_could_answer
@@ -22,6 +23,7 @@ from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
 from trued.protocols import Emit
 from trued.run.examination.existing_tests import with_existing_tests
+from trued.run.examination.start_command import find_server, with_server
 from trued.support.hashing import digest
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
@@ -99,6 +101,7 @@ async def _sealed(
     workspace: GitWorkspace, inputs: Inputs, contract: Contract, change: ContractChange, tell: Emit
 ) -> Contract:
     asked, fresh = _changed(inputs, contract, change)
+    asked = await with_server(asked, partial(find_server, workspace, asked.environment, tell=tell))
     guards = list(contract.guards)
     if change.requirements or change.keep:
         asked, more = await with_existing_tests(workspace, asked)

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,7 @@ from trued.proof.seal import SealTerms, seal
 from trued.proof.without_requirements import judge_without_requirements
 from trued.protocols import Emit
 from trued.run.examination.existing_tests import suites_of, with_existing_tests
+from trued.run.examination.start_command import find_server, with_server
 from trued.support.redaction import Redactor, in_json, secrets_in
 from trued.wire import Confinement
 from trued.workspace.git import commit_lookup
@@ -231,6 +233,7 @@ async def _sweep(places: Path, own: str) -> None:
 
 async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms, tell: Emit) -> Contract:
     """Seal with the base's own tests as guards, which can refute and never prove."""
+    given = await with_server(given, partial(find_server, workspace, given.environment, tell=tell))
     made, guards = await with_existing_tests(workspace, given)
     return await seal(workspace, made, replace(terms, guards=guards), tell=tell)
 

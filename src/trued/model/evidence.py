@@ -187,7 +187,7 @@ class Author(Value):
 class Contract(ExtendedValue):
     """Requirements and checks, sealed before work starts: kept outside every clone, named by its hash."""
 
-    later: ClassVar[tuple[str, ...]] = ("suites", "unguarded")
+    later: ClassVar[tuple[str, ...]] = ("suites", "unguarded", "unserved")
 
     base: str
     requirements: tuple[Requirement, ...]
@@ -206,6 +206,7 @@ class Contract(ExtendedValue):
     base_facts: tuple[Evidence, ...] = ()  # the checks on the base, run three times
     suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade, which refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
+    unserved: str = ""  # why pages that it names are not looked at: no server was found, and what to write
 
     @property
     def every(self) -> tuple[Requirement, ...]:

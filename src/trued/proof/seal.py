@@ -49,6 +49,7 @@ class SealTerms:
     guards: Sequence[str] = ()
     caps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     undecided: Sequence[str] = ()
+    unserved: str = ""  # why no server was found for pages that the requirements name
     recorded: Mapping[str, str] = field(default_factory=dict)  # what was installed when it was proven before
     known: Sequence[Evidence] = ()  # red that was taken already, of checks that are still the same
 
@@ -158,6 +159,7 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
         guards=tuple(terms.guards),
         caps=dict(terms.caps),
         undecided=(*terms.undecided, *([PREPARED] if asked.environment.prepare else [])),
+        unserved=terms.unserved,
     )
     contract, facts = (
         await _take_red(workspace, contract, tell, terms) if distinct_checks(requirements) else (contract, ())

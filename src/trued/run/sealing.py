@@ -11,6 +11,7 @@ from trued.run.examination.existing_tests import with_existing_tests
 from trued.run.examination.held_out import check_held_out
 from trued.run.examination.independence import authors_of
 from trued.run.examination.no_cases import examine_before_work
+from trued.run.examination.start_command import run_server, with_server
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 
@@ -24,6 +25,8 @@ async def seal_plan(steps: Steps, plan: Plan) -> Contract:
     environment = given.environment.over(context.settings.environment)
     served = {"environment": environment, "serve": given.serve or context.settings.serve}
     asked = given.model_copy(update={"requirements": requirements, **served})
+    if context.requirements and not asked.serve:  # what the user's own file needs is known before anybody is paid
+        asked = await with_server(asked, run_server(steps, environment))
     own = {one.id for one in given.requirements}
     named = with_named_commands(one for one in requirements if one.id not in own) if not plan.author else ()
     provable = bool(named) or any(one.checks for one in (*requirements, *plan.requirements))
@@ -35,7 +38,14 @@ async def seal_plan(steps: Steps, plan: Plan) -> Contract:
     inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 
     async def step() -> str:
-        made, guards = await with_existing_tests(context.workspace, asked)
+        served, missing = asked, ""
+        if unserved:
+            found = await run_server(steps, environment)()
+            every = with_visible_checks(examination.asked, (*named, *plan.requirements))
+            served, missing = (
+                (every.model_copy(update={"serve": found.serve}), "") if found.serve else (asked, found.why)
+            )
+        made, guards = await with_existing_tests(context.workspace, served)
         hidden, why = await check_held_out(context, examination.hides, examined=bool(examination.authors))
         terms = SealTerms(
             hidden,
@@ -43,7 +53,8 @@ async def seal_plan(steps: Steps, plan: Plan) -> Contract:
             authors=authors,
             guards=guards,
             caps=examination.caps,
-            undecided=(*examination.undecided, *unserved, *plan.undecided),
+            undecided=(*examination.undecided, *(unserved if missing else ()), *plan.undecided),
+            unserved=missing,
         )
         async with context.turn():
             contract = await seal(context.workspace, made, terms, tell=tell)

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from trued.errors import BadInput
 from trued.inputs.requirements.file_format import SUBJECTS, RequirementsFile
 from trued.inputs.validation import validate
-from trued.model import BrowserCheck, ExamplesCheck, HttpCase, Requirement, Requirements, TestsCheck
+from trued.model import Requirement, Requirements, TestsCheck
 from trued.support.located import Located, read_json, read_text, read_toml, read_yaml
 
 CARRIED_BYTES = 16 * 2**20  # of all files that come with a contract
@@ -42,7 +42,6 @@ def parse_requirements(text: str, file: str) -> Requirements:
         json.dumps({**located.value, "file": file, "requirements": entries}), strict=True
     )
     _check_ids(requirements, located)
-    _check_server(requirements)
     return requirements
 
 
@@ -53,16 +52,6 @@ def _check_ids(requirements: Requirements, located: Located) -> None:
             what = f"two requirements have the id {one.id}; the first is on line {first[one.id]}"
             raise BadInput(what, located.where("requirements", number, "id"), "give this one another id")
         first[one.id] = one.source.line
-
-
-def _check_server(requirements: Requirements) -> None:
-    """Pages and HTTP exchanges need a server, and only the contract may name it."""
-    for one in requirements.requirements:
-        for check in one.checks:
-            exchanges = isinstance(check, ExamplesCheck) and any(isinstance(case, HttpCase) for case in check.cases)
-            if requirements.serve is None and (exchanges or isinstance(check, BrowserCheck)):
-                what = f"requirement {one.id} needs a server, and the file has no `serve`"
-                raise BadInput(what, str(one.source), "add serve: {command: [program, arguments], port_env: PORT}")
 
 
 # -- files that come with the contract

@@ -15,6 +15,13 @@ class EnvironmentBuilt(JournalEvent, kind="environment"):
     why: str
 
 
+class ServerFound(JournalEvent, kind="server found"):
+    """A way to start the project was found in the base's files, and answered there."""
+
+    command: str
+    where: str  # the file that tells so
+
+
 class BaseFactsReused(JournalEvent, kind="base known"):
     """What the checks show on the base was known from an earlier run."""
 
@@ -204,7 +211,7 @@ def test_counts(passing: int, total: int, coverage: object) -> str:
 
 
 EVENTS = (
-    *(EnvironmentBuilt, BaseFactsReused, SealingStarted, ProvingStarted, CheckSealed, ContractSealed),
+    *(EnvironmentBuilt, ServerFound, BaseFactsReused, SealingStarted, ProvingStarted, CheckSealed, ContractSealed),
     *(ContractAmended, CheckStarted, CheckRan, RequirementJudged, VerdictReached, ProvingAgain, ObjectionNotRun),
     *(ObjectionRan, TextWithheld, DisputeAnswered, CaseDisclosed, NoProgress, TestsCounted, TestsNotCounted),
     *(BuildRan, ClaimRefuted),

@@ -19,6 +19,7 @@ from trued.proof.checks.programs import is_not_installed, missing_module, missin
 from trued.proof.checks.values import MOST_ANSWERED, matches, render_json, size_flaw, value_flaw
 from trued.proof.room.bench import Bench, keepable_text
 from trued.proof.room.clean_room import scratch_folder
+from trued.proof.room.dependencies import is_dependency_manifest, provides_module, read_declarations
 from trued.proof.room.services import with_services
 from trued.protocols import CommandResult, Server
 
@@ -108,11 +109,21 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
     detail = _down(why, bench.serve, ran, error)
     if is_not_installed(program, bench):
         return Outcomes.UNJUDGED, f"program {program}", f"{program} is not installed"
-    if missing_target(argv, bench, error.strip()):
+    target = missing_target(argv, bench, error.strip())
+    if target and _is_declared(target, bench):  # a framework's own command, such as `python -m flask`
+        return Outcomes.UNJUDGED, f"module {target}", f"module {target} is not installed"
+    if target:
         return Outcomes.MISSING, "missing", detail
     if module := missing_module(error, bench):
         return Outcomes.UNJUDGED, f"module {module}", f"module {module} is not installed"
     return Outcomes.FAILED, "time" if why == "time" else "server", detail
+
+
+def _is_declared(module: str, bench: Bench) -> bool:
+    """Does a manifest in the room name the package that brings this module?"""
+    files = [path for path in bench.room.glob("*") if is_dependency_manifest(path.name) and path.is_file()]
+    declared = read_declarations({path.name: path.read_text(errors="replace") for path in files})
+    return any(provides_module(name, module) for name in declared.names)
 
 
 def _down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:

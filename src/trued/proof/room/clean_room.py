@@ -179,7 +179,7 @@ async def _manifests(
     on_base, here = sides
     changed = [path for path in here if is_package_json(path) and on_base.get(path) != here[path]]
     found: dict[str, str] = {}
-    for path in changed if contract.frozen else []:
+    for path in changed if contract.frozen or contract.serve else []:  # `npm start` means what the base says
         place = room / path
         if contract.frozen.get(path) or place.is_symlink() or not place.is_file():
             continue

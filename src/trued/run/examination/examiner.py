@@ -25,6 +25,7 @@ from trued.run.examination.admissibility import CaseRules, WeighedCases, describ
 from trued.run.examination.independence import EXAMINERS, implementers, is_independent
 from trued.run.examination.replies import Answers, Examined, Proposal, Proposed
 from trued.run.examination.second_examiner import STATUS, Doubt, cases_of, compare_answers, proving_cases, questions
+from trued.run.examination.start_command import run_server
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
@@ -147,9 +148,18 @@ class ExaminerConversation:
 
         async def step() -> str:
             base = await base_texts(self.context.workspace)
-            return CaseRules(self.asked, self.context.goal.text, base).weigh(self.replies, doubts).model_dump_json()
+            asked = await self._served()
+            return CaseRules(asked, self.context.goal.text, base).weigh(self.replies, doubts).model_dump_json()
 
         return WeighedCases.model_validate_json(await self.steps.once(self.steps.key("weighed"), digest(data), step))
+
+    async def _served(self) -> Requirements:
+        """With the server that the base's files tell of, if a case needs one: it was tried, an agent's was not."""
+        shown = [each for reply in self.replies for one in reply.cases for each in cases_of(one)]
+        if self.asked.serve or not any(isinstance(one, HttpCase | BrowserCheck) for one in shown):
+            return self.asked
+        found = await run_server(self.steps, self.asked.environment)()
+        return self.asked.model_copy(update={"serve": found.serve})
 
     # -- the second examiner -------------------------------------------------------------------------------------------
 

@@ -1,0 +1,183 @@
+"""Find how a project's server is started, from its files: candidates to be tried, the likeliest first. Pure."""
+
+import re
+import shlex
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from trued.inputs.project.manifests import PackageManifest, Read, json_table, make_targets, makefile_of
+from trued.model import Serve
+
+PORT = "PORT"  # the variable that platforms and frameworks have in common
+MOST_READ = 80  # source files that are looked at, those nearest to the root first
+DEEP = 3  # folders
+SCRIPTS = ("start", "serve", "dev", "preview")  # of package.json, the one that people mean first
+TARGETS = ("serve", "start", "run", "dev")  # of a Makefile
+SITES = ("", "public", "site", "www", "web", "static", "src", "docs")  # folders that hold a page's index.html
+# Servers that take their port from the command line only.
+_PORT_OPTION = re.compile(r"(?:^|[\s/])(?:vite|astro|ng|webpack|webpack-dev-server|parcel)(?:\s|$)")
+_SHELL = re.compile(r"[|&;<>`(){}\[\]*?~#\n]|\$(?!\{?PORT\b)")
+_PORT_WORD = re.compile(r"\$\{PORT(?::-\d+)?\}|\$PORT\b")
+_READS_PORT = re.compile(r"(?:environ(?:\.get)?|getenv)\s*[\[(]\s*[\"'](\w*PORT)[\"']|process\.env\.(\w*PORT)\b")
+_ASGI = re.compile(r"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?(?:FastAPI|Starlette|Quart|Litestar)\(", re.MULTILINE)
+_WSGI = re.compile(r"^(\w+)\s*(?::[^=\n]+)?=\s*(?:flask\.)?Flask\(", re.MULTILINE)
+_FACTORY = re.compile(r"^def (create_app|make_app)\(", re.MULTILINE)
+_MAIN = re.compile(r"^if __name__ == ['\"]__main__['\"]", re.MULTILINE)
+_ASIDE = re.compile(r"\..*|(?:test|example|doc|script|tool|fixture|migration)s?|node_modules|vendor|venv|dist|build")
+
+
+@dataclass(frozen=True, slots=True)
+class StartCommand:
+    """A way in which the project may be started, and the file that tells so."""
+
+    serve: Serve
+    where: str
+
+    @property
+    def words(self) -> str:
+        """`python -m flask --app shop run --port {port}`."""
+        return " ".join(one if "{port}" in one else shlex.quote(one) for one in self.serve.command)
+
+
+def files_that_tell(paths: Collection[str]) -> tuple[str, ...]:
+    """The files whose text is needed to find the start commands."""
+    told = [path for path in ("Procfile", "package.json", makefile_of(paths)) if path in paths]
+    source = [path for path in paths if path.endswith((".py", ".js", ".mjs", ".cjs", ".ts")) and _is_near(path)]
+    return (*told, *sorted(source, key=lambda path: (path.count("/"), path))[:MOST_READ])
+
+
+def start_commands(paths: Collection[str], read: Read, said: str = "") -> tuple[StartCommand, ...]:
+    """The candidates, each once. `said`: the user's own start command (`[commands] start`), which comes first."""
+    every = [*_said(said), *_procfile(read("Procfile")), *_scripts(paths, read), *_python(paths, read)]
+    every += [*_node_files(paths, read), *_make(paths, read), *_site(paths)]
+    return tuple({one.serve.command: one for one in reversed(every)}.values())[::-1]
+
+
+def _serve(command: list[str], where: str, port_env: str = PORT) -> StartCommand:
+    return StartCommand(Serve(command=tuple(command), port_env=port_env), where)
+
+
+def _said(command: str) -> Iterator[StartCommand]:
+    if words := _plain_words(command):
+        yield _serve(words, "[commands] start")
+
+
+def _procfile(text: str | None) -> Iterator[StartCommand]:
+    match = re.search(r"^web:\s*(\S.*)$", text or "", re.MULTILINE)
+    if match and (words := _plain_words(match[1])):
+        yield _serve(words, "Procfile")
+
+
+def _plain_words(line: str) -> list[str]:
+    """The words of a command line, `$PORT` as {port}; none if it needs a shell."""
+    if _SHELL.search(_PORT_WORD.sub("", line)):
+        return []
+    try:
+        return shlex.split(_PORT_WORD.sub("{port}", line))
+    except ValueError:
+        return []
+
+
+# -- Node --------------------------------------------------------------------------------------------------------------
+
+
+def _scripts(paths: Collection[str], read: Read) -> Iterator[StartCommand]:
+    scripts = PackageManifest.of(json_table(read("package.json") or "")).scripts
+    port_env = next(filter(None, (_port_variable(read(path)) for path in paths if _is_script(path))), PORT)
+    for name in SCRIPTS:
+        if line := scripts.get(name):
+            option = ["--", "--port", "{port}"] if _PORT_OPTION.search(line) else []
+            yield _serve(["npm", *(["start"] if name == "start" else ["run", name]), *option], "package.json", port_env)
+
+
+def _node_files(paths: Collection[str], read: Read) -> Iterator[StartCommand]:
+    for path in sorted(filter(_is_script, paths)):
+        text = read(path) or ""
+        if "/" not in path and (port_env := _port_variable(text)) and ".listen(" in text:
+            yield _serve(["node", path], path, port_env)
+
+
+def _is_script(path: str) -> bool:
+    return path.endswith((".js", ".mjs", ".cjs", ".ts")) and _is_near(path)
+
+
+# -- Python ------------------------------------------------------------------------------------------------------------
+
+
+def _python(paths: Collection[str], read: Read) -> Iterator[StartCommand]:
+    if "manage.py" in paths:
+        yield _serve(["python", "manage.py", "runserver", "--noreload", "127.0.0.1:{port}"], "manage.py")
+    sources = [path for path in files_that_tell(paths) if path.endswith(".py")]
+    texts = {path: read(path) or "" for path in sources}
+    for path in sources:
+        yield from _applications(path, texts[path])
+    for path in sources:
+        yield from _programs(path, texts)
+
+
+def _applications(path: str, text: str) -> Iterator[StartCommand]:
+    """What a framework's own command starts."""
+    module = _module(path)
+    if (match := _WSGI.search(text)) or ("Flask(" in text and (match := _FACTORY.search(text))):
+        yield _flask(f"{module}:{match[1]}", path)
+    if match := _ASGI.search(text):
+        yield _serve(["python", "-m", "uvicorn", f"{module}:{match[1]}", "--port", "{port}"], path)
+    elif re.search(r"\b(?:FastAPI|Starlette|Quart|Litestar)\(", text) and (match := _FACTORY.search(text)):
+        yield _serve(["python", "-m", "uvicorn", "--factory", f"{module}:{match[1]}", "--port", "{port}"], path)
+
+
+def _flask(application: str, path: str) -> StartCommand:
+    return _serve(["python", "-m", "flask", "--app", application, "run", "--port", "{port}"], path)
+
+
+def _programs(path: str, texts: dict[str, str]) -> Iterator[StartCommand]:
+    """What reads its port from a variable: a script, or a package that is started by `-m`."""
+    folder, name = str(PurePosixPath(path).parent), PurePosixPath(path).name
+    if name == "__main__.py" and folder != ".":
+        beside = (texts[one] for one in texts if one.startswith(f"{folder}/"))
+        if port_env := next(filter(None, map(_port_variable, beside)), ""):
+            yield _serve(["python", "-m", _module(path).removesuffix(".__main__")], path, port_env)
+    elif folder == "." and (port_env := _port_variable(texts[path])) and _serves(texts[path]):
+        yield _serve(["python", path], path, port_env)
+
+
+def _serves(text: str) -> bool:
+    """Does the script do something when it is started, other than being imported?"""
+    return bool(_MAIN.search(text) or re.search(r"\.(?:serve_forever|run|listen|run_forever)\(", text))
+
+
+def _module(path: str) -> str:
+    parts = PurePosixPath(path).with_suffix("").parts
+    parts = parts[1:] if parts[0] == "src" and len(parts) > 1 else parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+# -- the rest ----------------------------------------------------------------------------------------------------------
+
+
+def _make(paths: Collection[str], read: Read) -> Iterator[StartCommand]:
+    file = makefile_of(paths)
+    text = (read(file) if file else "") or ""
+    for target in TARGETS:
+        if target in make_targets(text):
+            yield _serve(["make", target, "PORT={port}"], file)
+
+
+def _site(paths: Collection[str]) -> Iterator[StartCommand]:
+    for folder in SITES:
+        page = f"{folder}/index.html" if folder else "index.html"
+        if page in paths:
+            command = ["python", "-m", "http.server", "{port}", "--bind", "127.0.0.1", "--directory", folder or "."]
+            yield _serve(command, page)
+            return
+
+
+def _port_variable(text: str | None) -> str:
+    match = _READS_PORT.search(text or "")
+    return (match[1] or match[2]) if match else ""
+
+
+def _is_near(path: str) -> bool:
+    *folders, name = path.split("/")
+    return len(folders) <= DEEP and not any(map(_ASIDE.fullmatch, folders)) and not name.startswith("test_")

@@ -1,0 +1,88 @@
+"""The server of a contract: found in the base's files and tried there, if a check needs one and nobody named one."""
+
+from collections.abc import Awaitable, Callable, Iterable
+
+from trued.errors import BadInput
+from trued.inputs.project.start import StartCommand, files_that_tell, start_commands
+from trued.model import BrowserCheck, Check, Environment, ExamplesCheck, HttpCase, Requirements, Serve, Value
+from trued.model.events.proof import ServerFound
+from trued.proof.start_trial import try_on_base
+from trued.protocols import Emit, Workspace
+from trued.run.steps import Steps
+from trued.support.hashing import digest
+
+STEP = "seal/server#1"  # of the whole run: whoever needs it first has it tried
+MOST_TRIED = 4  # each that does not answer costs its `within_s`
+TRIAL_S = 20.0
+MOST_WHY = 300  # characters of why one did not come up
+TEXT_BYTES = 200_000
+HOW_TO_WRITE = (
+    'write how it is started: serve: {command: ["python", "app.py"], port_env: PORT} in a requirements file, '
+    'or [serve] command = ["python", "app.py"] in .trued/config.toml'
+)
+
+
+class FoundServer(Value):
+    """The server that answered on the base; or why there is none, and what to write."""
+
+    serve: Serve | None = None
+    why: str = ""
+
+
+def needs_server(checks: Iterable[Check]) -> bool:
+    """Is there a page or an HTTP exchange among the checks?"""
+    return any(
+        isinstance(one, BrowserCheck)
+        or (isinstance(one, ExamplesCheck) and any(isinstance(case, HttpCase) for case in one.cases))
+        for one in checks
+    )
+
+
+async def with_server(asked: Requirements, find: Callable[[], Awaitable[FoundServer]]) -> Requirements:
+    """The requirements with a server, if their checks need one and name none. Raises BadInput if none is found."""
+    needing = next((one for one in asked.requirements if needs_server(one.checks)), None)
+    if asked.serve or needing is None:
+        return asked
+    found = await find()
+    if found.serve is None:
+        raise BadInput(f"requirement {needing.id} needs a server, and {found.why}", str(needing.source))
+    return asked.model_copy(update={"serve": found.serve})
+
+
+def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable[FoundServer]]:
+    """How the server is found in a run: once, as a step of its own, whichever part of sealing asks first."""
+    context = steps.context
+
+    async def find() -> FoundServer:
+        async def step() -> str:
+            said, tell = context.settings.commands.start, steps.emitter("seal")
+            async with context.turn():
+                found = await find_server(context.workspace, environment, said=said, tell=tell)
+            return found.model_dump_json()
+
+        inputs = digest(context.workspace.base)
+        return FoundServer.model_validate_json(await steps.once(STEP, inputs, step))
+
+    return find
+
+
+async def find_server(workspace: Workspace, environment: Environment, *, said: str = "", tell: Emit) -> FoundServer:
+    """The first of the base's start commands that answers there."""
+    candidates = await _candidates(workspace, said)
+    failed: list[str] = []
+    for one in candidates[:MOST_TRIED]:
+        serve = one.serve.model_copy(update={"ready": one.serve.ready.model_copy(update={"within_s": TRIAL_S})})
+        why = await try_on_base(workspace, serve, environment)
+        if not why:
+            tell(ServerFound(command=one.words, where=one.where))
+            return FoundServer(serve=serve)
+        failed.append(f"`{one.words}` ({one.where}) was tried on the base: {' '.join(why.split())[:MOST_WHY]}")
+    nothing = "the base does not tell how the project is started"
+    return FoundServer(why=f"{'; '.join(failed) or nothing}; {HOW_TO_WRITE}")
+
+
+async def _candidates(workspace: Workspace, said: str) -> tuple[StartCommand, ...]:
+    blobs = await workspace.blobs(workspace.base)
+    read = await workspace.read_all(workspace.base, files_that_tell(blobs))
+    texts = {path: text[:TEXT_BYTES].decode("utf-8", "replace") for path, text in read.items()}
+    return start_commands(blobs, texts.get, said)
