@@ -157,6 +157,7 @@ class Workspace(Protocol):
 
     base: str  # the commit that the run started from
     start: str  # where clones begin: the base, or the head of a branch that the run continues
+    repository: str  # whose facts these are: those of one clone are never another's
     kept: Path | None  # folder for facts that outlive the run; None: nothing is kept
     environments: Path | None  # folder for built environments that outlive the run; None: none are built
 

@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Trial, only
+from tests.proof.trial import Trial, git, only
 from trued.model import Contract, Evidence, ExamplesCheck, Grade, Outcomes, Requirement, Tried
 from trued.proof.case_status import full_name
+from trued.proof.contract import contract_hash
 from trued.proof.fact_cache import MOST, FactCache
 from trued.proof.notes import worst_counts
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
 from trued.protocols import Emit
+from trued.workspace.git.workspace import GitWorkspace
 
 BASE = {"m.py": "def f(x):\n    return x\n"}
 CASES = [{"call": "m:f", "args": [3], "returns": 6}, {"call": "m:f", "args": [0], "returns": 0}]
@@ -91,6 +93,30 @@ async def test_a_head_that_failed_once_has_failed_whatever_it_shows_later(tmp_pa
         assert only(other).grade is Grade.PROVEN
     finally:
         place.unlink()
+
+
+@pytest.mark.spec("DAY-8", "LAW-6")
+async def test_two_clones_with_one_state_folder_never_meet_in_what_a_head_did_wrong(tmp_path: Path) -> None:
+    """The same contract and the same failing tree, as two commits, in two stores."""
+    first = trial(tmp_path / "a", tmp_path / "kept")
+    wrong: dict[str, str | None] = {"m.py": "def f(x):\n    return 3 * x\n"}
+    contract, _ = await sealed(first)
+    assert only(await first.prove(contract, await first.head(wrong))).grade is Grade.REFUTED
+    again = await first.prove(contract, await first.head({**wrong}))
+    assert {one.commit for one in again.evidence} == {again.commit}  # also of what was known before
+    second = trial(tmp_path / "b", tmp_path / "kept")
+    git(tmp_path, "clone", "-q", str(first.base), str(tmp_path / "clone"))
+    second.base = tmp_path / "clone"
+    sight = second.workspace.confinement()
+    second.workspace = GitWorkspace(second.base, tmp_path / "b" / "s", "verify", "trued/verify", contract.base, sight)
+    second.workspace.kept = tmp_path / "kept"
+    other, _ = await sealed(second)
+    assert contract_hash(other) == contract_hash(contract)
+    seen = await second.prove(other, await second.head({**wrong}))
+    assert (seen.grade, worst_counts() in seen.undecided) == (Grade.REFUTED, False)
+    assert {one.commit for one in (*seen.evidence, *other.base_facts)} <= {seen.commit, other.base}
+    right = await second.head({"m.py": "def f(x):\n    return 2 * x\n"})
+    assert (await second.prove(other, right, known=seen.evidence)).grade is Grade.PROVEN
 
 
 def invented() -> tuple[Contract, list[Evidence]]:

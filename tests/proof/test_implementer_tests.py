@@ -58,6 +58,58 @@ async def test_own_tests_count_also_where_only_the_command_names_them_or_the_bas
     assert verdict.grade is Grade.SELF_TESTED, verdict.requirements[0].why
 
 
+NEW = "from validator import check\n\n\ndef test_check():\n    assert check(1)\n"
+UNIT = (
+    "import unittest\nfrom validator import check\n\n\nclass T(unittest.TestCase):\n"
+    "    def test_check(self):\n        self.assertTrue(check(1))\n"
+)
+NODE = "const test = require('node:test');\nconst { check } = require('../validator.js');\ntest('c', () => check(1));\n"
+VALID = {"validator.py": "def check(x):\n    return x == 1\n", "validator.js": "exports.check = (x) => x === 1;\n"}
+RUNS = [
+    ("python -m pytest tests/test_validator.py", "tests/test_validator.py", NEW),
+    ("python -m unittest tests.test_validator", "tests/test_validator.py", UNIT),
+    ("node --test test/validator.test.js", "test/validator.test.js", NODE),
+]
+
+
+async def new_module(place: Path, command: str, head: dict[str, str | None]) -> Verdict:
+    check = {"kind": "tests", "command": command}
+    trial = Trial(place, {"README.md": "x\n"}, [{"id": "r", "text": "check(1) is true", "checks": [check]}])
+    return await trial.prove(await trial.seal(), await trial.head(head))
+
+
+@pytest.mark.spec("DAY-1", "LAW-5")
+@pytest.mark.parametrize(("command", "file", "test"), RUNS, ids=["pytest", "unittest", "node"])
+async def test_a_test_file_that_imports_what_the_base_does_not_have_yet_is_red_there(
+    tmp_path: Path, command: str, file: str, test: str
+) -> None:
+    verdict = await new_module(tmp_path, command, {**VALID, file: test})
+    (judged,) = verdict.requirements
+    assert (judged.grade, judged.lacks, judged.gaps) == (Grade.SELF_TESTED, "attest", ()), judged.why
+    assert verdict.holds
+
+
+@pytest.mark.spec("DAY-1", "LAW-5")
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ({"tests/test_validator.py": NEW}, "No module named 'validator'"),  # a test, and no work
+        ({**VALID, "tests/test_validator.py": "def test_check(:\n"}, "SyntaxError"),  # broken on both
+        ({**VALID, "tests/test_validator.py": f"import nowhere_at_all\n{NEW}"}, "nowhere_at_all"),  # on neither
+        ({**VALID, "tests/test_validator.py": "def test_check():\n    assert 1\n"}, "show nothing"),
+    ],
+    ids=["no work", "syntax", "package", "vacuous"],
+)
+async def test_a_test_file_that_shows_nothing_of_the_change_proves_nothing_and_its_author_is_told_why(
+    tmp_path: Path, head: dict[str, str | None], told: str
+) -> None:
+    verdict = await new_module(tmp_path, RUNS[0][0], head)
+    (judged,) = verdict.requirements
+    assert judged.grade.rank < Grade.SELF_TESTED.rank
+    assert not verdict.holds
+    assert any(told in gap.what for gap in judged.gaps), judged
+
+
 @pytest.mark.parametrize(
     ("command", "files"),
     [

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # imported by the commands themselves: help does not need it
 app = typer.Typer(rich_markup_mode=None)
 
 CASES = 20  # of one check run that are listed one by one
+MARKS = {"skipped": ("–", "dim"), "passed": ("✓", "green")}  # of a case; every other outcome is a failure
 DETAIL_LINES = 20  # of one failure text
 LONGEST_LINE = 300  # characters of one of them
 
@@ -192,7 +193,9 @@ def _evidence(
     `before` is the run printed last: what is the same as there is not printed again.
     """
     held = ", held out" if one["held_out"] else ""
-    result = f"{one['passed']} passed, {one['failed']} failed" if one["tried"] else f"exit code {one['exit_code']}"
+    skipped = f", {one['skipped']} skipped" if one.get("skipped") else ""
+    counts = f"{one['passed']} passed, {one['failed']} failed{skipped}"
+    result = counts if one["tried"] else f"exit code {one['exit_code']}"
     head = f"  {one['kind']} on {one['side']} {one['commit'][:10]}, turn {one['turn']}{held}: {result}"
     console.print(
         Text.assemble((head, "bold"), (f"  {duration(one['seconds'])}, evidence {one['id']}", "dim")), soft_wrap=True
@@ -228,15 +231,19 @@ def _results(one: dict[str, Any]) -> tuple[object, ...]:
     return one["check"], one["side"], one["why_void"], one["exit_code"], tried
 
 
+def _worst_first(tried: Mapping[str, Any]) -> int:
+    return [*MARKS].index(tried["outcome"]) if tried["outcome"] in MARKS else -1
+
+
 def _tried(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] = ()) -> None:
     """Case by case, the failed ones first: expected and actual result, or the failure text as it was printed."""
-    for tried in sorted(every, key=lambda one: one["outcome"] == "passed")[:CASES]:
+    for tried in sorted(every, key=_worst_first)[:CASES]:
         failed = failed_case(tried["id"], tried.get("detail") or "", tried["kind"], cases)
         if tried["outcome"] == "failed" and failed.expected and tried.get("detail"):
             for text in case_lines(failed, "    ", console):
                 console.print(text, soft_wrap=True)
             continue
-        mark, style = ("✓", "green") if tried["outcome"] == "passed" else ("✗", "red")
+        mark, style = MARKS.get(tried["outcome"], ("✗", "red"))
         kind = f" ({line(tried['kind'], 80)})" if tried["kind"] not in ("", tried["outcome"]) else ""
         detail = line_by_line(tried.get("detail") or "", DETAIL_LINES)
         said = f"{line(tried['id'], 200)} {tried['outcome']}{kind}{f': {detail[0]}' if len(detail) == 1 else ''}"

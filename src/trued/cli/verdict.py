@@ -161,6 +161,8 @@ class VerifyProgress:
             case proof.ProvingStarted():
                 self._side = f"head {event.head[:12]}"
                 self._say(f"running the checks on the {self._side}")
+            case proof.EnvironmentBuilding():
+                self._say(f"installing packages for the checks: {line(', '.join(event.packages), 200)}")
             case proof.CheckSealed():
                 self._say(f"{side}{event.sort} done")
             case proof.CheckRan():

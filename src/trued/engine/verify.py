@@ -199,7 +199,8 @@ async def _place(home: Path) -> AsyncIterator[Path]:
     places = home / PLACES
     name = secrets.token_hex(6)
     try:
-        places.mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)  # first: a mode is given to the last folder only
+        places.mkdir(exist_ok=True, mode=0o700)
         lock = (places / f"{name}.lock").open("w")
     except OSError as error:
         raise StateFailed(f"cannot write {places}: {error.strerror}; free space or make it writable") from error

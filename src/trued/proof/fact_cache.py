@@ -37,10 +37,14 @@ class EarlierFacts:
 
 
 class FactCache:
-    """Files below the state folder. With no folder nothing is kept; what cannot be read counts as unknown."""
+    """Files below the state folder. With no folder nothing is kept; what cannot be read counts as unknown.
 
-    def __init__(self, home: Path | None) -> None:
-        self.folder = home / FOLDER if home else None
+    What a head did wrong is remembered within its own `repository` only. What a base showed is known by its content, in
+    every clone that holds the same, and is told as a fact of the commit that asks.
+    """
+
+    def __init__(self, home: Path | None, repository: str = "") -> None:
+        self.folder, self.repository = home / FOLDER if home else None, repository
 
     # -- bases ------------------------------------------------------------------------------------------------------
 
@@ -87,7 +91,7 @@ class FactCache:
     # -- heads ------------------------------------------------------------------------------------------------------
 
     def of_head(self, contract: Contract, tree: str, level: str) -> EarlierFacts:
-        found = self._read("head", _head_name(contract, tree, level))
+        found = self._read("head", self._head_name(contract, tree, level))
         if not found:
             return EarlierFacts()
         return EarlierFacts(_evidence(found.get("evidence", ())), frozenset(map(str, found.get("order_bound", ()))))
@@ -104,7 +108,10 @@ class FactCache:
             return
         kept = [*before.evidence, *failing][:MOST]
         content = {"evidence": [_plain(one) for one in kept], "order_bound": sorted(before.order_bound | order_bound)}
-        self._write("head", _head_name(contract, tree, level), content)
+        self._write("head", self._head_name(contract, tree, level), content)
+
+    def _head_name(self, contract: Contract, tree: str, level: str) -> str:
+        return _name([tree, level, contract_hash(contract), *([self.repository] if self.repository else [])])
 
     # -- files ------------------------------------------------------------------------------------------------------
 
@@ -186,10 +193,6 @@ def _base_name(contract: Contract, tree: str, level: str) -> str:
     data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
     alone = ["each check finds its own files alone"] if contract.carried else []  # facts from before that do not fit
     return _name([tree, level, sorted(_checks(contract.every)), data, *alone])
-
-
-def _head_name(contract: Contract, tree: str, level: str) -> str:
-    return _name([tree, level, contract_hash(contract)])
 
 
 def _name(parts: list[Any]) -> str:

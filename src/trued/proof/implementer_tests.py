@@ -1,14 +1,17 @@
 """Tries the tests that the implementer itself added, where a check names files that the base does not have."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from trued.model import Contract, Evidence, Requirement, TestsCheck
+from trued.model import Contract, Evidence, MissingFromEnvironment, Requirement, TestsCheck
 from trued.proof.case_status import GREEN_TURNS, Base, Head, number_of_tests, on_base, on_head
 from trued.proof.checks.tests import files_of_check, package_scripts
-from trued.proof.room.bench import Bench, CaseSelection, check_hash
+from trued.proof.judge import OwnTests
+from trued.proof.missing import awaited_packages, each_once
+from trued.proof.own_modules import own_modules
+from trued.proof.room.bench import WHOLE, Bench, CaseSelection, check_hash
 from trued.proof.room.clean_room import Graft, clean_room
 from trued.proof.room.frozen_files import is_below, is_test
 from trued.proof.room.interpreter import Interpreter
@@ -22,9 +25,9 @@ MOST_BYTES = 4 * 2**20
 
 async def try_own_tests(
     workspace: Workspace, contract: Contract, due: tuple[Requirement, ...], commit: str, interpreter: Interpreter
-) -> tuple[dict[str, int], list[Evidence]]:
-    """For each requirement: how many of the head's own tests fail on the base and pass here; and the evidence."""
-    found: dict[str, int] = {}
+) -> tuple[dict[str, OwnTests], list[Evidence]]:
+    """For each requirement what the head's own tests show on both sides, and the evidence."""
+    found: dict[str, OwnTests] = {}
     evidence: list[Evidence] = []
     for requirement in due:
         for check in requirement.checks:
@@ -32,14 +35,26 @@ async def try_own_tests(
             if not brought or not isinstance(check, TestsCheck):
                 continue
             sides = BothSides(workspace, _unnamed(contract), commit, interpreter, brought)
-            facts = await run_on_both_sides(sides, requirement, check)
-            stood = on_base([one for one in facts if one.side == "base"])
-            here = [one for one in facts if one.side == "head"]
-            proving = [name for name, state in stood.items() if state is Base.RED]
-            green = [name for name in proving if on_head(name, here)[0] is Head.PASSED]
-            found[requirement.id] = found.get(requirement.id, 0) + sum(number_of_tests(name, here) for name in green)
-            evidence += facts
+            tried = await run_on_both_sides(sides, requirement, check)
+            found[requirement.id] = _counted(found.get(requirement.id, OwnTests()), tried, brought)
+            evidence += tried.facts
     return found, evidence
+
+
+def _counted(before: OwnTests, tried: "TriedOnBothSides", brought: Collection[str]) -> OwnTests:
+    theirs = {name: one for name, one in tried.on_base.items() if name == WHOLE or name.split("::")[0] in brought}
+    shown = {name: on_head(name, tried.here, tried.lacks) for name in theirs}
+    green = [name for name, (state, _) in shown.items() if state is Head.PASSED]
+    bad = [one for state, each in shown.values() if state is Head.FAILED for one in each]
+    lost = [tried.awaited[one.kind] for state, each in shown.values() if state is Head.UNJUDGED for one in each]
+    turned = sum(number_of_tests(name, tried.here) for name in green if theirs[name] is Base.RED)
+    return OwnTests(
+        turned=before.turned + turned,
+        failing=(*before.failing, *dict.fromkeys(one.id for one in bad)),
+        idle=(*before.idle, *(name for name in green if theirs[name] is Base.GUARD)),
+        said=before.said or next((one.detail for one in bad if one.detail), ""),
+        missing=each_once((*before.missing, *lost)),
+    )
 
 
 async def _brought(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> dict[str, str]:
@@ -85,11 +100,34 @@ class BothSides:
 
     def room(self, commit: str) -> AbstractAsyncContextManager[tuple[Bench, Graft]]:
         """A clean room of one of the two commits, with these tests in it."""
-        return clean_room(self.workspace, self.contract, commit, self.interpreter, over=self.brought)
+        return clean_room(
+            self.workspace, self.contract, commit, self.interpreter, over=self.brought, packages_of=self.commit
+        )
 
 
-async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: TestsCheck) -> list[Evidence]:
-    """Evidence of the head's own tests: run three times on the base and twice on the head."""
+@dataclass(frozen=True, slots=True)
+class TriedOnBothSides:
+    """What the head's own tests showed on base and head."""
+
+    facts: Sequence[Evidence]
+    own_modules: frozenset[str]  # of the head, where the base lacks them: a file that imports one is red there
+    awaited: Mapping[str, MissingFromEnvironment]  # kind of failure → package that could not be installed
+
+    @property
+    def on_base(self) -> dict[str, Base]:
+        return on_base([one for one in self.facts if one.side == "base"], self.own_modules)
+
+    @property
+    def here(self) -> list[Evidence]:
+        return [one for one in self.facts if one.side == "head"]
+
+    @property
+    def lacks(self) -> frozenset[tuple[str, str]]:
+        return frozenset((WHOLE, kind) for kind in self.awaited)
+
+
+async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: TestsCheck) -> TriedOnBothSides:
+    """Run the head's own tests three times on the base and twice on the head, both with the head's packages."""
     contract, carried = sides.contract, sides.contract.carried
     files = tuple(one for one in check.files if not any(is_below(path, one) for path in carried))
     alone = check.model_copy(update={"files": files}) if files else check
@@ -97,9 +135,13 @@ async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: T
         red = await run_three_times(alone, bench)
     ids = tuple(dict.fromkeys(one.id for fact in red for one in fact.tried))
     async with sides.room(sides.commit) as (bench, _):
+        modules, added = bench.modules, bench.added
         green = [await run_check(alone, bench, CaseSelection(ids, second=turn > 0)) for turn in range(GREEN_TURNS)]
-    found = []
+    found: list[Evidence] = []
     for side, facts in ((contract.base, red), (sides.commit, green)):
         recorder = EvidenceRecorder(contract, sides.interpreter, side, await sides.workspace.tree(side))
+        recorder = recorder.with_versions(added.versions)
         found += [recorder.record(requirement.id, check, fact, turn=turn) for turn, fact in enumerate(facts, start=1)]
-    return found
+    before = [one for one in found if one.side == "base"]
+    own = await own_modules(sides.workspace, contract, before, modules)
+    return TriedOnBothSides(found, own, awaited_packages(added, found))

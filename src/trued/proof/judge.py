@@ -36,7 +36,7 @@ from trued.proof.case_status import (
     on_base,
     on_head,
 )
-from trued.proof.gaps import DATA, NO_WORK, gap, is_hidden_data, reason
+from trued.proof.gaps import DATA, MOST_TEXT, NO_WORK, gap, is_hidden_data, reason
 from trued.proof.missing import each_once, missing_part
 from trued.proof.room.bench import WHOLE, check_hash
 from trued.proof.room.frozen_files import is_below
@@ -53,6 +53,17 @@ class CheckedObjection:
     finding: Finding
     refutes: bool = False  # its case was run on the head and failed
     closed: bool = False  # its case was run on the head and passed
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTests:
+    """What the implementer's own tests show of one requirement."""
+
+    turned: int = 0  # tests that fail on the base and pass here
+    failing: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()  # they pass on the base, too, and so show nothing
+    said: str = ""  # what the first failing one printed
+    missing: tuple[MissingFromEnvironment, ...] = ()  # why some of them could not be judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +85,11 @@ class Facts:
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
     order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting
     own_modules: frozenset[str] = frozenset()
-    awaited: frozenset[tuple[str, str]] = frozenset()  # modules of packages that the head is the first to declare
+    # kind of failure → the package that the head is the first to declare, and that could not be installed
+    awaited: Mapping[str, MissingFromEnvironment] = field(default_factory=dict)
+    undeclared: Sequence[str] = ()  # sentences about what the head imports and nobody declares
     left_out: Sequence[str] = ()  # test files that the head changed or added, and the contract did not take
-    self_tested: int = 0  # tests that the implementer brought itself, red on the base and green here
+    own_tests: OwnTests = OwnTests()  # of test files that its checks name and the base does not have
     objected: Sequence[CheckedObjection] = ()
 
 
@@ -93,6 +106,7 @@ class _Count:
     blind: list[str] = field(default_factory=list)  # could not be judged on the base
     missing: list[MissingFromEnvironment] = field(default_factory=list)  # why: of these, and of what is unjudged here
     unstable: list[str] = field(default_factory=list)
+    unreached: list[str] = field(default_factory=list)  # skipped on the base
     said: list[str] = field(default_factory=list)
 
 
@@ -109,6 +123,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         why = (*words, *(_disputed(one.finding) for one in disputed if not one.refutes), *why)
     closed = tuple(f"{reasons.OBJECTION_CLOSED}{one.finding.what}" for one in facts.objected if one.closed)
     gaps = tuple(one for check, count in counts for one in _gaps(requirement, check, count, facts))
+    gaps += _gaps_of_own_tests(requirement, facts) if (grade, lacks) == (Grade.UNPROVEN, "nothing") else ()
     holds = not disputed and not gaps and grade not in (Grade.REFUTED, Grade.UNJUDGED) and lacks != "nothing"
     return Judged(
         id=requirement.id,
@@ -122,8 +137,12 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         lacks=lacks if holds and lacks != "nothing" else "",
         parts=requirement.parts,
         rests_on=_rests_on(requirement, facts),
-        missing=each_once(one for _, count in counts for one in count.missing) if grade is Grade.UNJUDGED else (),
+        missing=_missing(counts, facts) if grade is Grade.UNJUDGED else (),
     )
+
+
+def _missing(counts: "_Counts", facts: Facts) -> tuple[MissingFromEnvironment, ...]:
+    return each_once([*(one for _, count in counts for one in count.missing), *facts.own_tests.missing])
 
 
 def _as_if_agreed(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
@@ -213,7 +232,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     name = check_hash(check)
     base = [one for one in facts.base if one.check == name and one.requirement == requirement.id]
     head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
-    stands, lacks = on_base(base, facts.own_modules), lacking(base) | facts.awaited
+    stands, lacks = on_base(base, facts.own_modules), lacking(base) | {(WHOLE, kind) for kind in facts.awaited}
     if not stands:
         count.broken.append((WHOLE, "it was never run on the base"))
     for case, stood in stands.items():
@@ -241,10 +260,11 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if isinstance(check, DATA) and _only_once(case, head):
             count.said.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _whole(count, base)
+    count.said += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
     on_both = {*count.blind, *([WHOLE] if any(case == WHOLE for case, _ in count.unjudged) else [])}
     unjudged = [tried for case, tried in count.unjudged if case not in on_both]
     unjudged += [one for fact in base for one in fact.tried if one.id in on_both and is_unjudged_on_base(one)]
-    count.missing += [missing_part(check, one) for one in unjudged]
+    count.missing += [facts.awaited.get(one.kind) or missing_part(check, one) for one in unjudged]
     return count
 
 
@@ -265,7 +285,7 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
     if stood is Base.BROKEN:
         count.broken.append((case, "broken on the base"))
     elif stood is Base.UNREACHED:
-        count.said.append(f"{case} was skipped on the base: not reached")
+        count.unreached.append(case)
     elif case == WHOLE:
         count.unjudged.append((case, bad[0] if bad else _NO_WORK))
     elif not must and stood is not Base.GUARD:
@@ -328,7 +348,8 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
     """Grade, reasons, and what is lacking: "attest", "approve", "" or "nothing" (no person's word would help)."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
-        return Grade.REFUTED, tuple(dict.fromkeys(reason(*one) for one in failed)), "nothing"
+        lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
+        return Grade.REFUTED, tuple(dict.fromkeys([*(reason(*one) for one in failed), *lacking])), "nothing"
     if any(count.unjudged for _, count in counts):
         missing = each_once(one for _, count in counts for one in count.missing)
         return Grade.UNJUDGED, tuple(reasons.not_judged(str(one)) for one in missing), "nothing"
@@ -354,8 +375,12 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
         return _red_to_green(counts, guards, facts)
     if guards and _all_green(counts):
         return _already_green(counts, guards, facts)
-    if facts.self_tested and not any(count.blind for _, count in counts):
-        return Grade.SELF_TESTED, (reasons.own_tests_turned(facts.self_tested), reasons.NO_OTHER_CHECK), "attest"
+    if facts.own_tests.failing:
+        return Grade.UNPROVEN, (reasons.own_tests_fail(facts.own_tests.failing),), "nothing"
+    if facts.own_tests.missing:
+        return Grade.UNJUDGED, tuple(reasons.not_judged(str(one)) for one in facts.own_tests.missing), "nothing"
+    if facts.own_tests.turned and not any(count.blind for _, count in counts):
+        return Grade.SELF_TESTED, (reasons.own_tests_turned(facts.own_tests.turned), reasons.NO_OTHER_CHECK), "attest"
     return _nothing(counts, guards)
 
 
@@ -375,6 +400,9 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
     if all(_users_data(check, facts) for check, _ in counts):
         held = [(check, count.held) for check, count in counts]
         return _shown_green(held, reasons.already_satisfied(guards), facts)
+    if facts.held_out and all(is_hidden_data(check) for check, _ in counts):
+        # an agent's cases about what stays as it is: whoever approves the contract makes them the user's own
+        return Grade.UNPROVEN, (reasons.ALL_GREEN_BEFORE,), "approve"
     words = [reasons.ALL_GREEN_BEFORE]
     words += [reasons.unused_tests(facts.left_out)] if facts.left_out else []
     return Grade.UNPROVEN, tuple(words), "attest"
@@ -452,4 +480,23 @@ def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -
         gap(requirement, check, case, tried, held_out=facts.held_out, own_files=own_files)
         for case, tried in count.failed
     ]
+    if any(_lacks_module(tried) for _, tried in count.failed):
+        failed += [Finding(what=f"{requirement.id}: {one}", requirement=requirement.id) for one in facts.undeclared]
     return list(dict.fromkeys(failed))  # what the environment lacks is no gap in anybody's work
+
+
+def _lacks_module(tried: Tried) -> bool:
+    return tried.kind.split(" ")[0] == "module"
+
+
+def _gaps_of_own_tests(requirement: Requirement, facts: Facts) -> tuple[Finding, ...]:
+    """Why the implementer's own tests do not count. They are its own, so that it may read all that they printed."""
+    own = facts.own_tests
+    if own.failing:
+        said = f"\n{own.said[-MOST_TEXT:]}" if own.said else ""
+        words = f"{reasons.own_tests_fail(own.failing)}{said}"
+    elif own.idle:
+        words = reasons.own_tests_idle(own.idle)
+    else:
+        return ()
+    return (Finding(what=f"{requirement.id}: {words}", requirement=requirement.id),)

@@ -4,12 +4,15 @@ The name is safe to show to anybody: a case is unjudged only where the base lack
 the head declares it. What else a head says is missing is its own failure (`case_status.on_head`).
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
 
 from trued.model import (
     CallCase,
     Check,
     CommandCheck,
+    Contract,
+    Evidence,
     ExamplesCheck,
     MissingFromEnvironment,
     Outcomes,
@@ -19,11 +22,12 @@ from trued.model import (
 )
 from trued.proof.checks.browser import ADVICE
 from trued.proof.gaps import NO_WORK
-from trued.proof.room.bench import WHOLE
-from trued.proof.room.dependencies import BROUGHT_BY
+from trued.proof.room.bench import WHOLE, check_hash
+from trued.proof.room.dependencies import BROUGHT_BY, AddedPackages, provides_module
 from trued.proof.room.node_modules import USES_NODE
 
 TRY_AGAIN = "verify or resume again"
+_IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 LONGEST = 300  # characters of what an installer or a preparation printed
 
 
@@ -32,6 +36,9 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
     kind, _, name = tried.kind.partition(" ")
     if kind == "module" and name:
         return missing_module(name, node=_is_node(check))
+    if kind == "path" and name:
+        what = f"{_command(check)} does not find the project's own module {name}"
+        return MissingFromEnvironment(name=name, what=what, fix='say where modules lie: `environment: {path: ["."]}`')
     if tried.kind == "program chromium":
         what = tried.detail.removesuffix(f": {ADVICE}") or "there is no Chromium"
         return MissingFromEnvironment(name="chromium", what=what, fix=ADVICE)
@@ -49,8 +56,36 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
     if tried.id == WHOLE and tried.outcome is not Outcomes.UNJUDGED:
         what = f"{NO_WORK}{f': {said}' if said else ''}"
         return MissingFromEnvironment(name=_command(check), what=what, fix="correct the check, or the base")
-    what = "the environment of the checks broke"
+    what = f"the environment of the checks broke{f': {said}' if said and kind == 'environment' else ''}"
     return MissingFromEnvironment(name=kind or "environment", what=what, fix=TRY_AGAIN)
+
+
+def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, tuple[MissingFromEnvironment, ...]]:
+    """By requirement: what this machine lacks, as far as the base shows it before anybody works.
+
+    A module counts only where a package that the base declares (`declared`) would bring it: any other may be the
+    head's to bring, or to declare.
+    """
+    found: dict[str, tuple[MissingFromEnvironment, ...]] = {}
+    for requirement in contract.every:
+        checks = {check_hash(check): check for check in requirement.checks}
+        facts = [one for one in contract.base_facts if one.requirement == requirement.id and one.check in checks]
+        lost = [
+            missing_part(checks[fact.check], one)
+            for fact in facts
+            for one in fact.tried
+            if one.outcome is Outcomes.UNJUDGED and _is_the_machines(one.kind, declared)
+        ]
+        if lost:
+            found[requirement.id] = each_once(lost)
+    return found
+
+
+def _is_the_machines(kind: str, declared: Collection[str]) -> bool:
+    first, _, name = kind.partition(" ")
+    if first == "module":
+        return any(provides_module(package, name) for package in declared)
+    return first in ("program", "prepare", "environment", "path")
 
 
 def missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
@@ -64,6 +99,41 @@ def missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
     package = BROUGHT_BY.get(name.split(".")[0], name.split(".")[0])
     fix = f"declare `{package}` in requirements.txt or pyproject.toml, or: `environment: {{packages: [{package}]}}`"
     return MissingFromEnvironment(name=name, what=f"the module {name} is not installed", fix=fix)
+
+
+def not_installed(package: str, why: str) -> MissingFromEnvironment:
+    """A package that the head declares, and that could not be installed for its checks."""
+    what = (
+        f"the package {package}, which the change declares, could not be installed: {' '.join(why.split())[:LONGEST]}"
+    )
+    fix = f"make a registry reachable that has it (pip's own settings are used), then {TRY_AGAIN}"
+    return MissingFromEnvironment(name=package, what=what, fix=fix)
+
+
+def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict[str, MissingFromEnvironment]:
+    """By kind of failure: what a head's checks lack because a package that it declares could not be installed."""
+    kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
+    modules = {one: added.awaits(one.removeprefix("module ")) for one in kinds if one.startswith("module ")}
+    return {kind: not_installed(name, added.unavailable[name]) for kind, name in modules.items() if name}
+
+
+def undeclared_imports(texts: Mapping[str, str], known: Collection[str], packages: Collection[str]) -> list[str]:
+    """Sentences about modules that changed Python files import, and that neither the project nor a package provides.
+
+    They follow from the commit alone, whichever case failed: so an implementer may read them.
+    """
+    found: dict[str, str] = {}
+    for path, text in sorted(texts.items()):
+        for name in _IMPORTED.findall(text) if path.endswith(".py") else ():
+            if name not in known and not any(provides_module(one, name) for one in packages):
+                found.setdefault(name, path)
+    fix = "add it to requirements.txt or pyproject.toml"
+    return [f"{path} imports {name}, which no manifest declares: {fix}" for name, path in found.items()]
+
+
+def unknown_packages(added: AddedPackages) -> list[str]:
+    """Sentences about packages that the head declares and that no registry has."""
+    return [f"the change declares {name}, which no registry has: correct its name or version" for name in added.unknown]
 
 
 def each_once(parts: Iterable[MissingFromEnvironment]) -> tuple[MissingFromEnvironment, ...]:

@@ -1,6 +1,5 @@
 """Proves a commit against a sealed contract: runs every check twice in a clean room, and judges what they showed."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from trued.model import (
     Finding,
     Grade,
     Judged,
+    MissingFromEnvironment,
     Outcomes,
     Requirement,
     TestsCheck,
@@ -28,14 +28,25 @@ from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache
 from trued.proof.gaps import DATA, is_held_out, is_hidden_data
 from trued.proof.implementer_tests import try_own_tests
-from trued.proof.judge import CheckedObjection, Facts, is_own_case, judge, judge_by_parts, refute_by_existing_tests
+from trued.proof.judge import (
+    CheckedObjection,
+    Facts,
+    OwnTests,
+    is_own_case,
+    judge,
+    judge_by_parts,
+    refute_by_existing_tests,
+)
+from trued.proof.missing import awaited_packages, undeclared_imports, unknown_packages
 from trued.proof.notes import files_used, not_run, worst_counts
 from trued.proof.objections import split_runnable, without_case
+from trued.proof.own_modules import own_modules
 from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
 from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE
 from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room
-from trued.proof.room.environment import DeclaredChanges, choose_environment, declared_changes
+from trued.proof.room.dependencies import NO_PACKAGES
+from trued.proof.room.environment import choose_environment
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.held_out_tests import hidden_files
 from trued.proof.room.interpreter import Interpreter, find_interpreter
@@ -44,7 +55,6 @@ from trued.proof.unverified import CODE, Observed, list_warnings
 from trued.protocols import Emit, Workspace
 from trued.support.path_sets import paths_outside
 
-MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
 MOST_FILES, MOST_BYTES = 1000, 2**20  # that are looked through for what acts on its surroundings
 DAYS = ("<+14>-14", "<-12>12")  # time zones, of which one at least has another day
 
@@ -70,11 +80,11 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     changed = list(paths_outside(await workspace.changed_files(contract.base, commit), owned))
     trial = _Trial(contract, every, objections, turns=QUICK_TURNS if hurried else GREEN_TURNS)
     if distinct_checks(every) or trial.runnable:
-        trial.declares = await declared_changes(workspace, contract.base, commit)
         await trial.run(workspace, commit, await interpreter_of(workspace, contract), tell)
     kept = await _earlier_failures(workspace, contract, commit, trial)
     evidence = (*await _earlier_facts(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await _texts(workspace, commit, changed)
+    trial.undeclared = [*unknown_packages(trial.added), *trial.undeclared_imports(texts)]
     added = await _added(workspace, contract.base, texts)
     scan = Scanner(workspace, contract, commit, tell)
     counting = count_twice(evidence) if hurried else evidence
@@ -87,7 +97,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     if hurried:
         judged = tuple(map(cap_grade, judged))
         trial.undecided.append(QUICK_NOTE)
-    seen = Observed(added, frozenset[str]().union(*trial.ran.values()))
+    seen = Observed(added, frozenset[str]().union(*trial.ran.values()), trial.runs_out_of_sight())
     for one in judged:
         tell(RequirementJudged(requirement=one.id, grade=one.grade, why=one.why))
     return Verdict(
@@ -125,14 +135,16 @@ def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, .
 async def _earlier_failures(
     workspace: Workspace, contract: Contract, commit: str, trial: "_Trial"
 ) -> tuple[Evidence, ...]:
-    """What the same tree showed before, under the same contract: no second roll of the dice."""
-    baseline = FactCache(workspace.kept)
+    """What the same tree showed before, under the same contract: no second roll of the dice.
+
+    It is told of the commit that is judged now: the other one may lie in no store that is there."""
+    baseline = FactCache(workspace.kept, workspace.repository)
     tree, level = await workspace.tree(commit), workspace.confinement().level
     before = baseline.of_head(contract, tree, level)
     due = {one.id for one in trial.due}
     baseline.keep_head(contract, tree, level, trial.evidence, trial.order_bound)
     trial.order_bound |= before.order_bound
-    kept = tuple(one for one in before.evidence if one.requirement in due)
+    kept = tuple(one.model_copy(update={"commit": commit}) for one in before.evidence if one.requirement in due)
     if kept:
         trial.undecided.append(worst_counts())
     return kept
@@ -181,8 +193,11 @@ class _Trial:
         self.order_bound: frozenset[str] = frozenset()
         self.ran: dict[str, frozenset[str]] = {}
         self.unseen: frozenset[str] = frozenset()  # changes that were thrown away before any check
-        self.declares = DeclaredChanges()
-        self.self_tested: dict[str, int] = {}
+        self.modules: frozenset[str] = frozenset()  # of the project and of Python
+        self.packages: frozenset[str] = frozenset()  # that were installed
+        self.undeclared: list[str] = []  # what the head's files import and nothing brings, in sentences
+        self.added = NO_PACKAGES  # what the head declares beyond the base
+        self.own_tests: dict[str, OwnTests] = {}
         self.brought: list[Evidence] = []  # what the head's own tests showed, on both sides
 
     async def run(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Emit) -> None:
@@ -193,9 +208,14 @@ class _Trial:
         tainted = False
         async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, graft):
             here = await workspace.blobs(commit)
-            self.undecided += [*files_used(graft, carried, here), *self.declares.said]
+            self.undecided += files_used(graft, carried, here)
+            self.added = bench.added
+            self.modules = bench.modules | interpreter.standard
+            added = bench.added
+            self.packages = frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown))
+            recorder = recorder.with_versions(self.added.versions)
             self.unseen = graft.paths
-            self.own_modules = await _own_modules(workspace, self.contract, bench)
+            self.own_modules = await own_modules(workspace, self.contract, self.contract.base_facts, bench.modules)
             for turn in range(1, self.turns + 1):
                 for shared in [one for one in runs if self._ids_to_run(one)]:
                     wanted = CaseSelection(self._ids_to_run(shared), second=turn > 1, red=self._red_ids(shared))
@@ -211,7 +231,7 @@ class _Trial:
         alone = tuple(
             one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
         )
-        self.self_tested, self.brought = await try_own_tests(workspace, self.contract, alone, commit, interpreter)
+        self.own_tests, self.brought = await try_own_tests(workspace, self.contract, alone, commit, interpreter)
 
     def _place(self, shared: SharedRun) -> tuple[int, bool]:
         """What is visible comes first: once something held out ran in the room, nothing printed there is told to
@@ -345,11 +365,17 @@ class _Trial:
             return one.outcome is Outcomes.BROKEN
         return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.contract.base_facts)}
 
-    def _awaited_modules(self, evidence: Sequence[Evidence]) -> frozenset[tuple[str, str]]:
-        """Modules of packages that the head is the first to declare: the base's environment cannot have them."""
-        kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
-        modules = {one for one in kinds if one.startswith("module ")}
-        return frozenset((WHOLE, one) for one in modules if self.declares.awaits(one.removeprefix("module ")))
+    def undeclared_imports(self, texts: Mapping[str, str]) -> list[str]:
+        """What the head's files import and nothing brings, where something was missing at all."""
+        kinds = {one.kind for fact in self.evidence for one in fact.tried}
+        if not any(one.startswith("module ") for one in kinds):
+            return []
+        own = {path: text for path, text in texts.items() if not is_test(path)}
+        return undeclared_imports(own, self.modules, self.packages)
+
+    def _awaited_modules(self, evidence: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
+        """Kinds of failure for want of a package that the head declares and that could not be installed."""
+        return awaited_packages(self.added, evidence)
 
     def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
         contract = self.contract
@@ -366,15 +392,24 @@ class _Trial:
             touched=not ran.isdisjoint(set(changed) - self.unseen),
             elsewhere=self._tests_of_others(requirement),
             left_out=sorted(one for one in self.unseen if is_test(one)),
-            self_tested=self.self_tested.get(requirement.id, 0),
+            own_tests=self.own_tests.get(requirement.id, OwnTests()),
             superseded=[name for one in contract.requirements for name in one.supersedes],
             proposed=[name for one in contract.requirements for name in one.proposed],
             suite=requirement in contract.suites,
             own_modules=self.own_modules,
             awaited=self._awaited_modules(evidence),
+            undeclared=self.undeclared,
             order_bound=self.order_bound,
             objected=[one for one in self.objected if one.finding.requirement == requirement.id],
         )
+
+    def runs_out_of_sight(self) -> bool:
+        """Did a check pass, or a test of the head's own, of which nothing shows what code it ran?"""
+        if self.brought:
+            return True
+        passed = {fact.check for fact in self.evidence if any(one.outcome is Outcomes.PASSED for one in fact.tried)}
+        checks = [(name, check) for one in self.due for name, check in distinct_checks((one,)).items()]
+        return any(name in passed and (_is_out_of_sight(check) or not self.ran.get(name)) for name, check in checks)
 
     def blind_spots(self, changed: Sequence[str]) -> dict[str, list[str]]:
         """For each requirement the changed code that was not seen to run, where tests that may reach it could not be
@@ -414,21 +449,6 @@ async def _ids_failing_by_date(shared: SharedRun, bench: Bench, wanted: CaseSele
         fact = await run_check(shared.check, replace(bench, variables={**bench.variables, "TZ": zone}), wanted)
         failed |= {one.id for one in fact.tried if one.outcome is Outcomes.FAILED}
     return frozenset(failed)
-
-
-async def _own_modules(workspace: Workspace, contract: Contract, bench: Bench) -> frozenset[str]:
-    """Modules that the project has itself, now. What the base's manifest names is a dependency all the same."""
-    lacking = {
-        one.kind.removeprefix("module ").split(".")[0]
-        for fact in contract.base_facts
-        for one in fact.tried
-        if one.kind.startswith("module ")
-    }
-    if not lacking & bench.modules:
-        return frozenset()
-    texts = await workspace.read_all(contract.base, MANIFESTS)
-    declared = re.split(r"[^a-z0-9_]+", b"\n".join(texts.values()).decode("utf-8", "replace").lower().replace("-", "_"))
-    return frozenset(one for one in lacking & bench.modules if one.lower() not in declared)
 
 
 def _already_satisfied(judged: Sequence[Judged]) -> bool:

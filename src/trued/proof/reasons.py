@@ -56,6 +56,11 @@ def own_tests_fail(ids: Sequence[str]) -> str:
     return f"{len(ids)} of the change's own tests {'fails' if len(ids) == 1 else 'fail'}: {listed(ids)}"
 
 
+def own_tests_idle(ids: Sequence[str]) -> str:
+    """The change's own tests pass without it."""
+    return f"the change's own tests pass without the change, too, and so show nothing: {listed(ids)}"
+
+
 def _now(number: int) -> str:
     return f"failed before, {'passes' if number == 1 else 'pass'} now"
 
@@ -79,6 +84,12 @@ def already_satisfied(cases: int) -> str:
 def unused_tests(paths: Sequence[str]) -> str:
     """Test files that the change brings and the contract did not take."""
     return f"the change's own tests were not used: {listed(paths)} (a requirements file takes tests with `from:`)"
+
+
+def skipped_on_base(ids: Sequence[str]) -> str:
+    """`2 tests are skipped on the base, and not counted: …`."""
+    many = "1 test is" if len(ids) == 1 else f"{len(ids)} tests are"
+    return f"{many} skipped on the base, and not counted: {listed(ids)}"
 
 
 def not_judged(missing: str) -> str:

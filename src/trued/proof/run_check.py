@@ -125,6 +125,11 @@ class EvidenceRecorder:
     def __init__(self, contract: Contract, interpreter: Interpreter, commit: str, tree: str) -> None:
         self.contract, self.interpreter, self.commit, self.tree = contract, interpreter, commit, tree
 
+    def with_versions(self, more: Mapping[str, str]) -> "EvidenceRecorder":
+        """The same with packages that only this commit declares."""
+        versions = {**self.interpreter.versions, **more}
+        return EvidenceRecorder(self.contract, replace(self.interpreter, versions=versions), self.commit, self.tree)
+
     def record(self, requirement: str, check: Check, fact: Fact, *, turn: int, tainted: bool = False) -> Evidence:
         """The evidence of one run. `tainted`: something held out had run before in the same room."""
         return Evidence(

@@ -15,7 +15,7 @@ from trued.model import (
     TestsCheck,
     Tried,
 )
-from trued.model.events.proof import BaseFactsReused, CheckSealed, EnvironmentBuilt
+from trued.model.events.proof import BaseFactsReused, CheckSealed, EnvironmentBuilding, EnvironmentBuilt
 from trued.proof.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.judge import is_superseded
@@ -204,7 +204,9 @@ async def _take_red(
         facts = await _facts_of_base(workspace, contract, caller, tell, known)
         if not lacks_packages(facts):
             return contract, facts
-    found = await choose_environment(workspace, contract.base, packages, recorded)
+    found = await choose_environment(
+        workspace, contract.base, packages, recorded, lambda missing: tell(EnvironmentBuilding(packages=missing))
+    )
     if found.said:
         tell(EnvironmentBuilt(said=tuple(found.said), why=found.why))
     update = {"undecided": (*contract.undecided, *found.said), "interpreter": found.interpreter.identity}

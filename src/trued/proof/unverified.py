@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trued.model import BrowserCheck, Contract, ExamplesCheck, Grade, Judged, Requirement, TestsCheck
+from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import is_test
 from trued.support.plurals import counted
 
@@ -46,6 +47,7 @@ class Observed:
 
     added: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)  # path → lines that the head wrote
     ran: frozenset[str] = frozenset()  # the project's files that were seen to take part
+    unseen: bool = False  # some check ran code where nothing shows which: a command line, a server, another runner
 
 
 def list_warnings(
@@ -54,23 +56,27 @@ def list_warnings(
     """One sentence for each thing that the checks do not cover, the gravest first."""
     said = [f"{one.id}: {one.why[0]}" for one in judged if one.grade is Grade.UNJUDGED and one.why]
     said += [f"no check covers: {one.text}" for one in due if not one.checks]
-    said += [sentence for one in due for sentence in _unquoted(one)]
+    said += [sentence for one in due for sentence in _unquoted(contract, one)]
     said += [f'{one.id}: "{word}" is a matter of taste' for one in due for word in _vague(one.text)]
     said += _few(_acting(seen.added), "more such line", "more such lines")
-    said += _few(_unreached(seen), "more changed file that no check runs", "more changed files that no check runs")
+    unreached = () if seen.unseen else _unreached(seen)
+    said += _few(unreached, "more changed file that no check runs", "more changed files that no check runs")
     shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
     said += [f"{one.id} rests on ordinary tests, which the code under test could influence" for one in shared]
     weak = {one.role for one in contract.authors.values() if not one.independent}
     return said + [f"the {role} and the implementers may use models of one vendor" for role in sorted(weak)]
 
 
-def _unquoted(requirement: Requirement) -> Iterator[str]:
-    """Clauses that no case says to show. Of a text of one clause the cases show what they can."""
+def _unquoted(contract: Contract, requirement: Requirement) -> Iterator[str]:
+    """Clauses that no case says to show. Of a text of one clause the cases show what they can; and the user's own cases
+    need not say what they are about, so that none of them quoting anything says nothing."""
     data = [check for check in requirement.checks if isinstance(check, ExamplesCheck | BrowserCheck)]
     clauses = [one for one in map(_plain, _CLAUSES.split(requirement.text)) if len(one.split()) > 1]
     if len(clauses) < 2 or not data:
         return
     quotes = [_plain(one) for check in data for one in _quotes(check)]
+    if not any(quotes) and not any(check_hash(check) in contract.authors for check in data):
+        return
     left = [one for one in clauses if not any(quote and (quote in one or one in quote) for quote in quotes)]
     if left:
         yield f"{requirement.id}: no case claims to cover {', '.join(f'“{_cut(one)}”' for one in left[:MOST_LINES])}"

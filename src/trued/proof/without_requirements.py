@@ -2,13 +2,15 @@
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from trued.model import Check, Contract, Evidence, Finding, Grade, Judged, Requirement, TestsCheck, Tried, Verdict
-from trued.proof.case_status import Base, Head, number_of_tests, on_base, on_head
-from trued.proof.implementer_tests import BothSides, run_on_both_sides
+from trued.model import Check, Contract, Finding, Grade, Judged, Requirement, TestsCheck, Tried, Verdict
+from trued.proof.case_status import Base, Head, number_of_tests, on_head
+from trued.proof.implementer_tests import BothSides, TriedOnBothSides, run_on_both_sides
 from trued.proof.judge import refute_by_existing_tests
+from trued.proof.missing import each_once
 from trued.proof.prove import interpreter_of
-from trued.proof.reasons import EMPTY_DIFF, own_tests_fail, own_tests_turned
+from trued.proof.reasons import EMPTY_DIFF, not_judged, own_tests_fail, own_tests_turned
 from trued.proof.room.bench import WHOLE
 from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
 from trued.protocols import Workspace
@@ -25,12 +27,18 @@ async def judge_without_requirements(
     commit = verdict.commit
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
-    facts = list[Evidence]()
+    tried = list[TriedOnBothSides]()
     for check in [one for one in suites if isinstance(one, TestsCheck)]:
         brought = [path for path in changed if is_named_like_a_test(path) and _runs(check, path)]
         if brought:
-            facts += await _tried(workspace, contract, check, commit, changed, brought)
-    judged = refute_by_existing_tests(_judged(facts, changed=before != here), verdict.suites)
+            tried.append(await _tried(workspace, contract, check, commit, changed, brought))
+    facts = [fact for one in tried for fact in one.facts]
+    whole = TriedOnBothSides(
+        facts,
+        frozenset[str]().union(*(one.own_modules for one in tried)),
+        {kind: part for one in tried for kind, part in one.awaited.items()},
+    )
+    judged = refute_by_existing_tests(_judged(whole, changed=before != here), verdict.suites)
     return verdict.model_copy(
         update={
             "requirements": (judged,),
@@ -49,7 +57,7 @@ def _runs(check: TestsCheck, path: str) -> bool:
 
 async def _tried(
     workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, changed: Sequence[str], named: list[str]
-) -> list[Evidence]:
+) -> TriedOnBothSides:
     """The head's tests, and what lies beside them, over both sides."""
     contents = {path: await workspace.read(commit, path) or b"" for path in changed}
     carried = {path: base64.b64encode(content).decode() for path, content in contents.items()}
@@ -58,9 +66,12 @@ async def _tried(
     both = contract.model_copy(update={"frozen": kept, "held_out": False})
     interpreter = await interpreter_of(workspace, contract)
     requirement = Requirement(id=OWN_TESTS, text=TEXT, checks=(own,))
-    facts = await run_on_both_sides(BothSides(workspace, both, commit, interpreter, carried), requirement, own)
-    names = tuple(named)
-    return [one.model_copy(update={"tried": tuple(each for each in one.tried if _of(each, names))}) for one in facts]
+    sides = BothSides(workspace, both, commit, interpreter, carried)
+    tried, names = await run_on_both_sides(sides, requirement, own), tuple(named)
+    kept = [
+        one.model_copy(update={"tried": tuple(each for each in one.tried if _of(each, names))}) for one in tried.facts
+    ]
+    return replace(tried, facts=kept)
 
 
 def _of(tried: Tried, files: tuple[str, ...]) -> bool:
@@ -73,10 +84,12 @@ def _named(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]])
     return list(dict.fromkeys(one for name in failed for one in inside[name] or [name]))
 
 
-def _judged(facts: Sequence[Evidence], *, changed: bool) -> Judged:
-    before = on_base([one for one in facts if one.side == "base"])
-    here = [one for one in facts if one.side == "head"]
-    shown = {name: on_head(name, here) for name in before if name != WHOLE}
+def _judged(tried: TriedOnBothSides, *, changed: bool) -> Judged:
+    facts, before, here = tried.facts, tried.on_base, tried.here
+    shown = {name: on_head(name, here, tried.lacks) for name in before if name != WHOLE}
+    missing = each_once(
+        tried.awaited[one.kind] for state, bad in shown.values() if state is Head.UNJUDGED for one in bad
+    )
     stands = {name: state for name, (state, _) in shown.items()}
     failed = [name for name, state in stands.items() if state is Head.FAILED]
     green = [name for name, state in stands.items() if state is Head.PASSED and before[name] is Base.RED]
@@ -89,13 +102,15 @@ def _judged(facts: Sequence[Evidence], *, changed: bool) -> Judged:
     if failed:
         grade, lacks, why = Grade.REFUTED, "", [own_tests_fail(_named(failed, shown))]
         gaps = (Finding(what=why[0], requirement=OWN_TESTS),)
+    elif missing:
+        grade, lacks, why = Grade.UNJUDGED, "", [not_judged(str(one)) for one in missing]
     elif green:
         grade = Grade.SELF_TESTED
         number = sum(number_of_tests(name, here) for name in green)
         why = [own_tests_turned(number), "no requirements were given"]
     elif not changed:
         why, lacks = [EMPTY_DIFF], ""
-    holds = not gaps and changed
+    holds = not gaps and not missing and changed
     ids = tuple(one.id for one in facts)
     return Judged(
         id=OWN_TESTS,
@@ -107,4 +122,5 @@ def _judged(facts: Sequence[Evidence], *, changed: bool) -> Judged:
         holds=holds,
         lacks=lacks if holds else "",
         rests_on="the change's own tests" if facts else "",
+        missing=() if failed else missing,
     )

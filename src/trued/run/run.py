@@ -163,7 +163,8 @@ class Run:
 
         Only a person can amend the contract afterwards. Raises `PlanOnly` if the user asked for the plan only.
         """
-        self.judgement.enforce(await seal_plan(self.steps, plan))
+        ask = None if self.settings.plan_only else self.people.answer
+        self.judgement.enforce(await seal_plan(self.steps, plan, ask))
         if self.settings.plan_only:
             raise PlanOnly("the contract is sealed")
         return plan.model_copy(update={"contract": self.steps.state.proof.contract_hash})

@@ -1,10 +1,16 @@
 """Sealing: makes the contract of a plan before anybody works on it, as one durable step."""
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from trued.errors import Stopped
 from trued.inputs.requirements.coverage import user_requirements, with_named_commands, with_visible_checks
 from trued.inputs.tickets.plan import servable_requirements
-from trued.model import Contract, Plan, Requirements
+from trued.model import Answer, Contract, MissingFromEnvironment, Plan, Requirements
 from trued.model.events.proof import ContractSealed
 from trued.proof.contract import contract_hash
+from trued.proof.missing import missing_on_base
+from trued.proof.room.environment import declarations_of
 from trued.proof.seal import SealTerms, seal
 from trued.run.examination.admissibility import is_open
 from trued.run.examination.existing_tests import with_existing_tests
@@ -15,9 +21,15 @@ from trued.run.examination.start_command import run_server, with_server
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 
+Ask: TypeAlias = Callable[[str, str], Awaitable[Answer]]  # the name of a question and its text → what a person decides
 
-async def seal_plan(steps: Steps, plan: Plan) -> Contract:
-    """The plan's contract: requirements accounted for, cases written by an examiner, every check run on the base."""
+
+async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contract:
+    """The plan's contract: requirements accounted for, cases written by an examiner, every check run on the base.
+
+    `ask`: whether to continue where this machine lacks what checks need. "redo" runs the checks on the base again,
+    after somebody has set it right; no agent is called again. Raises `Stopped`.
+    """
     context, tell = steps.context, steps.emitter("seal")
     known = plan if plan.source.file or plan.requirements else None
     requirements = user_requirements(known, context.goal, context.requirements)
@@ -62,6 +74,21 @@ async def seal_plan(steps: Steps, plan: Plan) -> Contract:
         tell(ContractSealed(contract=name, requirements=number, held_out=hidden, why=why))
         return contract.model_dump_json()
 
-    contract = Contract.model_validate_json(await steps.once(steps.key("seal"), inputs, step))
+    while True:
+        contract = Contract.model_validate_json(await steps.once(steps.key("seal"), inputs, step))
+        declared = (await declarations_of(context.workspace, contract.base)).names
+        lacking = missing_on_base(contract, declared)
+        answer = await ask("environment", _question(lacking)) if lacking and ask else Answer.GO_ON
+        if answer is Answer.STOP:
+            raise Stopped("this machine lacks what the checks need; nothing was spent on the work")
+        if answer is Answer.GO_ON:
+            break
     await examination.close()
     return contract
+
+
+def _question(lacking: Mapping[str, Sequence[MissingFromEnvironment]]) -> str:
+    lines = [f"  {name}: {part}" for name, parts in lacking.items() for part in parts]
+    many = "1 requirement cannot" if len(lacking) == 1 else f"{len(lacking)} requirements cannot"
+    ways = "yes: go on, and leave them unjudged; redo: it is set right, look again; stop: end the run here"
+    return "\n".join([f"On this machine {many} be judged.", *lines, f"Go on all the same? ({ways})"])

@@ -57,6 +57,20 @@ def test_a_pyproject_says_what_is_needed_and_what_for_tests() -> None:
         ("pyproject.toml", "= no", ()),
         ("pyproject.toml", "project = 3", ()),
         ("setup.py", "import os", ()),
+        ("setup.py", "from setuptools import setup\nneeds = ['a>1']\nsetup(install_requires=needs)", ("a>1",)),
+        (
+            "setup.py",
+            "import x\nx.setup(install_requires='a\\nb', extras_require={'test': ['c'], 'docs': ['n']})",
+            ("a", "b", "c"),
+        ),
+        ("setup.py", "setup(install_requires=open('requirements.txt').read())", ()),
+        ("setup.py", "setup(", ()),
+        (
+            "init.sh",
+            "python3 -m venv .venv\n.venv/bin/pip install -q -r requirements.txt a 'b>=2' # c\n",
+            ("a", "b>=2"),
+        ),
+        ("init.sh", "python -m pip install -e . && pip install d; echo pip install e\npip install 'f\n", ("d",)),
     ],
 )
 def test_other_files_are_read_too(path: str, text: str, expected: tuple[str, ...]) -> None:

@@ -22,6 +22,12 @@ class ServerFound(JournalEvent, kind="server found"):
     where: str  # the file that tells so
 
 
+class EnvironmentBuilding(JournalEvent, kind="environment building"):
+    """Packages for the checks are being installed, which may take minutes."""
+
+    packages: tuple[str, ...]
+
+
 class BaseFactsReused(JournalEvent, kind="base known"):
     """What the checks show on the base was known from an earlier run."""
 
@@ -211,7 +217,16 @@ def test_counts(passing: int, total: int, coverage: object) -> str:
 
 
 EVENTS = (
-    *(EnvironmentBuilt, ServerFound, BaseFactsReused, SealingStarted, ProvingStarted, CheckSealed, ContractSealed),
+    *(
+        EnvironmentBuilding,
+        EnvironmentBuilt,
+        ServerFound,
+        BaseFactsReused,
+        SealingStarted,
+        ProvingStarted,
+        CheckSealed,
+        ContractSealed,
+    ),
     *(ContractAmended, CheckStarted, CheckRan, RequirementJudged, VerdictReached, ProvingAgain, ObjectionNotRun),
     *(ObjectionRan, TextWithheld, DisputeAnswered, CaseDisclosed, NoProgress, TestsCounted, TestsNotCounted),
     *(BuildRan, ClaimRefuted),

@@ -71,6 +71,8 @@ def _outcome(check: CommandCheck, bench: Bench, ran: CommandResult, output: str)
         return Outcomes.UNJUDGED, f"program {program}", output[-600:]
     if foreign := bench.foreign(output):
         return Outcomes.UNJUDGED, f"module {foreign}", output[-600:]
+    if own := bench.off_path(output):
+        return Outcomes.UNJUDGED, f"path {own}", output[-600:]
     return Outcomes.FAILED, f"exit {ran.exit_code}", output[-2000:]
 
 

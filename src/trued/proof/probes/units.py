@@ -50,6 +50,13 @@ class Names:
             place = self.guess(module)
         return os.path.relpath(place, self.room)
 
+    def holding(self, name: str) -> str:
+        """The file of a module, or of the module that holds a class or method of this name."""
+        parts = name.split(".")
+        tries = [".".join(parts[:many]) for many in range(len(parts), 0, -1)]
+        there = [self.file(one) for one in tries if os.path.isfile(os.path.join(self.room, self.file(one)))]
+        return there[0] if there and not there[0].endswith("__init__.py") else self.file(name)
+
     def guess(self, module: str) -> str:
         inner = os.path.join(*module.split("."))
         for root in self.roots:
@@ -167,12 +174,19 @@ def found(order: dict[str, Any], loader: Loading) -> list[Any]:
         loader.testNamePatterns = [one if "*" in one else "*" + one + "*" for one in order["patterns"]]
     if order["names"]:
         names = [dotted(one, order["room"]) for one in order["names"]]
-        return [one for name in names for one in flat(loader.loadTestsFromName(name))]
+        return [named_as(name, one) for name in names for one in flat(loader.loadTestsFromName(name))]
     top = order["top"]
     found = flat(loader.discover(order["start"], order["pattern"], top))
     for named in order["more"]:
         found += flat(loader.loadTestsFromName(dotted(named, top or order["start"]))) if named.endswith(".py") else []
     return found
+
+
+def named_as(name: str, test: Any) -> Any:
+    """What stands for a module that could not be imported knows the last part of its name only: this is the whole."""
+    if type(test).__name__ == "_FailedTest":
+        test.asked_for = name
+    return test
 
 
 def dotted(name: str, root: str) -> str:
@@ -191,7 +205,7 @@ def told_apart(tests: list[Any], names: Names, channel: Channel) -> list[Any]:
         if kind in ("_FailedTest", "ModuleSkipped") and type(test).__module__.startswith("unittest"):
             failed = kind == "_FailedTest"
             text = said_by(test) if failed else "skipped"
-            file = names.file(test._testMethodName)
+            file = names.holding(getattr(test, "asked_for", test._testMethodName))
             channel.say(collect=file, outcome="failed" if failed else "skipped", text=text[-MOST_TEXT:])
         else:
             good.append(test)

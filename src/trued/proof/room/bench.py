@@ -13,6 +13,7 @@ from trued.model import Check, Network, Outcomes, Serve, Shot, Tried
 from trued.proof.room import node
 from trued.proof.room.browser_stage import BrowserStage
 from trued.proof.room.coverage import CoverageOrder
+from trued.proof.room.dependencies import NO_PACKAGES, AddedPackages
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
 from trued.protocols import Command, CommandResult, Workspace
@@ -52,10 +53,11 @@ class Bench:
     folders: Mapping[str, frozenset[str]] = field(default_factory=dict)  # `from` → those of them that came with it
     prepared: str = ""  # the environment that `prepare` filled for this tree; the head's code may have run in it
     site: tuple[str, ...] = ()  # its packages: for what is run, and never loaded before the runner is
-    node_modules: str = ""  # packages of Node that the base declares, built by the engine; linked into the room
+    node_modules: tuple[str, ...] = ()  # folders with packages of Node, built by the engine; linked into the room
     services: tuple[Serve, ...] = ()  # what checks that may use the loopback find there
     stage: BrowserStage | None = None  # for tests that drive a page
     measuring: CoverageOrder | None = None  # how much of the product is reached: figures for people, never evidence
+    added: AddedPackages = NO_PACKAGES  # that the commit declares beyond the base, and what became of them
     second: bool = False  # everything here is run in other surroundings than the first time
 
     async def execute(
@@ -86,7 +88,7 @@ class Bench:
             readable=(
                 *self.interpreter.readable,
                 str(INSIDE),
-                *filter(None, [self.prepared, self.node_modules]),
+                *filter(None, [self.prepared, *self.node_modules, self.added.environment]),
                 *node.node_folders(),
                 *(self.stage.readable if self.stage else ()),
                 *(self.measuring.supplied.values() if self.measuring else ()),
@@ -120,6 +122,16 @@ class Bench:
             if top not in self.modules and top not in self.interpreter.standard:
                 return str(name)
         return ""
+
+    def off_path(self, text: str) -> str:
+        """The project's own module that lies in the room and was not found, according to this text, or ""."""
+        names = [str(one).split(".")[0] for one in reversed(_NO_MODULE.findall(text))]
+        there = [one for one in names for root in self.roots if _has_module(Path(root), one)]
+        return there[0] if there else ""
+
+
+def _has_module(root: Path, name: str) -> bool:
+    return (root / f"{name}.py").is_file() or (root / name / "__init__.py").is_file()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from trued.errors import CannotJudge
 from trued.model import CommandCheck, Contract, TestsCheck
+from trued.proof.room.additions import added_packages, with_added_packages
 from trued.proof.room.bench import SYSTEM_PATH, Bench, nonce
 from trued.proof.room.frozen_files import (
     has_tests,
@@ -44,7 +45,7 @@ class Graft:
     added: tuple[str, ...] = ()  # added by the head: named like tests, and perhaps the product's own; not run
     merged: tuple[str, ...] = ()  # scripts and settings of test runners in it are the base's, the rest is the head's
     made_up: tuple[str, ...] = ()  # written by builds only, and put there for both sides
-    lacking: tuple[str, ...] = ()  # large files and submodules that are not here, in words
+    lacking: tuple[str, ...] = ()  # in words: large files and submodules that are not here, packages that differ
 
     @property
     def paths(self) -> frozenset[str]:
@@ -61,12 +62,14 @@ async def clean_room(
     *,
     over: Mapping[str, str] | None = None,
     withheld: Mapping[str, str] | None = None,
+    packages_of: str = "",
 ) -> AsyncIterator[tuple[Bench, Graft]]:
     """A fresh checkout, ready to run checks in. Nothing that is held out lies in it.
 
     `over` (path → base64) is laid over the commit for as long as the room lasts: never anything held out. `withheld`
     are the contract's own test files, for those who take its checks: `laid` puts those of one check there while it
     runs. Whoever opens a room for another purpose gives none, and no check that is run in it can reach one.
+    `packages_of`: the commit whose manifests say what is installed beside the base's packages; this one, if none.
     """
     over, withheld = over or {}, withheld or {}
     on_base = await workspace.blobs(contract.base)
@@ -80,9 +83,9 @@ async def clean_room(
             _lay(room, path, carried)
         known = {*on_base, *here, *over, *withheld}
         graft = replace(graft, made_up=await _made_up(workspace, contract, known, room))
-        packages, unpacked = await node_modules(workspace, contract)
-        if packages and not (room / "node_modules").exists():
-            (room / "node_modules").symlink_to(packages)
+        packages = await node_modules(workspace, contract, packages_of or commit)
+        if packages.folder and not (room / "node_modules").exists():
+            (room / "node_modules").symlink_to(packages.folder)
         roots = _roots(room, contract.environment.path)
         bench = Bench(
             workspace=workspace,
@@ -103,16 +106,20 @@ async def clean_room(
             carried=carried,
             withheld=withheld,
             folders=files_by_folder(contract) if withheld else {},
-            node_modules=str(packages or ""),
+            node_modules=packages.readable,
             frozen={path: file_digest(room / path) for path in (*given, *carried)},
             guarded=_guarded(contract, over),
             settled=frozenset(_configuration(room)),
         )
+        added = await added_packages(workspace, contract.base, packages_of or commit, interpreter)
+        added = replace(added, unavailable={**added.unavailable, **packages.unavailable})
+        bench = replace(with_added_packages(bench, added), added=added)
         if contract.environment.prepare:
             # the head's own code may run in it: what judges is looked at before, and put back after
             bench = await prepare_room(bench, contract.environment.prepare)
             await restore_frozen_files(bench)
-        yield bench, replace(graft, merged=tuple(manifests), lacking=(*workspace.missing_content(commit), *unpacked))
+        lacking = (*workspace.missing_content(commit), *packages.said, *added.said)
+        yield bench, replace(graft, merged=tuple(manifests), lacking=lacking)
 
 
 async def _graft(

@@ -1,11 +1,13 @@
 """The dependencies that a commit declares, read as text from its manifests and lock files. Nothing is run. Pure."""
 
+import ast
 import configparser
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -14,7 +16,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 
-MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
+MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "init.sh")
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock")
 _LISTS = re.compile(
     r"(requirements/)?([\w.-]*-)?(requirements|tests?|testing|dev)([-_.](tests?|testing|dev))?\.(txt|in)"
@@ -35,13 +37,20 @@ BROUGHT_BY = {
 }  # fmt: skip
 
 
+# Options of pip's whose value is a word of its own.
+_VALUED_OPTIONS = (
+    *("-r", "--requirement", "-c", "--constraint", "-e", "--editable", "-t", "--target", "-i", "--index-url"),
+    *("--extra-index-url", "-f", "--find-links", "--prefix", "--root", "--python", "--timeout", "--retries"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Declarations:
     """Requirements by name, and the versions that a lock file fixes."""
 
     requirements: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()  # name==version
-    files: tuple[str, ...] = ()  # where they were read
+    files: tuple[str, ...] = ()  # that declare something
 
     @property
     def names(self) -> frozenset[str]:
@@ -56,11 +65,11 @@ def is_dependency_manifest(path: str) -> bool:
 
 def read_declarations(files: Mapping[str, str]) -> Declarations:
     """What these manifests (path → text) declare."""
-    found: list[str] = []
-    for path, text in sorted(files.items()):
-        found += [one for one in _read(path, text) if parse_requirement(one)]
-    locked = [one for path, text in sorted(files.items()) if path in LOCKS for one in _locked(path, text)]
-    return Declarations(tuple(dict.fromkeys(found)), tuple(_single(locked)), tuple(sorted(files)))
+    found = {path: [one for one in _read(path, text) if parse_requirement(one)] for path, text in sorted(files.items())}
+    locks = {path: list(_locked(path, text)) for path, text in sorted(files.items()) if path in LOCKS}
+    every = dict.fromkeys(one for each in found.values() for one in each)
+    locked = _single(one for each in locks.values() for one in each)
+    return Declarations(tuple(every), tuple(locked), tuple(path for path in found if found[path] or locks.get(path)))
 
 
 def parse_requirement(text: str) -> Requirement | None:
@@ -108,6 +117,25 @@ def provides_module(name: str, module: str) -> bool:
     return package in (f"python-{wanted}", f"py-{wanted}", f"py{wanted}", f"{wanted}-python", f"{wanted}py")
 
 
+@dataclass(frozen=True, slots=True)
+class AddedPackages:
+    """What a head declares beyond the base, and what became of it."""
+
+    environment: str = ""  # a virtual environment that also finds the base's packages
+    site: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    unavailable: Mapping[str, str] = field(default_factory=dict)  # package → why it could not be installed
+    unknown: tuple[str, ...] = ()  # packages that no registry has: the head's own mistake
+    said: tuple[str, ...] = ()
+
+    def awaits(self, module: str) -> str:
+        """The declared package that would bring this module and could not be installed, or ""."""
+        return next((name for name in self.unavailable if name == module or provides_module(name, module)), "")
+
+
+NO_PACKAGES = AddedPackages()
+
+
 # -- one file each -----------------------------------------------------------------------------------------------------
 
 
@@ -118,9 +146,13 @@ def _read(path: str, text: str) -> Iterable[str]:
             return list(_project(tomllib.loads(text)))
         if path == "setup.cfg":
             return list(_setup(text))
+        if path == "setup.py":
+            return list(_setup_call(ast.parse(text)))
+        if path == "init.sh":
+            return list(_installed_by_script(text))
         if path == "Pipfile":
             return [*_poetry(tomllib.loads(text).get("packages")), *_poetry(tomllib.loads(text).get("dev-packages"))]
-    except (tomllib.TOMLDecodeError, configparser.Error, AttributeError, TypeError):
+    except (configparser.Error, AttributeError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     return _lines(text) if name.endswith((".txt", ".in")) else []
 
@@ -186,6 +218,55 @@ def _setup(text: str) -> Iterator[str]:
         extras = dict(parser.items("options.extras_require"))
         for name in _for_tests(extras):
             yield from _lines(extras[name])
+
+
+def _setup_call(module: ast.Module) -> Iterator[str]:
+    """What a setup.py declares in plain lists, in the call itself or under a name. Nothing of it is run."""
+    names = {
+        target.id: one.value
+        for one in module.body
+        if isinstance(one, ast.Assign)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    }
+    calls = [one for one in ast.walk(module) if isinstance(one, ast.Call)]
+    for call in [one for one in calls if ast.unparse(one.func).split(".")[-1] == "setup"]:
+        given = {one.arg: _literal(one.value, names) for one in call.keywords}
+        for key in ("install_requires", "tests_require"):
+            yield from _texts(given.get(key))
+        extras = given.get("extras_require")
+        for name in _for_tests(extras) if isinstance(extras, dict) else ():
+            yield from _texts(extras[name])
+
+
+def _literal(value: ast.expr, names: Mapping[str, ast.expr]) -> Any:
+    try:
+        return ast.literal_eval(names.get(value.id, value) if isinstance(value, ast.Name) else value)
+    except (ValueError, TypeError):
+        return None
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return _lines(value)
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple) else []
+
+
+def _installed_by_script(text: str) -> Iterator[str]:
+    """The packages that a set-up script installs by name. Files that it installs from are manifests themselves."""
+    for line in text.replace("\\\n", " ").splitlines():
+        for command in re.split(r"&&|\|\||;", line):
+            match = re.match(r"\s*\S*(?:python[\d.]*\s+-m\s+pip|pip[\d.]*|uv\s+pip)\s+install\s+(.*)", command)
+            try:
+                words = shlex.split(match.group(1), comments=True) if match else []
+            except ValueError:
+                continue
+            while words:
+                word = words.pop(0)
+                if word in _VALUED_OPTIONS and words:
+                    words.pop(0)
+                elif not word.startswith("-"):
+                    yield word
 
 
 def _lines(text: str) -> list[str]:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,17 +24,16 @@ from trued.proof.room.dependencies import (
     is_dependency_manifest,
     missing_requirements,
     parse_requirement,
-    provides_module,
     read_declarations,
 )
 from trued.proof.room.interpreter import Interpreter, find_interpreter, interpreter_at
-from trued.proof.room.virtualenv import make_virtualenv, registries
+from trued.proof.room.virtualenv import disarm, make_virtualenv, registries, site_packages
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
 
 FOLDER = "environments"
 BUILD_S = 900.0
-TRY_AGAIN_S = 3600.0  # after a build that failed: a registry that is out of reach stays so for a while
+TRY_AGAIN_S = 120.0  # after a build that failed: the next checks of one verification need not wait for it, too
 DONE, FAILED = "complete", "failed"
 # A registry that is out of reach is found out soon: the caller's interpreter is still there.
 IMPATIENT = {
@@ -42,6 +41,10 @@ IMPATIENT = {
     "PIP_TIMEOUT": "15", "UV_HTTP_TIMEOUT": "15",
 }  # fmt: skip
 _FAILING = (Outcomes.FAILED, Outcomes.BROKEN, Outcomes.UNJUDGED)
+UNREACHED = "a registry could not be reached"
+_UNREACHED = re.compile(
+    r"connection|connect error|timed out|name resolution|unreachable|error sending request|certificate|proxy", re.I
+)
 _CONFLICT = re.compile(r"conflict|ResolutionImpossible|Cannot install|No solution|unsatisfiable", re.IGNORECASE)
 _UNINSTALLED = re.compile(  # how pytest says that a plugin is missing
     r"not natively supported|fixture '\w+' not found|unrecognized arguments|not found in `markers`|required plugins"
@@ -57,6 +60,7 @@ class Recipe:
     locked: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
     exact: bool = False  # other versions than these would be another environment
+    over: str = ""  # identity of the interpreter whose packages it also finds; "" for one with nothing else in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +95,24 @@ async def has_recorded_versions(
 
 
 async def choose_environment(
-    workspace: Workspace, base: str, packages: tuple[str, ...] = (), recorded: Mapping[str, str] | None = None
+    workspace: Workspace,
+    base: str,
+    packages: tuple[str, ...] = (),
+    recorded: Mapping[str, str] | None = None,
+    building: Callable[[tuple[str, ...]], None] | None = None,
 ) -> EnvironmentChoice:
     """The interpreter for checks on both sides, built from the base's manifests and the contract's packages if needed;
     never from the head's.
 
     `recorded`: what was installed when red was taken (name → version, and `python`); it is built again.
+    `building` is told what is missing before an environment is built, which may take minutes.
     """
     caller = await find_interpreter()
     wanted = await declarations_of(workspace, base)
     requirements = (*wanted.requirements, *packages)
     lacking = missing_requirements(requirements, caller.versions, caller.version)
     lacking += tuple(one for one in _otherwise(requirements, caller, recorded or {}) if one not in lacking)
-    needed = [one for one in lacking if one in packages or not _is_tool(one)]
+    needed = [one for one in lacking if one in packages or not is_tool(one)]
     if not needed:
         return EnvironmentChoice(caller)
     same = [one for one in wanted.requirements if one not in lacking]
@@ -113,12 +122,15 @@ async def choose_environment(
     recipe = Recipe(requirements, wanted.locked, _pinned(caller, same, wanted.locked))
     if recorded:
         recipe = await _again(caller, recipe, workspace.environments, recorded)
-    built, why = await _built(workspace, caller, recipe, workspace.environments)
+    if building and not (_folder(caller, recipe, workspace.environments) / DONE).is_file():
+        building(tuple(needed))
+    built, why = await build_environment(workspace, caller, recipe, workspace.environments)
     if built is None:
         said = f"the interpreter lacks what the base declares, and none could be built: {names}"
         return EnvironmentChoice(caller, (said,), why)
-    origin = ", ".join(wanted.files) or "packages that the contract names"
-    return EnvironmentChoice(built, (f"checks ran in an environment built from the base's {origin}",))
+    named = [f"the base's {', '.join(wanted.files)}"] if wanted.files else []
+    origin = " and ".join([*named, *(["packages that the contract names"] if packages else [])])
+    return EnvironmentChoice(built, (f"checks ran in an environment built from {origin}",))
 
 
 async def declarations_of(workspace: Workspace, commit: str) -> Declarations:
@@ -170,7 +182,8 @@ async def _again(caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapp
     return replace(recipe, pinned=tuple(one for one in pins if parse_requirement(one)), exact=True)
 
 
-def _is_tool(requirement: str) -> bool:
+def is_tool(requirement: str) -> bool:
+    """Is it a program of developers' that no test imports?"""
     found = parse_requirement(requirement)
     return found is not None and found.name.lower() in TOOLS
 
@@ -180,14 +193,18 @@ def _is_tool(requirement: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredChanges:
-    """How a head's declared dependencies differ from the base's. Checks use the base's environment all the same."""
+    """How a head's declared dependencies differ from the base's."""
 
-    added: frozenset[str] = frozenset()  # names of packages
-    said: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()  # requirements of packages that the base does not name
+    locked: tuple[str, ...] = ()  # the head's own lock, of packages that the base's lock does not name
+    other: tuple[str, ...] = ()  # every other difference, as `+…` and `-…`: checks use the base's all the same
 
-    def awaits(self, module: str) -> bool:
-        """Would a newly declared package bring this module?"""
-        return any(provides_module(name, module) for name in self.added)
+    @property
+    def said(self) -> tuple[str, ...]:
+        words = [*(f"+{name}" for name in self.added), *self.other]
+        listed = ", ".join(words[:20]) + (", …" if len(words) > 20 else "")
+        rest = "; packages that the base names stay as they are there" if self.other else ""
+        return (f"dependencies changed: {listed}{rest}",) if words else ()
 
 
 async def declared_changes(workspace: Workspace, base: str, head: str) -> DeclaredChanges:
@@ -196,20 +213,23 @@ async def declared_changes(workspace: Workspace, base: str, head: str) -> Declar
     if not touched:
         return DeclaredChanges()
     before, after = await declarations_of(workspace, base), await declarations_of(workspace, head)
-    one = {*before.requirements, *before.locked}
-    two = {*after.requirements, *after.locked}
-    if one == two:
-        return DeclaredChanges()
-    words = [*(f"+{name}" for name in sorted(two - one)), *(f"-{name}" for name in sorted(one - two))]
-    listed = ", ".join(words[:20]) + (", …" if len(words) > 20 else "")
-    said = f"dependencies changed: {listed}; the checks ran with the base's"
-    return DeclaredChanges(after.names - before.names, (said,))
+    one, two = {*before.requirements, *before.locked}, {*after.requirements, *after.locked}
+    known = {*before.names, *(name.split("==")[0] for name in before.locked)}
+    added = tuple(text for text in after.requirements if _name(text) not in before.names)
+    locked = tuple(text for text in after.locked if text.split("==")[0] not in known)
+    plus, minus = sorted(two - one - {*added, *locked}), sorted(one - two)
+    return DeclaredChanges(added, locked, (*(f"+{name}" for name in plus), *(f"-{name}" for name in minus)))
+
+
+def _name(requirement: str) -> str:
+    found = parse_requirement(requirement)
+    return str(canonicalize_name(found.name)) if found else ""
 
 
 # -- building ----------------------------------------------------------------------------------------------------------
 
 
-async def _built(
+async def build_environment(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path
 ) -> tuple[Interpreter | None, str]:
     """The environment by the hash of all that goes into it, or why there is none. Built once, read-only afterwards."""
@@ -235,12 +255,13 @@ async def _built(
 
 def _folder(caller: Interpreter, recipe: Recipe, home: Path) -> Path:
     parts = [caller.base, list(caller.version), recipe.requirements, recipe.locked, recipe.pinned]
+    parts += [recipe.over] if recipe.over else []
     return home / FOLDER / hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
 async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, folder: Path) -> str:
     """Why it could not be built, or "". Packages may bring code that runs while they are installed: confined."""
-    make_virtualenv(folder, caller, over=False)
+    make_virtualenv(folder, caller, over=bool(recipe.over))
     (folder / "requirements.txt").write_text("\n".join(recipe.requirements) + "\n")
     (folder / "constraints.txt").write_text("\n".join((*recipe.locked, *recipe.pinned)) + "\n")
     ran = await workspace.execute(
@@ -256,7 +277,10 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
     if ran.exit_code != 0:
         lines = [line for line in cap_output(ran.stderr, ran.stdout).splitlines() if line.strip()]
         told = [line for line in lines if line.lower().startswith(("error", "  ×", "  ╰"))] or lines[-2:]
-        return " ".join(" ".join(told[:2]).split())[:300] or "the installer said nothing"
+        said = " ".join(" ".join(told[:2]).split())[:300] or "the installer said nothing"
+        return f"{UNREACHED}: {said}" if any(map(_UNREACHED.search, lines)) else said
+    if recipe.over:
+        disarm(site_packages(folder, caller))
     await asyncio.to_thread(make_read_only, folder)
     atomic_files.write(folder / DONE, "")
     return ""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trued.proof.room.bench import Bench, cap_output
-from trued.proof.room.virtualenv import disarm, make_virtualenv, registries, site_packages
+from trued.proof.room.virtualenv import TRUSTED, disarm, make_virtualenv, registries, site_packages
 from trued.protocols import Command, CommandResult
 
 PREPARE_S = 600.0
@@ -21,6 +21,8 @@ async def prepare_room(bench: Bench, commands: tuple[str, ...]) -> Bench:
     environment = bench.room.parent / FOLDER
     make_virtualenv(environment, bench.interpreter, over=True)
     site = site_packages(environment, bench.interpreter)
+    with (site / TRUSTED).open("a") as file:  # packages that the commit declares are there, too
+        file.writelines(f"{one}\n" for one in bench.site)
     broken = await _run(bench, commands, environment)
     disarm(site)
     programs = str(environment / "bin")
@@ -28,7 +30,7 @@ async def prepare_room(bench: Bench, commands: tuple[str, ...]) -> Bench:
         bench,
         broken=broken,
         prepared=str(environment),
-        site=(str(site),),
+        site=(str(site), *bench.site),
         variables=_with(bench.variables, programs, first=True),
         plain=_with(bench.plain, programs, first=False),
     )

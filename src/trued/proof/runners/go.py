@@ -88,7 +88,7 @@ async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
     words = RunnerFacts(
         runner="go test",
         command=f"{program} test -json ← {check.command}",
-        lacks=missing_go_package,
+        lacks=lambda text: missing_go_package(text, held.modules.values()),
         canaries=len(canaries),
         nothing=nothing_collected(wanted),
     )
@@ -98,9 +98,12 @@ async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
     return counted_fact(bench, ran, counted, words, stray=stray)
 
 
-def missing_go_package(text: str) -> str:
-    """The third-party package that is missing according to this text, or "": its first part names a host."""
-    return next((one for one in _MISSING.findall(text) if "." in one.split("/")[0]), "")
+def missing_go_package(text: str, own: Iterable[str] = ()) -> str:
+    """The third-party package that is missing according to this text, or "": its first part names a host, and it is
+    below none of the project's `own` modules."""
+    ours = tuple(own)
+    foreign = [one for one in _MISSING.findall(text) if not any(is_below(one, module) for module in ours)]
+    return next((one for one in foreign if "." in one.split("/")[0]), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,8 @@ def evidence(fact: Evidence, *, over: bool) -> dict[str, Any]:
     """One run of one check. Values that agents must not learn are left out while one of them may still be asked."""
     row = fact.model_dump(mode="json", exclude={"tried", "output"})
     row["passed"] = sum(one.outcome is Outcomes.PASSED for one in fact.tried)
-    row["failed"] = len(fact.tried) - row["passed"]
+    row["skipped"] = sum(one.outcome is Outcomes.SKIPPED for one in fact.tried)
+    row["failed"] = len(fact.tried) - row["passed"] - row["skipped"]
     row["tried"] = [one.model_dump(mode="json") for one in fact.tried]
     row["output"] = fact.output
     row.setdefault("pictures", [])

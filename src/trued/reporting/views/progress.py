@@ -1,7 +1,7 @@
 """A run's events folded into a tree of calls and checks: the same picture live and from the journal."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from trued.model import Event, Grade
@@ -50,6 +50,7 @@ class Progress:
         self.requirements = 0
         self.served: set[str] = set()  # requirements that have a sealed check
         self.on_base: Counter[str] = Counter()  # how the cases ended there
+        self.of_check: dict[str, Mapping[str, int]] = {}  # … of each check, the last time that it was run there
         self.quotas: dict[str, call.QuotaReported] = {}  # kind of agent → what it reported last
         self.question: tuple[str, str] | None = None  # key, text
         self.landed: dict[str, str] = {}  # branch → commit of the run's work on it
@@ -284,7 +285,8 @@ class Progress:
         if not is_landing(stored.key):
             self.served |= set(event.serves)
             self.requirements = len(self.served)
-            self.on_base.update(event.cases)
+            self.of_check[event.check] = event.cases
+            self.on_base = sum((Counter(one) for one in self.of_check.values()), Counter())
             summary = self._base_summary()
         self.put(replace(row, runs=row.runs + 1, summary=summary), name)
 

@@ -164,6 +164,7 @@ class CheckedSides:
     failing: tuple[Tried, ...]
     void: str
     cases: tuple[Case, ...] = ()  # of examples
+    skipped: int = 0  # on both sides: neither a pass nor a failure
     unimported: int = 0  # test files that could not be imported on base, so that their tests are not counted there
 
     def told(self, tried: Tried, *, brief: bool = False) -> str:
@@ -186,7 +187,8 @@ class CheckedSides:
         known = self.known - self.unimported
         base = [f"{self.before}/{known}"] if known or not self.unimported else []
         base += [f"{counted(self.unimported, 'file')} cannot be imported"] if self.unimported else []
-        return f"{self.kind} {self.after}/{self.total} {times} (base {', '.join(base)})"
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.kind} {self.after}/{self.total} {times}{skipped} (base {', '.join(base)})"
 
 
 def _checked(facts: Sequence[Evidence], check: Check | None) -> CheckedSides:
@@ -198,14 +200,16 @@ def _checked(facts: Sequence[Evidence], check: Check | None) -> CheckedSides:
     for one in _tried(head):  # the worst of all runs counts
         if one.id not in after or after[one.id].outcome is Outcomes.PASSED:
             after[one.id] = one
-    failing = tuple(one for one in after.values() if one.outcome is not Outcomes.PASSED)
+    aside = {name for name, one in after.items() if _is_skipped(one) and _is_skipped(before.get(name, one))}
+    failing = tuple(one for one in after.values() if one.outcome is not Outcomes.PASSED and one.id not in aside)
     return CheckedSides(
         kind=first.kind,
         command=first.command,
         before=sum(one.outcome is Outcomes.PASSED for one in before.values()),
-        known=len(before),
-        after=len(after) - len(failing),
-        total=len(after),
+        known=len(before.keys() - aside),
+        after=len(after) - len(failing) - len(aside),
+        total=len(after) - len(aside),
+        skipped=len(aside),
         turns=len({one.turn for one in head}),
         held_out=first.held_out,
         failing=failing,
@@ -213,6 +217,10 @@ def _checked(facts: Sequence[Evidence], check: Check | None) -> CheckedSides:
         cases=check.cases if isinstance(check, ExamplesCheck) else (),
         unimported=sum(one.kind == NOT_IMPORTED and "::" not in one.id for one in before.values()),
     )
+
+
+def _is_skipped(one: Tried) -> bool:
+    return one.outcome is Outcomes.SKIPPED
 
 
 def _tried(facts: Iterable[Evidence]) -> list[Tried]:

@@ -53,6 +53,7 @@ class GitWorkspace:
 
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
         self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
+        self.repository = os.path.realpath(repo)
         self.start = base  # another commit for a run that continues a branch
         self.kept: Path | None = None
         self.environments: Path | None = None

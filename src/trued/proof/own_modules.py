@@ -1,0 +1,30 @@
+"""Modules that a head brings itself: where the base lacks one of them, a check is red there, and not unjudged."""
+
+import re
+from collections.abc import Iterable
+
+from trued.model import Contract, Evidence
+from trued.protocols import Workspace
+
+MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
+
+
+async def own_modules(
+    workspace: Workspace, contract: Contract, facts: Iterable[Evidence], modules: frozenset[str]
+) -> frozenset[str]:
+    """Of the modules that the base lacks by these facts, those that the project has itself now.
+
+    `modules`: all that the project's own folders provide on the head. What the base's manifest names is a dependency
+    all the same: a head that puts a file of that name beside its tests has not installed it.
+    """
+    lacking = {
+        one.kind.removeprefix("module ").split(".")[0]
+        for fact in facts
+        for one in fact.tried
+        if one.kind.startswith("module ")
+    }
+    if not lacking & modules:
+        return frozenset()
+    texts = await workspace.read_all(contract.base, MANIFESTS)
+    declared = re.split(r"[^a-z0-9_]+", b"\n".join(texts.values()).decode("utf-8", "replace").lower().replace("-", "_"))
+    return frozenset(one for one in lacking & modules if one.lower() not in declared)

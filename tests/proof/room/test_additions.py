@@ -1,0 +1,140 @@
+"""Packages that a head declares: installed for its evidence, out of the way of what judges, named where they lack."""
+
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.proof.trial import Trial, only
+from trued.model import Grade, Verdict
+
+CASES = {"kind": "examples", "cases": [{"call": "up:up", "args": ["ox"], "returns": "oxen"}]}
+OWN = {"kind": "tests", "command": "python -m pytest -q tests/test_up.py"}
+UP = "import inflexion\n\n\ndef up(word):\n    return inflexion.plural(word)\n"
+TEST = "import inflexion\nfrom up import up\n\n\ndef test_up():\n    assert up('ox') == inflexion.plural('ox')\n"
+
+
+def wheel(folder: Path, name: str, files: dict[str, str], version: str = "1.0") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    about = f"{name}-{version}.dist-info"
+    meta = {
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    every = {**files, **meta}
+    record = "".join(f"{path},,\n" for path in [*every, f"{about}/RECORD"])
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
+        for path, text in {**every, f"{about}/RECORD": record}.items():
+            file.writestr(path, text)
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Nobody listens."""
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An index of packages on the loopback, and no other."""
+    place = tmp_path / "index"
+    place.mkdir()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(place)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_INDEX"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/nonexistent")
+    monkeypatch.setenv("PIP_INDEX_URL", address)
+    monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+    yield place
+    server.shutdown()
+    server.server_close()
+
+
+async def verdict_on(place: Path, head: dict[str, str | None], check: dict[str, object]) -> Verdict:
+    trial = Trial(place / "t", {"README.md": "x\n"}, [{"id": "r", "text": "up('ox') is 'oxen'", "checks": [check]}])
+    trial.workspace.kept = trial.workspace.environments = place / "kept"
+    return await trial.prove(await trial.seal(), await trial.head(head))
+
+
+@pytest.mark.spec("DAY-2", "LAW-4")
+@pytest.mark.parametrize(
+    ("check", "grade"), [(CASES, Grade.PROVEN), (OWN, Grade.SELF_TESTED)], ids=["cases", "own tests"]
+)
+async def test_what_the_head_declares_is_installed_for_its_evidence_and_recorded(
+    tmp_path: Path, registry: Path, check: dict[str, object], grade: Grade
+) -> None:
+    wheel(registry / "inflexion", "inflexion", {"inflexion.py": "def plural(word):\n    return word + 'en'\n"})
+    head = {"up.py": UP, "requirements.txt": "inflexion\n", "tests/test_up.py": TEST}
+    verdict = await verdict_on(tmp_path, {**head}, check)
+    assert only(verdict).grade is grade, (only(verdict).why, verdict.undecided)
+    assert any(one.versions.get("inflexion") == "1.0" for one in verdict.evidence if one.side == "head")
+    assert any("inflexion 1.0" in one for one in verdict.undecided)
+
+
+@pytest.mark.spec("DAY-2")
+async def test_a_declared_package_that_no_registry_can_be_asked_for_is_named_and_is_nobodys_failure(
+    tmp_path: Path, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PIP_INDEX_URL", "UV_DEFAULT_INDEX"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    verdict = await verdict_on(tmp_path, {"up.py": UP, "requirements.txt": "inflexion\n"}, CASES)
+    assert (verdict.grade, verdict.lacks_only_environment) == (Grade.UNJUDGED, True), only(verdict)
+    assert [one.name for one in verdict.missing_from_environment] == ["inflexion"]
+    assert not verdict.gaps
+
+
+@pytest.mark.spec("DAY-2")
+@pytest.mark.parametrize("declared", [{}, {"requirements.txt": "inflexion-of-nowhere\n"}], ids=["not", "in vain"])
+async def test_a_head_that_imports_what_it_does_not_declare_or_what_nobody_has_is_told_which(
+    tmp_path: Path, registry: Path, declared: dict[str, str | None]
+) -> None:
+    code = UP if not declared else UP.replace("inflexion", "inflexion_of_nowhere")
+    verdict = await verdict_on(tmp_path, {"up.py": code, **declared}, CASES)
+    assert (verdict.grade, verdict.lacks_only_environment) == (Grade.REFUTED, False)
+    assert any("inflexion" in one.what for one in verdict.gaps), verdict.gaps
+
+
+EVIL = "import {0}\n{0}.up = lambda word: 'oxen'\n"
+LIES = {
+    "start-up": {"zz_evil.pth": "import evil_start\n", "evil_start.py": "import builtins\n"},
+    "customize": {"sitecustomize.py": "raise SystemExit(0)\n", "usercustomize.py": "raise SystemExit(0)\n"},
+    "runner": {
+        "pytest.py": "raise SystemExit(0)\n",
+        "_pytest/__init__.py": "raise SystemExit(0)\n",
+        "pluggy.py": "raise SystemExit(0)\n",
+        "unittest.py": "raise SystemExit(0)\n",
+    },
+    "plugin": {
+        "evil_plugin.py": (
+            "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"
+            "def pytest_pyfunc_call(pyfuncitem):\n    return True\n"
+        ),
+        "evil-1.0.dist-info/entry_points.txt": "[pytest11]\nevil = evil_plugin\n",
+    },
+}
+
+
+@pytest.mark.spec("DAY-2", "LAW-4")
+async def test_a_declared_package_that_would_replace_what_judges_raises_nothing(tmp_path: Path, registry: Path) -> None:
+    """A package with start-up hooks, a runner of its own and a plugin: the frozen test fails all the same."""
+    wheel(registry / "evil", "evil", {path: text for files in LIES.values() for path, text in files.items()})
+    base = {
+        "up.py": "def up(word):\n    return word\n",
+        "tests/test_up.py": "from up import up\n\n\ndef test_up():\n    assert up('ox') == 'oxen'\n",
+    }
+    check = {"kind": "tests", "files": ["tests/test_up.py"]}
+    trial = Trial(tmp_path / "t", base, [{"id": "r", "text": "x", "checks": [check, CASES]}])
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
+    contract = await trial.seal()
+    liar = await trial.prove(contract, await trial.head({"requirements.txt": "evil\n", "notes.txt": "done\n"}))
+    assert any("evil 1.0" in one for one in liar.undecided), liar.undecided
+    assert only(liar).grade is Grade.REFUTED
+    assert {one.id for fact in liar.evidence for one in fact.tried if one.outcome == "failed"} == {
+        "tests/test_up.py::test_up",
+        "case 1",
+    }
