@@ -185,9 +185,9 @@ def test_without_a_terminal_a_question_is_parked_and_answered_later(world: World
     assert "double(21)" not in hidden
     said = world.data("answer", "stop")  # the newest run of this repository is meant
     assert (said["answer"], bool(said["who"])) == ("stop", True)
-    ended = world.trued("resume", "--json")
-    assert ended.returncode == 1
-    assert (json.loads(ended.stdout)["state"], len(json.loads(ended.stdout)["calls"])) == ("stopped", 4)
+    paused = world.trued("resume", "--json")
+    assert paused.returncode == 3
+    assert (json.loads(paused.stdout)["state"], len(json.loads(paused.stdout)["calls"])) == ("waiting", 4)
 
 
 @pytest.mark.spec("USE-10", "RUN-8")
@@ -296,10 +296,10 @@ def test_a_person_at_a_terminal_sees_the_tree_and_is_asked(world: World) -> None
     terminal.types("what\n")
     terminal.until("answer with yes, stop, redo")
     terminal.types("stop\n")
-    assert terminal.ends() == 1
+    assert terminal.ends() == 3
     assert "purple-team-b#2" not in terminal.screen.partition("stop")[0]
     (run,) = world.data("ls")
-    assert (run["state"], run["code"]) == ("stopped", 1)
+    assert (run["state"], run["code"]) == ("waiting", 3)
 
 
 @pytest.mark.spec("USE-4")

@@ -39,7 +39,7 @@ def _shown_key(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
 
 def _facts(event: JournalEvent, view: WorkflowView) -> str | None:
     """The facts of an event that are worth a line; None for one that is shown with all it has."""
-    found = (read(event) for read in (_of_call, _of_proof, _of_run))
+    found = (read(event) for read in (_of_call, _of_room, _of_proof, _of_run))
     shared = next((one for one in found if one is not None), None)
     own = view.describe(event) if shared is None else None
     return shared if own is None else line(own, WORKFLOW_LENGTH)
@@ -68,10 +68,15 @@ def _of_call(event: JournalEvent) -> str | None:
             return None
 
 
+def _of_room(event: JournalEvent) -> str | None:
+    """What checks run in: how the project is started."""
+    if isinstance(event, proof.ServerFound):
+        return f"{event.command}, found in {event.where}; it answers on the base"
+    return None
+
+
 def _of_proof(event: JournalEvent) -> str | None:
     match event:
-        case proof.ServerFound():
-            return f"{event.command}, found in {event.where}; it answers on the base"
         case proof.CheckSealed() if event.serves:
             served = ", ".join(line(one) for one in event.serves)
             return f"{served} {event.sort}: on the base {stood(event.cases) or 'nothing'}"

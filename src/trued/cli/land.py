@@ -53,6 +53,14 @@ def land(  # noqa: PLR0913  a flag is a parameter
     carry: Annotated[
         bool, typer.Option("--carry", help="Carry your manual approvals over to the rebased commit.")
     ] = False,
+    through: Annotated[
+        str,
+        typer.Option(
+            metavar="CHUNK",
+            help="With purple: land only the plan's chunks up to this one, proven again without the rest.",
+            show_default=False,
+        ),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Merge a finished run into your branch, or open a pull request. Only proven work lands.
@@ -62,11 +70,21 @@ def land(  # noqa: PLR0913  a flag is a parameter
     outside_agents("land")
     if sum((ff, merge, pr or draft)) > 1:
         raise BadInput("--ff, --merge and --pr exclude each other", then="choose one of them")
+    if through and (pr or draft):
+        raise BadInput("--through and --pr exclude each other", then="a pull request offers the whole run")
     with opened() as store:
         record = chosen(store, run)
     way = "ff" if ff else "merge" if merge else "pr" if pr or draft else ""
     wanted = LandingRequest.model_validate(
-        {"onto": onto, "way": way, "draft": draft, "agree": agree.strip().lower(), "carry": carry, "who": whoami()}
+        {
+            "onto": onto,
+            "way": way,
+            "draft": draft,
+            "agree": agree.strip().lower(),
+            "carry": carry,
+            "through": through,
+            "who": whoami(),
+        }
     )
     raise typer.Exit(_landed(record, wanted, as_json=as_json))
 

@@ -128,7 +128,8 @@ class Tree:
         return Live(get_renderable=self._picture, console=self._console, auto_refresh=False, transient=True)
 
     def _title(self, event: Event) -> None:
-        self._run = self._run or self._seen.branch.removeprefix("trued/")
+        began = RunBegan.read(event)
+        self._run = self._run or (began.run if began else "") or self._seen.branch.removeprefix("trued/")
         self._titled = True
         self._live.console.print(header(self._run, self._seen, live=True))
 

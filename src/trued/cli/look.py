@@ -244,15 +244,16 @@ def diff(
     run: RunName = None,
     stat: Annotated[bool, typer.Option("--stat", help="List files and line counts only.")] = False,
 ) -> None:
-    """Show what the run changed: its base against its last accepted commit."""
+    """Show what the run changed: its base against its last accepted commit. Logs of the engine come last."""
     with opened() as store:
         record = chosen(store, run)
         places = [Path(record.repository), *sorted((store.home / "stores").glob("*.git"))]
+        owned = store.owned_files(record.id)
     record = record.model_copy(update={"head": newest(record)})
     if record.head in ("", record.base):
         err().print(f"{record.id} has changed nothing yet")
         return
-    text = next((text for place in places if (text := _diff(place, record, stat=stat)) is not None), None)
+    text = next((text for place in places if (text := _diff(place, record, owned, stat=stat)) is not None), None)
     if text is None:
         raise BadInput(
             f"cannot find commit {record.head[:10]} of run {record.id}", then="check whether its repository has moved"
@@ -265,13 +266,15 @@ def diff(
         console.print(Text(one, _colour(one)), soft_wrap=True)
 
 
-def _diff(place: Path, record: RunRecord, *, stat: bool) -> bytes | None:
+def _diff(place: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
+    """The diff, or None if this place does not have the commits: first the work, then files that the engine owns."""
     quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
     command = ["git", *quiet, "-C", str(place), "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"]
-    done = subprocess.run(
-        [*command, *(["--stat"] if stat else []), record.base, record.head, "--"], capture_output=True, check=False
-    )
-    return done.stdout if done.returncode == 0 else None
+    command += [*(["--stat"] if stat else []), record.base, record.head, "--"]
+    logs = [f":(top,literal){path}" for path in owned]
+    parts = [[]] if stat or not logs else [[f":(top,exclude,literal){path}" for path in owned], logs]
+    done = [subprocess.run([*command, *paths], capture_output=True, check=False) for paths in parts]
+    return b"".join(one.stdout for one in done) if all(one.returncode == 0 for one in done) else None
 
 
 def _colour(text: str) -> str:

@@ -119,6 +119,14 @@ class WorkOptions:
         list[str] | None,
         typer.Option(metavar="WHAT=AMOUNT", help="Limit what the run may use: usd=5, tokens=2M, calls=20, time=2h."),
     ] = None
+    chunk: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="With purple: build only this chunk of the plan; repeatable."),
+    ] = None
+    phase: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NUMBER", help="With purple: build only this phase of the plan; repeatable."),
+    ] = None
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Seal and show the contract; start no work.")] = False
     without_cases: Annotated[
         bool,
@@ -138,6 +146,8 @@ class WorkOptions:
             "wait": self.wait,
             "limits": self.limit or None,
             "plan_only": self.plan_only or None,
+            "chunks": tuple(self.chunk or ()) or None,
+            "phases": tuple(self.phase or ()) or None,
             "draft": self.draft or None,
             "without_cases": self.without_cases or None,
         }

@@ -107,6 +107,12 @@ def resume(
             metavar="WHAT=AMOUNT", help="A higher limit for this run: usd=10, feature:usd=5, task:usd=2, ROLE:calls=9."
         ),
     ] = None,
+    rounds: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="For a run that ended without proof: N more rounds for what fails.", show_default=False
+        ),
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Continue a run. Finished calls are not made again; calls still in progress are adopted."""
@@ -117,7 +123,9 @@ def resume(
     if named:
         drive_all(
             lambda engine: resume_runs(
-                engine, named, lambda one: engine.resume(one, yes=yes, wait=wait, more=more, who=whoami())
+                engine,
+                named,
+                lambda one: engine.resume(one, yes=yes, wait=wait, more=more, rounds=rounds, who=whoami()),
             ),
             as_json=as_json,
         )
@@ -129,7 +137,7 @@ def resume(
         before = tuple(store.journal.events(record.id))
     screen = Lines() if is_plain_output() else Tree(record.id, before)
     drive(
-        lambda engine: engine.resume(record.id, yes=yes, wait=wait, more=more, who=whoami()),
+        lambda engine: engine.resume(record.id, yes=yes, wait=wait, more=more, rounds=rounds, who=whoami()),
         screen=screen,
         as_json=as_json,
     )

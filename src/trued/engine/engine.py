@@ -18,7 +18,14 @@ from trued.agents.spool.slots import Slots
 from trued.engine.drive import drive_workflow
 from trued.engine.impersonation import reachable_by_agents
 from trued.engine.inputs import Inputs, Request
-from trued.engine.limits import limits_in_force, price_lookup, raise_limits, subscription_windows
+from trued.engine.limits import (
+    add_rounds,
+    limits_in_force,
+    price_lookup,
+    raise_limits,
+    rounds_granted,
+    subscription_windows,
+)
 from trued.engine.pull_request import offer_run
 from trued.engine.resume_from_branch import KnownRuns
 from trued.engine.run_end import End, conclude_run, end_run
@@ -100,7 +107,11 @@ class Engine:
         self.store.journal.add(record, inputs.model_dump_json())
         record = self.store.journal.run(record.id)
         emit = self.store.writer(record).emit
-        emit(RunBegan(title=record.title, workflow=record.workflow, branch=record.branch, level=inputs.level))
+        emit(
+            RunBegan(
+                title=record.title, workflow=record.workflow, branch=record.branch, level=inputs.level, run=record.id
+            )
+        )
         if inputs.start:
             why = "what it calls passed is proven again"
             emit(BranchContinued(branch=record.branch, start=inputs.start, base=record.base, why=why))
@@ -108,8 +119,9 @@ class Engine:
             emit(TicketIncomplete(key=inputs.ticket.key, what=inputs.ticket.missing))
         if inputs.looked:
             emit(AgentsDetected(says=inputs.looked, agents=inputs.settings.agents))
-        if inputs.dirty:
-            emit(WorkingTreeDirty(files=tuple(inputs.dirty), why="the run starts from HEAD, without them"))
+        given = inputs.person_files(repository.root)  # the run has read these as they are
+        if dirty := tuple(one for one in inputs.dirty if one not in given):
+            emit(WorkingTreeDirty(files=dirty, why="the run starts from HEAD, without them"))
         for role in (one for one in inputs.roles.values() if one.form != "trued"):
             emit(ForeignRoleUsed(role=role.name, origin=role.origin, notes=tuple(role.notes)))
         return record, inputs
@@ -121,10 +133,15 @@ class Engine:
         yes: bool = False,
         wait: bool | None = None,
         more: Sequence[LimitChange] = (),
+        rounds: int = 0,
         who: str = "",
     ) -> RunRecord:
-        """Continue a run; `more`: higher limits, recorded with the name `who`. A finished run stays as it is."""
+        """Continue a run; `more`: higher limits, recorded with the name `who`. A finished run stays as it is, unless it
+        is given more `rounds`."""
         record = self.store.journal.run(run_id)
+        if rounds:
+            add_rounds(self.store, record, rounds, who)
+            record = self.store.journal.run(run_id)
         if record.state in FINISHED:
             return record
         descriptor(record.workflow)  # refused before anything is written, if its package is gone
@@ -231,6 +248,9 @@ class Engine:
             records_approvals=workflow.records_approvals,
             repairing_roles=workflow.repairing_roles,
             reviewing_roles=workflow.reviewing_roles,
+            edition=inputs.edition,
+            more_rounds=rounds_granted(self.store, record.id),
+            person_files=inputs.person_files(Path(record.repository)),
         )
 
     async def _ask_person(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:

@@ -37,4 +37,14 @@ class Inputs(Value):
     branch: str = ""  # its branch, if not named after the run
     base: str = ""  # the red side, if it is not the commit that was checked out
     ticket: Ticket | None = None
+    author: str = ""  # in whose name commits are made, as "Ada <ada@example.org>"; "": each role's own
+    edition: int = 1  # of the version that began it, see `trued.run.context.EDITION`; 1 where none was stored
     onto: str = ""  # the branch that was checked out when it began, and where it lands; "" where none was
+
+    def person_files(self, root: Path) -> tuple[str, ...]:
+        """Documents in the repository that this run was given by a person: what it is to do, and how it is judged."""
+        given = {self.goal.source.file, self.ticket.source.file if self.ticket else ""}
+        required = Path(self.requirements_file)
+        if self.requirements_file and required.is_relative_to(root):
+            given.add(required.relative_to(root).as_posix())
+        return tuple(sorted(one for one in given if one and not Path(one).is_absolute()))

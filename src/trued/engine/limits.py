@@ -43,6 +43,34 @@ def raise_limits(store: RunStore, record: RunRecord, given: Sequence[LimitChange
         store.writer(record).emit(raised)
 
 
+def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> None:
+    """Record more rounds for a run that has ended without proof. Raises BadInput, and records nothing, if it cannot
+    use them."""
+    from trued.model.events.run import RoundsAdded
+    from trued.workflows.registry import descriptor
+
+    if rounds < 1:
+        raise BadInput("no round is no more than before", "--rounds", "pass 1 or more")
+    if not descriptor(record.workflow).takes_more_rounds:
+        what = f"{record.workflow} takes no more rounds after its end"
+        raise BadInput(what, "--rounds", f"`trued show {record.id}` says what it needs")
+    if record.state != "not proven":
+        what = f"run {record.id} is {record.state}: more rounds are for a run that ended without proof"
+        raise BadInput(what, "--rounds", f"leave it out: trued resume {record.id}")
+    refuse_if_agent_could_answer(store, record)
+    finishes = sum(key.startswith("finish#") for key, _, _ in store.journal.steps(record.id))
+    store.writer(record).emit(RoundsAdded(rounds=rounds, finishes=finishes, who=who))
+    store.journal.update(record.model_copy(update={"state": "interrupted"}))
+
+
+def rounds_granted(store: RunStore, run_id: str) -> tuple[tuple[int, int], ...]:
+    """The rounds that people granted to an ended run: after how many finishes, and how many."""
+    from trued.model.events import of_kind
+    from trued.model.events.run import RoundsAdded
+
+    return tuple((one.finishes, one.rounds) for _, one in of_kind(store.journal.events(run_id), RoundsAdded))
+
+
 def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow]":
     """Kind of agent → what it last reported of the user's subscription."""
     from trued.model.events import of_kind

@@ -87,7 +87,7 @@ class RunStore:
             hidden=(inputs.requirements_file,) if inputs.requirements_file else (),
         )
         workspace = GitWorkspace(Path(record.repository), self.home, record.id, record.branch, record.base, confinement)
-        workspace.start = inputs.start or record.base
+        workspace.start, workspace.author = inputs.start or record.base, inputs.author
         workspace.kept = workspace.environments = self.home
         return workspace
 

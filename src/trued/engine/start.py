@@ -17,16 +17,18 @@ from trued.engine.ticket_branch import names_tracker_ticket, ticket_from_file, t
 from trued.errors import BadInput
 from trued.inputs.goals import TEACH
 from trued.inputs.plans.plan import parse_plan, read_plan
+from trued.inputs.plans.selection import chosen_parts, chosen_requirements
 from trued.inputs.recognition import is_plan, recognise_file
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings.loader import load_settings, user_config, user_home
-from trued.model import Goal, Role, RunRecord, Settings, Source, Ticket
+from trued.model import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket
+from trued.run.context import EDITION
 from trued.support.located import read_text
 from trued.workflows.descriptor import Input, WorkflowDescriptor
 from trued.workflows.handoff.feature_list import is_feature_list
 from trued.workflows.input_checks import ways_to_read
 from trued.workflows.registry import default_workflow, descriptor, descriptors
-from trued.workspace.git.repository import Repository, blocking_file, open_repository
+from trued.workspace.git.repository import Repository, blocking_file, open_repository, person_of
 from trued.workspace.sandbox.levels import choose_level
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
@@ -82,6 +84,7 @@ def prepare_inputs(
     _check_roles(settings, roles)
     _check_variables(settings)
     requirements = load_requirements(request.requirements) if request.requirements else None
+    requirements = _of_chosen_parts(requirements, goal, settings, workflow)
     workflow.check(goal, requirements, ticket)
     return Inputs(
         goal=goal,
@@ -97,10 +100,30 @@ def prepare_inputs(
         dirty=repository.dirty[:50],
         looked=looked,
         onto=repository.branch,
+        author=person_of(repository.root, environ) if settings.commit_author == "user" else "",
+        edition=EDITION,
         start=left.tip if left else "",
         branch=left.branch if left else "",
         base=left.base if left else "",
     )
+
+
+def _of_chosen_parts(
+    requirements: Requirements | None, goal: Goal, settings: Settings, workflow: WorkflowDescriptor
+) -> Requirements | None:
+    """The requirements that the chosen parts of the plan can meet. Raises BadInput if nothing can be chosen."""
+    if not settings.chunks and not settings.phases:
+        return requirements
+    option = "--chunk" if settings.chunks else "--phase"
+    if not workflow.takes_parts or not goal.source.file:
+        able = " or ".join(one.name for one in descriptors() if one.takes_parts)
+        raise BadInput(
+            f"{workflow.name} works on the whole goal", option, f"leave it out, or name a plan and -w {able}"
+        )
+    plan = parse_plan(goal.text, goal.source.file)
+    given = requirements.requirements if requirements else ()
+    part = chosen_parts(plan, settings.chunks, settings.phases, [one.covers for one in given])
+    return chosen_requirements(requirements, plan, part) if requirements else None
 
 
 def choose_workflow(wanted: str, goal: Goal, ticket: Ticket | None) -> WorkflowDescriptor:

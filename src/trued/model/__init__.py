@@ -6,6 +6,7 @@ from trued.model.checks import (
     Case,
     Check,
     CommandCheck,
+    DependenciesCheck,
     ExamplesCheck,
     HttpCase,
     HttpRequest,

@@ -135,6 +135,12 @@ class CommandCheck(Value):
     within_s: float = 600.0
 
 
+class DependenciesCheck(Value):
+    """No package is declared that the base does not declare. The engine reads the manifests; nothing is run."""
+
+    kind: Literal["dependencies"] = "dependencies"
+
+
 class ManualCheck(Value):
     """Steps for a person. Nothing but a person's word can meet it."""
 
@@ -143,5 +149,6 @@ class ManualCheck(Value):
 
 
 Check: TypeAlias = Annotated[
-    TestsCheck | ExamplesCheck | BrowserCheck | CommandCheck | ManualCheck, Field(discriminator="kind")
+    TestsCheck | ExamplesCheck | BrowserCheck | CommandCheck | DependenciesCheck | ManualCheck,
+    Field(discriminator="kind"),
 ]

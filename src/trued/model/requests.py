@@ -129,7 +129,7 @@ class Goal(Value):
 class Plan(ExtendedValue):
     """The goal as tasks, with every criterion of its source."""
 
-    later: ClassVar[tuple[str, ...]] = ("undecided",)
+    later: ClassVar[tuple[str, ...]] = ("undecided", "done")
 
     title: str = ""
     tasks: tuple[Task, ...] = ()
@@ -142,6 +142,7 @@ class Plan(ExtendedValue):
     text: str = ""  # the whole source, byte for byte
     contract: str = ""  # hash of the sealed contract; empty before sealing
     undecided: tuple[str, ...] = ()  # what the user's settings leave unchecked; listed in every verdict
+    done: tuple[str, ...] = ()  # tasks that the user's own plan marks as done; no agent can set this
 
 
 class Ticket(Value):

@@ -120,6 +120,7 @@ class Settings(Value):
     team: TeamSettings = Field(default_factory=TeamSettings)
     commands: Commands = Field(default_factory=Commands)
     yes: bool = False
+    commit_author: Literal["user", "role"] = "user"  # whose name commits bear; the role is a trailer, or the author
     accept: Annotated[Grade, AfterValidator(_can_be_enough)] = Grade.ATTESTED  # the lowest grade that counts as success
     sandbox: SandboxLevel = "auto"
     allow_unsandboxed: bool = False
@@ -130,6 +131,8 @@ class Settings(Value):
     plan_only: bool = False
     # Build even if no case could be sealed. Runs of earlier versions did: a new run has false, or `--without-cases`.
     without_cases: bool = True
+    chunks: tuple[str, ...] = ()  # of a plan: the only ones to build, by id
+    phases: tuple[str, ...] = ()  # of a plan: the only ones to build, by number or title
     draft: bool = False  # of a ticket: unproven work is offered as a draft, too
     variables: tuple[str, ...] = ()  # environment variables that agents may see
     login: dict[str, LoginPolicy] = {}  # agent → how it may log in; "*" for all others

@@ -12,6 +12,7 @@ MOST_FILES = 5  # that one reason names
 
 ALREADY_SATISFIED = "already satisfied"
 NO_CHECK = "no check covers it"
+NO_NEW_DEPENDENCY = "its manifests declare no package that the base does not"
 EMPTY_DIFF = "the diff is empty"
 NOTHING_DONE = "the diff is empty: nothing was done"
 ALL_GREEN_BEFORE = "every check passed before the change: either it was already satisfied, or its checks prove nothing"

@@ -12,13 +12,14 @@ from trued.model import (
     Check,
     CommandCheck,
     Contract,
+    DependenciesCheck,
     Evidence,
     ExamplesCheck,
     Outcomes,
     Requirement,
     TestsCheck,
 )
-from trued.proof.checks import browser, command, examples, tests
+from trued.proof.checks import browser, command, dependencies, examples, tests
 from trued.proof.gaps import DATA, is_held_out
 from trued.proof.room.bench import Bench, CaseSelection, Fact, check_hash, unjudged_fact, void_fact
 from trued.proof.room.clean_room import held_out_files_left, lay_held_out_files, restore_frozen_files
@@ -73,6 +74,8 @@ async def _taken(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
         return await browser.run_browser_check(check, bench, wanted)
     if isinstance(check, CommandCheck):
         return await command.run_command(check, bench, wanted)
+    if isinstance(check, DependenciesCheck):
+        return await dependencies.run_dependencies(bench, wanted)
     return void_fact(f"nobody but a person can run a {check.kind} check", Outcomes.BROKEN, "manual")
 
 

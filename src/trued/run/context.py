@@ -10,6 +10,10 @@ from trued.model import Contract, Goal, Question, Requirements, Role, Settings, 
 from trued.protocols import Capabilities, ForgePullRequest, Journal, Runtime, Workspace
 from trued.run.budget import Budget
 
+# What a replay has to repeat. 1: runs whose agents were not given the log; 2: MEMORY.md is recalled, a chunk needs a
+# change of its own, and one that is met already is not built.
+EDITION = 2
+
 # Puts a question to a person: answer, comment and name; None if nobody is there.
 Person: TypeAlias = Callable[[Question], Awaitable[tuple[str, str, str] | None]]
 
@@ -46,4 +50,7 @@ class RunContext:
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str]]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
     repairing_roles: frozenset[str] = frozenset()  # check the work; one that has repaired something is an implementer
+    edition: int = EDITION  # of the version that began the run: a workflow repeats what it did then
+    more_rounds: tuple[tuple[int, int], ...] = ()  # granted after so many finishes, and how many
+    person_files: tuple[str, ...] = ()  # documents of people in the repository: agents cannot change them
     reviewing_roles: frozenset[str] = frozenset()  # only look, and write one document, which is not code

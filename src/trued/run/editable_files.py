@@ -1,12 +1,44 @@
-"""Live copies of files on the branch, in the run's folder: for people to read, and in some of them to write."""
+"""Who may write which file: documents that agents cannot change, and live copies that people read and edit."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from trued.run.state import FileState
 from trued.support import atomic_files
 from trued.support.hashing import content_hash, folder_name
+from trued.support.path_sets import includes_path
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignEdits:
+    """What an agent changed although it is not its own: `put_back` has its old content again; `kept` stays on the
+    branch for people to read, while evidence uses the version that the contract sealed."""
+
+    put_back: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return (*self.put_back, *self.kept)
+
+
+def protected_files(owned: Collection[str], persons: Collection[str]) -> tuple[str, ...]:
+    """Documents that no agent writes, in any workflow: the engine's (`owned`: a workflow declares them with
+    `Branch.own`) and people's (`persons`: plan, ticket, specification, requirements file). What an agent writes there
+    is put back when its work is committed, before anything else sees it."""
+    return tuple(dict.fromkeys((*owned, *persons)))
+
+
+def foreign_edits(
+    changed: Iterable[str], undone: Iterable[str], protected: Collection[str], frozen: Collection[str]
+) -> ForeignEdits:
+    """Sort an agent's changes: `changed` is in its commit, `undone` is not."""
+    return ForeignEdits(
+        put_back=tuple(sorted(path for path in {*undone} if includes_path({*protected, *frozen}, path))),
+        kept=tuple(sorted(path for path in {*changed} if includes_path(frozen, path))),
+    )
 
 
 class LiveCopies:

@@ -16,10 +16,13 @@ from trued.model.events.proof import (
     VerdictReached,
 )
 from trued.proof.build import BuildResult, run_build
+from trued.proof.case_status import Base, on_base
 from trued.proof.checks.examples import case_in_words
 from trued.proof.contract import contract_hash
+from trued.proof.gaps import is_hidden_data
 from trued.proof.objections import ObjectionLimits
 from trued.proof.prove import prove
+from trued.proof.room.bench import check_hash
 from trued.proof.statistics import measure_tests
 from trued.run.branch import TAIL
 from trued.run.examination.independence import weaken_authors
@@ -251,6 +254,21 @@ class Judgement:
             update={"subject": task, "requirements": own, "beside": (), "objections": (), "remarks": ()}
         )
 
+    def was_met_on_base(self, task: Task) -> bool:
+        """Whether the user's own cases show that the task needs no work: it has some, and all pass on the base.
+
+        Cases that agents wrote do not count: one that passes everywhere would keep the task from being built.
+        """
+        contract = self.contract()
+        checks = [(one.id, check) for one in contract.serving(task.id) for check in one.checks or (None,)]
+        return bool(checks) and all(
+            check is not None
+            and is_hidden_data(check)
+            and check_hash(check) not in contract.authors
+            and _passed_on_base(contract, name, check_hash(check))
+            for name, check in checks
+        )
+
     def check_for_stall(self, verdict: Verdict) -> bool:
         """Count a round that ended with this verdict; True, and `NoProgress` emitted, if the loop stalls.
 
@@ -338,6 +356,12 @@ def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Fin
         for one in objections
         for name in ([one.requirement] if one.requirement in every else meant)
     )
+
+
+def _passed_on_base(contract: Contract, requirement: str, check: str) -> bool:
+    facts = [one for one in contract.base_facts if (one.requirement, one.check) == (requirement, check)]
+    found = on_base(facts)
+    return bool(found) and all(state is Base.GUARD for state in found.values())
 
 
 def subject_name(subject: Task | Plan) -> str:

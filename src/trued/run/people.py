@@ -3,9 +3,11 @@
 from trued.model import Answer, Approval, Finding, Plan, Task, Verdict
 from trued.run import manual_review
 from trued.run.judgement import Judgement
-from trued.run.questions import ask_person
+from trued.run.questions import ask_or_pause, ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
+
+FINISH = "finish"  # the name of the step that proves the whole plan
 
 
 class People:
@@ -14,17 +16,19 @@ class People:
     def __init__(self, steps: Steps, judgement: Judgement) -> None:
         self._steps, self._judgement = steps, judgement
 
-    async def answer(self, name: str, text: str) -> Answer:
+    async def answer(self, name: str, text: str, *, can_pause: bool = False) -> Answer:
         """A person's decision: go on, redo or stop. The comment of a redo becomes the first gap of the next round.
 
-        With `--yes` the answer is to go on. Raises `Waiting` if nobody is there.
+        With `--yes` the answer is to go on. Raises `Waiting` if nobody is there. With `can_pause`, to stop is to pause:
+        the same question waits for whoever resumes the run.
         """
         context, key = self._steps.context, self._steps.key(name)
 
         async def step() -> str:
             if context.settings.yes:
                 return f"{Answer.GO_ON}\n--yes\n"
-            answer, comment, who = await ask_person(context, key, text, [str(one) for one in Answer])
+            ask = ask_or_pause if can_pause else ask_person
+            answer, comment, who = await ask(context, key, text, [str(one) for one in Answer])
             return "\n".join((answer, who, comment))
 
         answer, who, comment = (await self._steps.once(key, digest(text), step)).split("\n", 2)
@@ -66,9 +70,15 @@ class People:
             return None
         return manual_review.tasks_to_redo(self._steps.state.people, self._judgement.contract(), plan, found)
 
+    def granted_rounds(self) -> int:
+        """After `finish`: the rounds that a person granted since, with `trued resume RUN --rounds N`; else 0."""
+        finishes = self._steps.state.counts[FINISH]
+        return next((rounds for after, rounds in self._steps.context.more_rounds if after == finishes), 0)
 
-def confirmation(subject: Task, verdict: Verdict) -> str:
-    """The question whether to go on after a task."""
+
+def confirmation(subject: Task, verdict: Verdict, *, pauses: bool = False) -> str:
+    """The question whether to go on after a task. `pauses`: say what to stop means."""
     gaps = "".join(f"\n  - {gap.what}" for gap in verdict.gaps)
     state = "holds" if verdict.holds else f"⚠ rounds are used up, with gaps:{gaps}"
-    return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?"
+    ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"
+    return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?{ways if pauses else ''}"

@@ -1,9 +1,10 @@
 """Questions: puts a run's questions to a person, through the journal."""
 
 from collections.abc import Sequence
+from itertools import count
 
 from trued.errors import Waiting
-from trued.model import Question
+from trued.model import Answer, Question
 from trued.model.events.people import QuestionAnswered, QuestionAsked
 from trued.run.context import RunContext
 
@@ -25,6 +26,24 @@ async def ask_person(context: RunContext, key: str, text: str, options: Sequence
             answer = journal.question(key, text, options) or answer
         journal.emit(QuestionAnswered(answer=answer[0], comment=answer[1], who=answer[2]), key)
     return answer
+
+
+async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str]:
+    """A person's answer, which is never to stop: then the run pauses, and the question is asked again on resume.
+
+    Raises `Waiting` if nobody is there, or if the person wants to stop here.
+    """
+    for number in count(1):
+        name = key if number == 1 else f"{key} (asked again, {number})"
+        answered_before = context.journal.question(name, text, options)
+        answer = answered_before or await ask_person(context, name, text, options)
+        if answer[0] != Answer.STOP:
+            return answer
+        if not answered_before:
+            context.journal.question(f"{key} (asked again, {number + 1})", text, options)
+            who = answer[2] or "a person"
+            raise Waiting(f"paused by {who} after {text.splitlines()[0]}; continue with: trued resume {context.run}")
+    raise AssertionError("there is always a next question")
 
 
 async def answer_for_agent(context: RunContext, key: str, text: str) -> str:

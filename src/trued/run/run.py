@@ -203,6 +203,8 @@ class Run:
 
     async def confirm(self, subject: Task, verdict: Verdict) -> Answer:
         """Ask a person whether to go on after a task, and close the scope's sessions."""
-        answer = await self.people.answer("confirm", confirmation(subject, verdict))
+        pauses = self.context.edition > 1
+        text = confirmation(subject, verdict, pauses=pauses)
+        answer = await self.people.answer("confirm", text, can_pause=pauses)
         await self.steps.close_sessions()
         return answer

@@ -14,9 +14,10 @@ from trued.model.events.run import SealedFileEdited
 from trued.run.agent_call import AgentAnswer, AgentRequest, call_agent
 from trued.run.briefs import brief
 from trued.run.context import RunContext
+from trued.run.editable_files import foreign_edits
 from trued.run.steps import Steps
 from trued.support.hashing import digest, folder_name
-from trued.support.path_sets import includes_path, paths_outside
+from trued.support.path_sets import paths_outside
 from trued.support.redaction import subject_line
 from trued.wire import Usage, add_usage
 
@@ -92,7 +93,15 @@ class Session(Generic[R]):
         steps, contract, schema = self.steps, self.steps.state.proof.contract, _schema(self.reply)
         if contract and contract.interface:  # names and shapes that implementer and examiner must share
             context = {"interface": "\n".join(contract.interface), **context}
-        told = partial(brief, self.role, subject, context, instructions=steps.context.instructions, schema=schema)
+        told = partial(
+            brief,
+            self.role,
+            subject,
+            context,
+            instructions=steps.context.instructions,
+            schema=schema,
+            edition=steps.context.edition,
+        )
         return AgentRequest(
             key=steps.key(self.name),
             role=self.role,
@@ -106,7 +115,7 @@ class Session(Generic[R]):
             native=self.native,
             before=self.used,
             about=self._about(subject),
-            fixed=steps.owned,
+            fixed=steps.protected,
             only=self.only,
         )
 
@@ -165,10 +174,11 @@ class Session(Generic[R]):
             return
         if got.clone != self.clone:
             await run.workspace.drop_clone(got.clone, "the call has ended")
-        sealed = steps.sealed_files
-        touched = paths_outside({*got.changed, *got.undone}, self.only)  # it may write its own documents
-        if edited := sorted(path for path in touched if includes_path(sealed, path)):
-            run.journal.emit(SealedFileEdited(role=self.name, files=tuple(edited[:MOST_NAMED])))
+        changed, undone = (paths_outside(some, self.only) for some in (got.changed, got.undone))  # it may write `only`
+        edits = foreign_edits(changed, undone, steps.protected, steps.frozen_files)
+        if edits.files:
+            files, put_back = edits.files[:MOST_NAMED], edits.put_back[:MOST_NAMED]
+            run.journal.emit(SealedFileEdited(role=self.name, files=files, put_back=put_back))
         if self.publishes:
             await steps.publish()
 

@@ -7,6 +7,7 @@ from trued.model.events import JournalEvent
 from trued.model.events.run import BranchNotMoved
 from trued.protocols import Emit
 from trued.run.context import RunContext
+from trued.run.editable_files import protected_files
 from trued.run.state import RunState
 
 
@@ -77,8 +78,12 @@ class Steps:
         return (*self.owned, *self.state.files.background)
 
     @property
-    def sealed_files(self) -> set[str]:
-        """Files that an agent may change in its clone without effect: the plan, frozen files, the engine's own."""
+    def protected(self) -> tuple[str, ...]:
+        """Documents of people and of the engine: what an agent writes there is put back."""
+        return protected_files(self.owned, self.context.person_files)
+
+    @property
+    def frozen_files(self) -> frozenset[str]:
+        """Files that evidence takes from the contract, whatever the commit has there."""
         contract = self.state.proof.contract
-        frozen = contract.frozen if contract else {}
-        return {*self.owned, self.context.goal.source.file, *(path for path, blob in frozen.items() if blob)}
+        return frozenset(path for path, blob in contract.frozen.items() if blob) if contract else frozenset()

@@ -87,6 +87,7 @@ class WorkflowDescriptor:
     default_for: frozenset[Input] = frozenset()  # inputs that it gets if nobody names a workflow
     is_baseline: bool = False  # `trued compare` compares others with it
     check_input: Reference = ""  # (goal, requirements, ticket) → None; raises BadInput before anything is written
+    takes_parts: bool = False  # of a plan, chosen with --chunk and --phase
     starts_empty: bool = False  # it can begin in a repository without a commit
     branch_state: BranchState | None = None  # it can continue from a branch that an earlier run left
 
@@ -108,6 +109,8 @@ class WorkflowDescriptor:
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
     records_approvals: bool = False  # its files on the branch say what people approved
     offers_pull_request: bool = False  # its work goes to the forge, if there is one
+
+    takes_more_rounds: bool = False  # after its end, with `trued resume RUN --rounds N`: see `People.granted_rounds`
 
     # how people see it
     rounds: Rounds | None = None

@@ -1,18 +1,17 @@
 """Counts that workflows share when they estimate their calls."""
 
 from trued.inputs.plans.plan import parse_plan
+from trued.inputs.plans.selection import chosen_tasks
 from trued.inputs.recognition import is_plan
 from trued.workflows.descriptor import CallRange, SealedWork
 
 
 def planned_tasks(work: SealedWork) -> int:
     """The chunks of the plan file; without one, the tasks that the planner named."""
-    goal = work.goal
-    return (
-        len(parse_plan(goal.text, goal.source.file).tasks)
-        if is_plan(goal.text, goal.source.file)
-        else replied(work, "planner", "tasks")
-    )
+    goal, settings = work.goal, work.settings
+    if not is_plan(goal.text, goal.source.file):
+        return replied(work, "planner", "tasks")
+    return len(chosen_tasks(parse_plan(goal.text, goal.source.file), settings.chunks, settings.phases))
 
 
 def replied(work: SealedWork, role: str, field: str) -> int:

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workflows.purple.log_reader import parse
-from trued.model import Finding, Verdict
+from trued.model import Finding, Grade, Judged, Verdict
 from trued.support.markdown import Heading
 from trued.support.markdown import parse as parse_markdown
-from trued.workflows.purple.memory_log import Iteration, Section, render
+from trued.workflows.purple.memory_log import Iteration, Section, excerpt, render, status_of
 
 ROUND = Iteration(
     implemented=("`total` adds up",),
@@ -81,9 +81,13 @@ def test_the_chunks_status_is_the_engines_and_not_team_bs() -> None:
     text = render("", [section])
     assert "**Status:** PASS" in text
     assert "**Chunk status:** ⚠️ gaps remain" in text
-    held = Section(chunk="1A", scope="x").with_round(passed, Verdict(subject="1A", commit="c"))
+    shown = Judged(id="1A", text="x", source="", grade=Grade.PROVEN, why=(), holds=True)
+    verdict = Verdict(subject="1A", commit="c", requirements=(shown,))
+    held = Section(chunk="1A", scope="x").with_round(passed, verdict, status_of(verdict))
     assert "**Chunk status:** ✅ complete\n" in render("", [held])
     assert "**Gaps:** None" in render("", [held])
+    unseen = verdict.model_copy(update={"requirements": (shown.model_copy(update={"grade": Grade.UNPROVEN}),)})
+    assert "✅" not in render("", [held.with_round(passed, unseen, status_of(unseen))])
 
 
 @pytest.mark.spec("PUR-6")
@@ -100,14 +104,75 @@ def test_what_the_file_holds_beside_the_log_stays_byte_for_byte(ending: str) -> 
         "### Chunk 0Z: old",
         "kept",
     ]
-    lines += ["", "### Chunk 1A: older run", "gone", "", "## Later", "  odd \t", "no end"]
+    lines += ["", "### Chunk 1A: older run", "from an earlier run", "", "## Later", "  odd \t", "no end"]
     existing = ending.join(lines)
-    text = render(existing, [Section(chunk="1A", scope="x"), Section(chunk="1B", scope="y")])
+    text = render(existing, [Section(chunk="1A", scope="x", run="r-2"), Section(chunk="1B", scope="y")])
     before, after = existing.split("### Chunk 1A")[0], existing[existing.index("## Later") :]
     assert text.startswith(before)
     assert text.endswith(after)
-    assert "gone" not in text
-    assert text.index("Chunk 1A: x") < text.index("Chunk 1B: y") < text.index("## Later")
+    order = ("### Chunk 1A: older run", "from an earlier run", "#### Run r-2", "Chunk 1B: y", "## Later")
+    assert [text.index(one) for one in order] == sorted(text.index(one) for one in order)
+    assert "\n\n### Chunk 1B" in text
+
+
+@pytest.mark.spec("PUR-6", "DAY-7")
+def test_a_later_run_adds_its_iterations_to_those_of_earlier_ones() -> None:
+    first = Section(chunk="1A", scope="add `total`").with_round(ROUND, Verdict.open("1A", Finding(what="no docs")))
+    other = Section(chunk="1B", scope="y")
+    text = render("", [first, other])
+    again = Section(chunk="1A", scope="add `total`", run="r-2", iterations=(ROUND,))
+    later = render(text, [again])
+    assert later.startswith(text[: text.index("### Chunk 1B")].rstrip())
+    headings = [block.words.plain for block in parse_markdown(later) if isinstance(block, Heading)]
+    assert headings[2:7] == [
+        "Team A – Iteration 1",
+        "Team B – Iteration 1",
+        "Run r-2",
+        "Team A – Iteration 2",
+        "Team B – Iteration 2",
+    ]
+    assert headings[7] == "Chunk 1B: y"
+    assert "\n\n### Chunk 1B: y" in later
+
+
+@pytest.mark.spec("DAY-7")
+def test_the_engines_part_of_a_round_can_be_read_and_cannot_be_forged() -> None:
+    hostile = "x\n**Chunk status:** ✅ complete\n#### Engine – Iteration 1"
+    entry = ROUND.model_copy(
+        update={
+            "asked": ("name it well (ann's word)",),
+            "refuted": ("ghost.py",),
+            "put_back": ("PLAN.md",),
+            "assessed": (hostile,),
+            "verdict": "does not hold (refuted) at 0123456789ab",
+            "reasons": ("double is refuted",),
+        }
+    )
+    text = render("", [Section(chunk="1A", scope="x", iterations=(entry,), status="gaps remain")])
+    lines = text.split("\n")
+    assert [one for one in lines if one.startswith("#### ")] == [
+        "#### Team A – Iteration 1",
+        "#### Team B – Iteration 1",
+        "#### Engine – Iteration 1",
+    ]
+    assert sum(one.startswith("**Chunk status:**") for one in lines) == 1
+    for words in ("- name it well (ann's word)", "- ghost.py", "- PLAN.md", "- double is refuted"):
+        assert words in lines
+
+
+@pytest.mark.spec("DAY-7")
+def test_what_is_recalled_is_bounded_and_has_peoples_sections_and_the_newest_notes() -> None:
+    existing = "# Memory\n\n## Decisions\n\n- amounts are cents\n" + "prose\n" * 5000
+    sections = [
+        Section(chunk=f"{n}A", scope="x", iterations=(ROUND.model_copy(update={"notes": (f"note {n}" + "y" * 300,)}),))
+        for n in range(60)
+    ]
+    found = excerpt(existing, sections, "9B")
+    assert "amounts are cents" in found
+    assert "note 59" in found
+    assert "note 1y" not in found
+    assert len(found) < 12_000
+    assert excerpt("", [], "9B") == ""
 
 
 @pytest.mark.spec("PUR-6")

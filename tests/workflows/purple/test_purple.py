@@ -129,13 +129,21 @@ async def test_a_redo_brings_its_comment_as_the_first_gap_of_fresh_rounds(ground
     assert runtime.orders[2].session != runtime.orders[0].session
 
 
-@pytest.mark.spec("PUR-8")
-async def test_stop_ends_the_run_with_what_is_there(ground: Ground) -> None:
+@pytest.mark.spec("PUR-8", "DAY-6")
+async def test_stop_pauses_the_run_with_what_is_there_and_resume_asks_again(ground: Ground) -> None:
     engine, runtime = ground.engine(person=saying(("stop", "enough")))
     record = await ground.run(engine, yes=False)
-    assert (record.state, record.code) == ("stopped", 1)
+    assert (record.state, record.code) == ("waiting", 3)
+    assert f"trued resume {record.id}" in record.why
     assert len(runtime.orders) == 2
     assert "def double" in ground.file(record, "tiny.py")
+    assert "stop: pause" in engine.store.journal.questions(record.id)[0].text
+    restarted, later = ground.engine(person=saying(("stop", ""), ("yes", "")))
+    assert (await restarted.resume(record.id)).state == "waiting"
+    assert later.orders == []
+    again, last = ground.engine(person=saying(("yes", ""), ("yes", "")))
+    assert (await again.resume(record.id)).state == "done"
+    assert roles(last.orders) == ["1B a", "1B b"]
 
 
 @pytest.mark.spec("PUR-9")
@@ -149,8 +157,8 @@ async def test_whoever_decides_after_the_last_round_is_warned_of_its_gaps_and_th
         person=saying(("stop", "enough")),
     )
     record = await ground.run(engine, yes=False, rounds=1)
-    assert (record.state, record.code, len(runtime.orders)) == ("stopped", 1, 2)
-    (question,) = engine.store.journal.questions(record.id)
+    assert (record.state, record.code, len(runtime.orders)) == ("waiting", 3, 2)
+    question = engine.store.journal.questions(record.id)[0]
     assert "⚠ rounds are used up, with gaps:\n  - " in question.text
     assert "double" in record.why
     assert "return x" in ground.file(record, "tiny.py")
@@ -275,7 +283,7 @@ async def test_an_unknown_role_is_one_sentence_and_changes_nothing(ground: Groun
     assert engine.store.journal.runs() == []
 
 
-@pytest.mark.spec("LAW-3", "PUR-6")
+@pytest.mark.spec("LAW-3", "PUR-6", "DAY-5")
 async def test_an_agents_edit_of_plan_or_log_changes_nothing_and_is_recorded(ground: Ground) -> None:
     def script(order: Order) -> dict[str, Any]:
         if order.role == "purple-team-a":
@@ -291,6 +299,7 @@ async def test_an_agents_edit_of_plan_or_log_changes_nothing_and_is_recorded(gro
         "MEMORY.md",
         "PLAN.md",
     }
+    assert ground.file(record, "PLAN.md") == PLAN.strip()
     assert all("returns once its argument" not in order.brief for order in runtime.orders)
     assert "⚠" in ground.file(record, "MEMORY.md")
     assert "✅" not in ground.file(record, "MEMORY.md")

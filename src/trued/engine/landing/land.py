@@ -5,6 +5,7 @@ from dataclasses import replace
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.landing.consent import OPTIONS, ask_consent
 from trued.engine.landing.offer import is_offered, offer
+from trued.engine.landing.parts import up_to_chunk
 from trued.engine.landing.records import (
     LandingCandidate,
     LandingContext,
@@ -45,9 +46,11 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
     with store.journal.claim(record.id), stop_on_signals():
         record = store.journal.run(record.id)
         unfit = refuse_unproven(store, record)
-        if unfit and not (request.draft and record.head not in ("", record.base)):
+        offered = request.draft and record.head not in ("", record.base)
+        if unfit and not offered and not request.through:
             return unfit
         context = await _context(store, record, request, person)
+        context = await up_to_chunk(context, request.through) if request.through else context
         if request.way == "pr" or request.draft or (not request.way and not request.onto and is_offered(context)):
             return await offer(context, proven=unfit is None)
         if not (tip := await context.target.tip() or await _nothing_yet(context)):
@@ -144,10 +147,12 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     found = await sensitive_changes(context.workspace, tip, candidate.commit)
     if refused := await ask_consent(context, candidate, found):
         return refused
-    again = await _proven_again(context, candidate) if candidate.how != FAST else None
+    part = bool(context.request.through)  # of the run: nothing has proven that commit as a whole yet
+    again = await _proven_again(context, candidate) if candidate.how != FAST or part else None
     if again and again.outcome.state != "done":
         return _short(context, candidate, again)
-    if rejected := refuse_unproven(context.store, context.record):  # by somebody who spoke while it was proven again
+    rejected = refuse_unproven(context.store, context.record) if not part else None
+    if rejected:  # by somebody who spoke while it was proven again
         return rejected
     return await _moved(context, candidate, again, found)
 
@@ -304,6 +309,8 @@ async def _moved(
 
 async def _remarks(context: LandingContext, candidate: LandingCandidate) -> list[str]:
     accept, said = context.inputs.settings.accept, list[str]()
+    if through := context.request.through:
+        said.append(f"landed through chunk {through}: what comes after it is still on {context.record.branch} alone")
     if accept.is_lowered_bar:
         said.append(f"--accept {accept}: the bar was lowered, and {accept} counted as met")
     if (there := candidate.replaced) and candidate.commit != candidate.tip:

@@ -22,6 +22,7 @@ class LandingRequest(Value):
     way: Literal["", "ff", "merge", "pr"] = ""  # else forward where possible, or rebased, proven again, and forward
     draft: bool = False  # of a pull request: also of work that is not proven
     agree: str = ""  # digest of the changes that ask for trust
+    through: str = ""  # a chunk of the plan: land it and those before it, without the rest
     carry: bool = False  # words for single requirements hold for the rebased commit, too
     who: str = ""
 

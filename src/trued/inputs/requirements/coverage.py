@@ -175,7 +175,8 @@ class _Words:
         users = {*taken, *(name for name, _ in self.words)}
         for task in self.plan.tasks:
             if task.id not in self.done and task.id not in taken and (task.id in brought or not agents):
-                own = Requirement(id=task.id, text=task.scope or task.title, source=task.source)
+                aside = f"{task.source} marks it as done" if task.id in self.plan.done else ""
+                own = Requirement(id=task.id, text=task.scope or task.title, source=task.source, aside=aside)
                 yield self._apart(_by_hand_alone(brought.get(task.id, own)), users)
         for one in brought.values() if not self._speaks_for_all() else ():
             if one.covers and one.id not in self.tasks.values() and one.id not in taken:

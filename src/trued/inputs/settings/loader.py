@@ -25,6 +25,7 @@ SHARED = (
     "rounds",
     "progress",
     "coverage_target",
+    "commit_author",
     "cap",
     "parallel",
     "sandbox",
@@ -52,7 +53,14 @@ USERS_OWN_KEYS = {
     "forge": ("url", "token_env", "remote"),
     "tickets": ("url", "token_env", "user_env"),
 }
-FLAGS_ONLY = ("yes", "plan_only", "draft", "without_cases")  # of one run, not of a project or a person
+FLAGS_ONLY = (
+    "yes",
+    "plan_only",
+    "draft",
+    "without_cases",
+    "chunks",
+    "phases",
+)  # of one run, not of a project or a person
 ENVIRONMENT = tuple(key for key in SHARED if key not in (*TABLES, "roles", "login", "serve"))
 MERGED_BY_KEY = ("roles", "team", "commands", "forge", "tickets")
 NETWORKS = ("none", "loopback", "host")  # the narrowest first

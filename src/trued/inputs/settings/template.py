@@ -17,6 +17,7 @@ STARTER = """\
 
 # workflow = "purple"        # default by input: plan → purple, ticket → ticket, specification → handoff, words → solo
 # rounds = 3                 # attempts for a chunk, a feature or a ticket
+# commit_author = "user"     # commits bear your name and the role as a trailer; "role": the role is the author
 # progress = "progress.txt"  # file name of a handoff's progress notes
 # coverage_target = 80       # per cent of lines; what a handoff tells its coders
 # cap = 4                    # agents at work at the same time

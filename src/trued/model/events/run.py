@@ -6,13 +6,14 @@ from trued.model.events import JournalEvent
 from trued.model.grades import Grade
 
 
-class RunBegan(JournalEvent, kind="run began"):
+class RunBegan(JournalEvent, kind="run began", omits=("run",)):
     """A new run was recorded."""
 
     title: str
     workflow: str
     branch: str
     level: str  # of the sandbox
+    run: str = ""  # its id: a branch may have another name; "" in journals of earlier versions
 
 
 class BranchContinued(JournalEvent, kind="going on"):
@@ -90,11 +91,28 @@ class BranchNotMoved(JournalEvent, kind="branch not moved"):
     why: str
 
 
-class SealedFileEdited(JournalEvent, kind="sealed file edited"):
-    """An agent edited files that are sealed or that the engine owns; the edit was undone."""
+class SealedFileEdited(JournalEvent, kind="sealed file edited", omits=("put_back",)):
+    """An agent edited files that are not its own. Documents of people and of the engine were put back; changes to
+    frozen tests stay on the branch, and evidence does not use them."""
 
     role: str
     files: tuple[str, ...]
+    put_back: tuple[str, ...] | None = None  # of `files`; None: recorded before this was known
+
+
+class TaskSkipped(JournalEvent, kind="task skipped"):
+    """Nobody works on a task: it was met before the run, or the plan marks it as done and nothing contradicts."""
+
+    task: str
+    why: str
+
+
+class RoundsAdded(JournalEvent, kind="rounds added"):
+    """A person granted more rounds to a run that had ended without proof."""
+
+    rounds: int
+    finishes: int  # how often the run had been finished by then: a replay grants them at the same place
+    who: str
 
 
 class FileEdited(JournalEvent, kind="edited"):
@@ -162,6 +180,7 @@ class AgentStartRefused(JournalEvent, kind="tried to start an agent"):
 EVENTS = (
     *(RunBegan, BranchContinued, TicketIncomplete, AgentsDetected, WorkingTreeDirty, ForeignRoleUsed),
     *(RunResumed, HandoverWritten, RunEnded, LimitRaised, BranchNotMoved, SealedFileEdited),
+    *(TaskSkipped, RoundsAdded),
     *(FileEdited, EditApplied, EditNotUnderstood, PartMerged, MergeConflict, WorkSetAside, SetUpRan),
     *(StepRepeated, AgentStartRefused),
 )

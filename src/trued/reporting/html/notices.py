@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trued.engine.sensitive_files import sensitivity_of
-from trued.model.events import JournalEvent, landing, proof, run
+from trued.model.events import JournalEvent, landing, of_kind, proof, run
 from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import counted, cut
 from trued.reporting.html.material import Material
+from trued.reporting.views.notices import foreign_edits
 
 LENGTH = 500  # characters of a workflow's own notice
 SHOWN = 3  # of one kind; more of the same tells nobody more
 WARNINGS: dict[type[JournalEvent], str] = {
     run.BranchNotMoved: "The run's branch was not moved",
-    run.SealedFileEdited: "An agent edited what is sealed or the engine's; the edit counts for nothing",
     run.AgentStartRefused: "An agent tried to start another agent and was refused",
     proof.ClaimRefuted: "An agent's claim that git does not bear out",
     run.TicketIncomplete: "What the ticket does not say",
@@ -33,6 +33,7 @@ def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
         yield from (f"{text}: {rest}" if rest else f"{text}." for rest in facts[:SHOWN])
         if len(facts) > SHOWN:
             yield f"{text}, {counted(len(facts) - SHOWN, 'time')} more."
+    yield from _foreign_edits(material)
 
 
 def _lowered(material: Material) -> Iterator[str]:
@@ -43,6 +44,14 @@ def _lowered(material: Material) -> Iterator[str]:
         yield "Nothing was confined: agents and checks could read and write everything (--allow-unsandboxed)."
     if contract and not contract.held_out and contract.held_out_why:
         yield f"Nothing was held out: {contract.held_out_why}."
+
+
+def _foreign_edits(material: Material) -> Iterator[str]:
+    found = [words for _, event in of_kind(material.events, run.SealedFileEdited) for words in foreign_edits(event)]
+    each = list(dict.fromkeys(found))
+    yield from (f"{one}." for one in each[:SHOWN])
+    if len(each) > SHOWN:
+        yield f"An agent wrote what is not its own, {counted(len(each) - SHOWN, 'time')} more."
 
 
 def _changed(every: Sequence[ReportedCall]) -> Iterator[str]:

@@ -47,11 +47,26 @@ def _of_run(event: JournalEvent) -> Iterator[Notice]:
             return
 
 
+def foreign_edits(event: run.SealedFileEdited) -> Iterator[str]:
+    """What an agent changed although it is not its own, and what became of it."""
+    role = _cut(event.role)
+    if event.put_back is None:
+        yield f"{role} edited what is sealed or the engine's: {few(event.files)}"
+        return
+    if event.put_back:
+        yield f"{role} wrote what is not its own, and it was put back: {few(event.put_back)}"
+    if kept := tuple(path for path in event.files if path not in event.put_back):
+        yield f"{role} changed tests that the contract has frozen; checks use the sealed ones: {few(kept)}"
+
+
 def _of_work(event: JournalEvent) -> Iterator[Notice]:
     match event:
         case run.SealedFileEdited():
-            files = few(event.files)
-            yield f"{_cut(event.role)} edited what is sealed or the engine's, to no effect: {files}", True
+            yield from ((words, True) for words in foreign_edits(event))
+        case run.TaskSkipped():
+            yield f"{_cut(event.task)} is not built: {_cut(event.why)}", False
+        case run.RoundsAdded():
+            yield f"{_cut(event.who)} grants {event.rounds} more rounds", False
         case run.AgentStartRefused():
             yield "tried to start an agent: refused", True
         case proof.NoProgress():

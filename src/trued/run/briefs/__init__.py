@@ -15,13 +15,14 @@ from trued.model import Goal, Plan, Role, Task
 
 SUBJECT_LIMIT = 60_000  # characters; a brief is a page or two, not a history
 CONTEXT_LIMIT = 20_000
-FIRST_TURN_ONLY = ("plan", "interface", "requirements")  # they do not change, and the conversation has them
+FIRST_TURN_ONLY = ("plan", "interface", "requirements", "memory")  # they do not change, and the conversation has them
 FENCE = "`"
 CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 TITLES = {
     "gaps": "Gaps that are left",
     "built": "What Team A says it did",
     "plan": "The plan around it",
+    "memory": "MEMORY.md: what people wrote there, and what happened before",
     "interface": "The interface: names and shapes that are fixed, and that everybody relies on",
     "requirements": "The requirements in these words, by id",
     "inputs": "Inputs to answer, by number",
@@ -37,10 +38,12 @@ def brief(
     instructions: str,
     resumed: bool,
     schema: Mapping[str, Any],
+    edition: int = 2,
 ) -> str:
     """The whole text for one ask. The same inputs give the same text: its hash is part of a step's name.
 
-    `resumed` is a further turn of a conversation that has the rest already: only what is new is said.
+    `resumed` is a further turn of a conversation that has the rest already: only what is new is said. `edition`: of
+    the version that began the run (`RunContext.edition`).
     """
     known = [
         (title_of(name), quoted(readable(value), CONTEXT_LIMIT))
@@ -55,6 +58,7 @@ def brief(
         title=_one_line(subject.title) if isinstance(subject, Plan | Task) else "",
         source=str(subject.source),
         files=[_one_line(name) for name in subject.files] if isinstance(subject, Task) else [],
+        verbatim=edition < 2 or not isinstance(subject, Task) or bool(str(subject.source)),
         words=quoted(_words(subject), SUBJECT_LIMIT),
         known=known,
         instructions=quoted(instructions, CONTEXT_LIMIT) if instructions.strip() else "",

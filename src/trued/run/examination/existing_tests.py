@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 from trued.inputs.project.manifests import PackageManifest, json_table, make_targets, makefile_of
 from trued.inputs.requirements.guard_phrases import guard_kind, named_command
-from trued.model import EXISTING_TESTS, Check, CommandCheck, Requirement, Requirements, TestsCheck
+from trued.model import EXISTING_TESTS, Check, CommandCheck, DependenciesCheck, Requirement, Requirements, TestsCheck
+from trued.proof.checks.dependencies import SOURCES, is_package_manifest
 from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import has_tests, is_named_like_a_script_test, is_named_like_a_test
 from trued.proof.runners.command_parser import RunnerCall, recognise_runner
@@ -129,6 +130,8 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
     if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
         suites.append(CommandCheck(command=f"make {target}"))
     found |= {"tests": tuple(suites)} if suites else {}
+    if any(path.endswith(SOURCES) or is_package_manifest(path) for path in blobs):
+        found["dependencies"] = (DependenciesCheck(),)
     for kind, names in TARGETS.items():
         if target := next((name for name in names if name in targets), ""):
             found[kind] = (CommandCheck(command=f"make {target}"),)

@@ -1,53 +1,72 @@
 """Purple team: A builds a chunk of the plan, B checks it with fresh eyes, until nothing is missing."""
 
-from trued import Answer, Goal, Outcome, Run, Task, Verdict
-from trued.workflows.purple.memory import Memory
-from trued.workflows.purple.memory_log import Iteration, Section
+from collections.abc import Sequence
+
+from trued import Answer, Finding, Goal, Outcome, Plan, Run, Task, Verdict
+from trued.workflows.purple.chunks import as_chosen, claims_refuted, is_met_without_work, needs_change, still_open
+from trued.workflows.purple.memory import Memory, RoundFacts, logged
+from trued.workflows.purple.memory_log import located
 from trued.workflows.purple.replies import Built, Review
 
 
 async def purple(run: Run, goal: Goal) -> Outcome:
-    memory = Memory(run, goal)
-    plan = await run.seal(await run.plan(goal))
+    memory, starts = Memory(run, goal), dict[str, str]()
+    plan = await run.seal(as_chosen(run, goal, await run.plan(goal)))
     for chunk in plan.tasks:
         scope, answer, verdict = run.scope(f"chunk {chunk.id}"), Answer.REDO, Verdict.open(chunk.id)
+        starts[chunk.id] = run.branch.head
+        if await is_met_without_work(scope, memory, chunk, plan):
+            continue
         while answer is Answer.REDO:
-            verdict = await build(scope, memory, chunk, plan.context)
+            verdict = await build(scope, memory, chunk, plan, starts[chunk.id])
             answer = await scope.confirm(chunk, verdict)  # a redo's comment is the next round's first gap
         if answer is Answer.STOP:
             return run.stop(verdict)
     outcome = await run.finish(plan)
-    while (chunks := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are gaps
+    while True:
+        if rounds := run.people.granted_rounds():
+            chunks, gaps = still_open(run, plan, outcome)
+        elif (rejected := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are gaps
+            chunks, gaps = rejected, ()
+        else:
+            return outcome
         for chunk in chunks:
-            await build(run.scope(f"chunk {chunk.id}"), memory, chunk, plan.context)
+            scope = run.scope(f"chunk {chunk.id}")
+            await build(scope, memory, chunk, plan, starts[chunk.id], gaps=gaps, rounds=rounds)
         outcome = await run.finish(plan)
-    return outcome
 
 
-async def build(run: Run, memory: Memory, chunk: Task, context: str) -> Verdict:
-    """The same pair works on one chunk until no gap is left, nothing changes any more, or the rounds are used up."""
+async def build(
+    run: Run,
+    memory: Memory,
+    chunk: Task,
+    plan: Plan,
+    start: str,
+    *,
+    gaps: Sequence[Finding] = (),
+    rounds: int = 0,
+) -> Verdict:
+    """The same pair works on one chunk until no gap is left, nothing changes any more, or the rounds are used up.
+
+    `start`: the commit before anybody worked on it; without a change since then it is not complete. `gaps`: known
+    from before. `rounds`: another number of them than the settings'.
+    """
     team_a = run.session("purple-team-a", Built)
     team_b = run.session("purple-team-b", Review)
-    verdict, log = run.take_feedback(chunk), Section(chunk=chunk.id, scope=chunk.title)
-    for _ in range(run.settings.rounds):
-        built = await team_a.ask(chunk, plan=context, gaps=verdict.gaps)
-        review = await team_b.ask(chunk, plan=context, built=built, gaps=verdict.gaps)
+    verdict, log = run.take_feedback(chunk), memory.section(run, chunk)
+    asked = tuple(located(one.what, one.where) for one in verdict.remarks)
+    verdict = verdict.model_copy(update={"remarks": (*verdict.remarks, *gaps)})
+    recalled = await memory.recall(run, chunk)
+    for _ in range(rounds or run.settings.rounds):
+        built = await team_a.ask(chunk, plan=plan.context, memory=recalled, gaps=verdict.gaps)
+        refuted = await claims_refuted(run, built, start)
+        review = await team_b.ask(chunk, plan=plan.context, memory=recalled, built=built, gaps=verdict.gaps)
+        put_back = tuple(sorted({*team_a.last_answer.undone, *team_b.last_answer.undone}))
         verdict = await run.prove(chunk, objections=review.objections, by=team_b, disputes=built.disputes)
-        log = log.with_round(iteration(built, review), verdict)
+        verdict = await needs_change(run, chunk, verdict, start)
+        log = logged(run, log, (built, review, verdict), RoundFacts(asked, refuted, put_back))
         await memory.add(run, log)
+        asked = ()
         if verdict.holds or run.judgement.check_for_stall(verdict):
             break
     return verdict
-
-
-def iteration(built: Built, review: Review) -> Iteration:
-    """One round of the pair, for MEMORY.md."""
-    return Iteration(
-        implemented=built.implemented,
-        files=tuple((one.path, one.what) for one in built.files),
-        notes=built.notes,
-        steel_man=review.steel_man,
-        gaps=tuple(one.what for one in review.objections),
-        fixed=review.fixed,
-        status=review.result,
-    )

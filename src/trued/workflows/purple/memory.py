@@ -1,8 +1,22 @@
-"""Memory: keeps MEMORY.md beside the plan while a run works on it."""
+"""Memory: keeps MEMORY.md beside the plan while a run works on it, and recalls it for whoever works next."""
 
-from trued.model import Goal
+from typing import NamedTuple
+
+from trued.model import Goal, Task, Verdict
 from trued.run.run import Run
-from trued.workflows.purple.memory_log import Section, memory_files, render
+from trued.workflows.purple.memory_log import (
+    Iteration,
+    Section,
+    excerpt,
+    located,
+    memory_files,
+    reasons_of,
+    render,
+    status_of,
+)
+from trued.workflows.purple.replies import Built, Review
+
+RECALLED = 2  # the edition since which agents are given the log, and the log has the engine's verdicts
 
 
 class Memory:
@@ -14,14 +28,72 @@ class Memory:
         self._path = files[0] if files else ""
         self._sections: dict[str, Section] = {}
 
+    def section(self, run: Run, chunk: Task) -> Section:
+        """The chunk's section so far; a new one before its first round."""
+        if run.context.edition < RECALLED:
+            return Section(chunk=chunk.id, scope=chunk.title)
+        return self._sections.get(chunk.id) or Section(chunk=chunk.id, scope=chunk.title, run=run.id)
+
     async def add(self, run: Run, section: Section) -> None:
         """Write a chunk's section, or replace it, and commit the log after the work that it is about."""
         self._sections[section.chunk] = section
-        workspace = run.context.workspace
-        before = await workspace.read(workspace.base, self._path) if self._path else None
-        text = render((before or b"").decode(errors="surrogateescape"), self._sections.values())
+        text = render(await self._before(run), self._sections.values())
         if not self._path:
             run.branch.show("MEMORY.md", text)
             return
         message = f"docs: log of {section.chunk}"
         await run.branch.write({self._path: text}, message, step="log", inputs=section.model_dump(mode="json"))
+
+    async def recall(self, run: Run, chunk: Task) -> str:
+        """What the file has for whoever works on this chunk next, with the name of the file; "" if nothing."""
+        if run.context.edition < RECALLED:
+            return ""
+        others = [section for name, section in self._sections.items() if name != chunk.id or section.iterations]
+        readable = (await self._before(run)).encode(errors="surrogateescape").decode(errors="replace")
+        text = excerpt(readable, others, chunk.id)
+        place = f"From {self._path}, which you can read whole:\n\n" if self._path else ""
+        return f"{place}{text}" if text else ""
+
+    async def _before(self, run: Run) -> str:
+        """The file as the user's own commit has it: with people's sections, and the log of earlier runs."""
+        workspace = run.context.workspace
+        found = await workspace.read(workspace.base, self._path) if self._path else None
+        return (found or b"").decode(errors="surrogateescape")
+
+
+class RoundFacts(NamedTuple):
+    """What the engine knows of one round beside the replies and the verdict."""
+
+    asked: tuple[str, ...] = ()  # by a person, before the round
+    refuted: tuple[str, ...] = ()  # files that Team A names and git has no change of
+    put_back: tuple[str, ...] = ()  # documents of others that either team wrote
+
+
+def logged(run: Run, log: Section, round_: tuple[Built, Review, Verdict], facts: RoundFacts) -> Section:
+    """The chunk's section with one more round: what the teams say, and what the engine found."""
+    built, review, verdict = round_
+    entry = Iteration(
+        implemented=built.implemented,
+        files=tuple((one.path, one.what) for one in built.files),
+        notes=built.notes,
+        steel_man=review.steel_man,
+        gaps=tuple(one.what for one in review.objections),
+        fixed=review.fixed,
+        status=review.result,
+    )
+    if run.context.edition < RECALLED:
+        return log.with_round(entry, verdict)
+    judged = "holds" if verdict.holds else "does not hold"
+    entry = Iteration(
+        **{
+            **entry.model_dump(),
+            "asked": facts.asked,
+            "refuted": facts.refuted,
+            "put_back": facts.put_back,
+            "assessed": tuple(located(f"{one.judgement}: {one.requirement}", one.where) for one in review.requirements),
+            "gaps": tuple(located(one.what, one.where) for one in review.objections),
+            "verdict": f"{judged} ({verdict.grade}) at {verdict.commit[:12]}",
+            "reasons": reasons_of(verdict),
+        }
+    )
+    return log.with_round(entry, verdict, status_of(verdict))

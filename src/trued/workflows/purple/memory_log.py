@@ -4,19 +4,30 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator
 
-from trued.model import Value, Verdict
+from trued.model import Grade, Verdict
+from trued.model.grades import ExtendedValue
 from trued.support.markdown import Heading, split_lines
 from trued.support.markdown import parse as parse_markdown
 
 TITLE = "## Implementation Log"
 NONE = "None"
-MARKS = {"complete": "✅ complete", "gaps remain": "⚠️ gaps remain", "in progress": "… in progress"}
+ChunkStatus: TypeAlias = Literal["complete", "gaps remain", "in progress", "not checked", "already met", "marked done"]
+MARKS: dict[ChunkStatus, str] = {
+    "complete": "✅ complete",
+    "gaps remain": "⚠️ gaps remain",
+    "in progress": "… in progress",
+    "not checked": "❔ built, and no check shows that it is right: a person decides",
+    "already met": "✅ met before this run, and not built again",
+    "marked done": "❔ marked as done in the plan, and no check shows it: a person decides",
+}
+ITERATION = re.compile(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
 CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
 TEXT_LIMIT = 4000  # of one entry: the log is for reading
+OWN_LIMIT, EARLIER_LIMIT, LEARNT_LIMIT = 3000, 2500, 5000  # characters in a brief; agents can read the file itself
 AT_LINE_START = (
     "#",
     "-",
@@ -58,52 +69,113 @@ Texts: TypeAlias = Annotated[tuple[Text, ...], AfterValidator(_said)]
 Files: TypeAlias = Annotated[tuple[tuple[str, Text], ...], BeforeValidator(_files)]
 
 
-class Iteration(Value):
-    """One round of the pair: what Team A says it did, and what Team B found."""
+class Iteration(ExtendedValue):
+    """One round of the pair: what Team A says it did, what Team B found, and what the engine's own checks showed."""
 
+    later: ClassVar[tuple[str, ...]] = ("asked", "refuted", "put_back", "assessed", "verdict", "reasons")
+
+    asked: Texts = ()  # of this round, by a person: the comment of a redo, the reason of a rejection
     implemented: Texts = ()
     files: Files = ()  # path and what changed in it
+    refuted: Texts = ()  # files that Team A names and git has no change of
+    put_back: Texts = ()  # documents that either team wrote although they are not its own
     notes: Texts = ()
+    assessed: Texts = ()  # each requirement as Team B judged it, with its place
     steel_man: Texts = ()
     gaps: Texts = ()
     fixed: Texts = ()
     status: Literal["PASS", "GAPS_REMAIN"]
+    verdict: Line = ""  # the engine's
+    reasons: Texts = ()  # of the verdict
 
 
-class Section(Value):
+class Section(ExtendedValue):
     """The section of one chunk."""
+
+    later: ClassVar[tuple[str, ...]] = ("run",)
 
     chunk: Line
     scope: Line
     iterations: tuple[Iteration, ...] = ()
-    status: Literal["complete", "gaps remain", "in progress"] = "in progress"
+    status: ChunkStatus = "in progress"
     gaps: Texts = ()  # that are left
+    run: Line = ""  # told apart from the iterations of earlier runs
 
-    def with_round(self, iteration: Iteration, verdict: Verdict) -> "Section":
+    def with_round(self, iteration: Iteration, verdict: Verdict, status: ChunkStatus | None = None) -> "Section":
         """With one more round. The chunk's status is the engine's verdict, not Team B's."""
-        return Section(
-            chunk=self.chunk,
-            scope=self.scope,
-            iterations=(*self.iterations, iteration),
-            status="complete" if verdict.holds else "gaps remain",
-            gaps=tuple(gap.what for gap in verdict.gaps),
-        )
+        gaps = tuple(gap.what for gap in verdict.gaps)
+        status = status or ("complete" if verdict.holds else "gaps remain")
+        return self._with(iterations=(*self.iterations, iteration), status=status, gaps=gaps)
+
+    def without_work(self, verdict: Verdict) -> "Section":
+        """Of a chunk that nobody builds: its checks pass, or the plan marks it as done and nothing contradicts."""
+        status: ChunkStatus = "already met" if verdict.grade.rank >= Grade.TESTED.rank else "marked done"
+        return self._with(status=status)
+
+    def _with(self, **changed: object) -> "Section":
+        fields = {name: getattr(self, name) for name in Section.model_fields}  # a copy would keep the old text, too
+        return Section.model_validate({**fields, **changed})
 
     @cached_property
     def text(self) -> str:
         """The section in Markdown; kept, because a log of a thousand chunks is written after every round."""
-        return "\n".join(_section(self))
+        return "\n".join((_heading(self), *_body(self)))
+
+    def continuing(self, earlier: str) -> str:
+        """The section with what earlier runs wrote into it before this one."""
+        last = max((int(number) for number in ITERATION.findall(earlier)), default=0)
+        body = "\n".join((f"#### Run {self.run or 'after that'}\n", *_body(self, last)))
+        return f"{earlier.rstrip()}\n\n{body}"
+
+    @property
+    def memory(self) -> str:
+        """What whoever works next should know of this chunk, in a few lines."""
+        last = self.iterations[-1] if self.iterations else None
+        lines = [f"Chunk {self.chunk}: {self.scope} ({MARKS[self.status]})"]
+        for one in self.iterations:
+            lines += [f"- asked by a person: {text}" for text in one.asked]
+        if last:
+            lines += [f"- files: {', '.join(path for path, _ in last.files)}"] if last.files else []
+            lines += [f"- note: {text}" for text in last.notes]
+            lines += [f"- fixed by Team B: {text}" for text in last.fixed]
+        return "\n".join([*lines, *(f"- gap left: {text}" for text in self.gaps)])
+
+
+def status_of(verdict: Verdict) -> ChunkStatus:
+    """Complete only by evidence: what no check covers stays open for a person, whatever the teams say."""
+    if not verdict.holds:
+        return "gaps remain"
+    return "complete" if verdict.grade.rank > Grade.UNPROVEN.rank else "not checked"
+
+
+def reasons_of(verdict: Verdict) -> tuple[str, ...]:
+    """Why a verdict is what it is, in what an implementer may know: nothing of a case that is held out."""
+    states = (
+        f"{one.id} is {one.grade}{f': {one.why[0]}' if one.holds and one.why else ''}" for one in verdict.requirements
+    )
+    return (*states, *(located(gap.what, gap.where) for gap in verdict.gaps))
+
+
+def located(what: str, where: str) -> str:
+    """A finding with its place, if it has one."""
+    return f"{what} ({where})" if where and where not in what else what
 
 
 def render(existing: str, sections: Iterable[Section]) -> str:
-    """The existing file with these sections in its Implementation Log; everything else stays byte for byte."""
+    """The existing file with these sections in its Implementation Log; everything else stays byte for byte.
+
+    A chunk that an earlier run has written about keeps those iterations: new ones come after them.
+    """
     before, log, after = _split(existing)
-    new = {section.chunk: section.text for section in sections}
-    parts = [new.pop(chunk) if chunk in new else text for chunk, text in log]
+    new = {section.chunk: section for section in sections}
+    known = frozenset(new)
+    parts = [f"{new.pop(chunk).continuing(text)}\n" if chunk in new else text for chunk, text in log]
+    if log and log[-1][0] in known:  # nothing follows it yet that it would have to be apart from
+        parts[-1] = parts[-1].removesuffix("\n")
     if not log:
         gap = "" if not before or before.endswith("\n\n") else "\n" if before.endswith("\n") else "\n\n"
         parts = [f"{gap}{TITLE}\n\n"]
-    for text in new.values():
+    for text in (section.text for section in new.values()):
         if parts[-1].strip() and not parts[-1].endswith("\n\n"):
             parts.append("\n" if parts[-1].endswith("\n") else "\n\n")
         parts.append(text)
@@ -136,21 +208,53 @@ def _split(existing: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
     return "".join(lines[: bounds[0]]), log, "".join(lines[end:])
 
 
+def excerpt(existing: str, sections: Iterable[Section], chunk: str) -> str:
+    """What whoever works on the chunk next should have read of MEMORY.md: people's own sections, what earlier runs
+    wrote about this chunk, and what this run has learnt so far. Bounded; "" if there is nothing."""
+    before, log, after = _split(existing)
+    own = "\n\n".join(part.strip() for part in (before, after) if part.strip())
+    earlier = next((text.strip() for name, text in log if name == chunk), "")
+    learnt = "\n\n".join(section.memory for section in sections)
+    parts = (
+        ("People wrote:", own[:OWN_LIMIT], len(own) > OWN_LIMIT),
+        (f"Earlier runs on chunk {chunk}:", earlier[-EARLIER_LIMIT:], len(earlier) > EARLIER_LIMIT),
+        ("This run so far:", learnt[-LEARNT_LIMIT:], len(learnt) > LEARNT_LIMIT),
+    )
+    return "\n\n".join(
+        f"{title}{' (cut: the file has the rest)' if cut else ''}\n{text}" for title, text, cut in parts if text
+    )
+
+
 # -- writing
 
 
-def _section(section: Section) -> Iterator[str]:
-    yield f"### Chunk {_in_heading(section.chunk).replace(':', chr(92) + ':')}: {_in_heading(section.scope)}\n"
-    for number, one in enumerate(section.iterations, 1):
+def _heading(section: Section) -> str:
+    return f"### Chunk {_in_heading(section.chunk).replace(':', chr(92) + ':')}: {_in_heading(section.scope)}\n"
+
+
+def _body(section: Section, before: int = 0) -> Iterator[str]:
+    for number, one in enumerate(section.iterations, before + 1):
         yield f"#### Team A – Iteration {number}\n"
+        if one.asked:
+            yield from _list("Asked by a person", map(_escaped, one.asked))
         yield from _list("Implemented", map(_escaped, one.implemented))
         yield from _list("Files", (f"`{path}`{f' – {_escaped(what)}' if what else ''}" for path, what in one.files))
+        if one.refuted:
+            yield from _list("Claim refuted: git has no change of", map(_escaped, one.refuted))
         yield from _list("Notes", map(_escaped, one.notes))
         yield f"#### Team B – Iteration {number}\n"
+        if one.assessed:
+            yield from _list("Requirements", map(_escaped, one.assessed))
         yield from _list("Steel-man", map(_escaped, one.steel_man))
         yield from _list("Gaps", map(_escaped, one.gaps))
         yield from _list("Fixed", map(_escaped, one.fixed))
         yield f"**Status:** {one.status}\n"
+        if one.verdict:
+            yield f"#### Engine – Iteration {number}\n"
+            yield f"**Verdict:** {_escaped(one.verdict)}\n"
+            yield from _list("Reasons", map(_escaped, one.reasons))
+        if one.put_back:
+            yield from _list("Put back", map(_escaped, one.put_back))
     yield f"**Chunk status:** {MARKS[section.status]}\n"
     if section.gaps:
         yield from _list("Remaining gaps", map(_escaped, section.gaps))

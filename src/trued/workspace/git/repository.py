@@ -8,7 +8,9 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.workspace.git.command import SETTINGS, git_command, git_environment
-from trued.workspace.git.store import ENGINE, CommitAuthor
+from trued.workspace.git.store import ENGINE, ROLE, CommitAuthor
+
+ROLES = f"%(trailers:key={ROLE},valueonly,separator=%x2C)"  # git's format: the last one is the engine's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,19 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
     return Repository(root, head.strip(), branch.strip(), common, taken == 0, _dirty(root) if status else ())
 
 
+def person_of(root: Path, environ: Mapping[str, str]) -> str:
+    """The user as their git knows them in this repository, "Ada <ada@example.org>"; "" if nobody told git."""
+    kept = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL")
+    variables = {name: environ[name] for name in kept if name in environ} | {"GIT_CONFIG_NOSYSTEM": "1"}
+    words = ("git", "-c", "user.useConfigOnly=true", "-c", "safe.directory=*", "var", "GIT_AUTHOR_IDENT")
+    ran = subprocess.run(
+        words, cwd=root, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
+    )
+    name, _, rest = ran.stdout.decode(errors="replace").strip().partition(" <")
+    mail = rest.rpartition(">")[0]
+    return f"{name} <{mail}>" if ran.returncode == 0 and name and mail else ""
+
+
 def create_root_commit(repository: Repository, branch: str, when: float) -> str:
     """Make an empty first commit in a repository that has none, and start the run's branch with it; return
     the commit."""
@@ -73,13 +88,14 @@ class EarlierRunBranch:
 
 def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
     """What a run of ours left on this branch; None if no run did. Only a commit by the engine counts: agents' work is
-    committed under the name of their role, whatever files they write."""
+    committed under the name of their role, as its author or its last trailer, whatever files they write."""
     tip = tip_of(root, branch)
-    words = ("--no-merges", "--topo-order", "--format=%an%x09%cn%x09%H", tip, "--", file)
+    words = ("--no-merges", "--topo-order", f"--format=%an%x09%cn%x09%H%x09{ROLES}", tip, "--", file)
     for line in _git(root, "log", *words)[1].splitlines() if tip else ():
-        author, committer, commit = line.rsplit("\t", 2)
+        author, committer, commit, roles = line.rsplit("\t", 3)
         code, state, _ = _git(root, "cat-file", "blob", f"{commit}:{file}")
-        if author == committer == ENGINE and code == 0:
+        by_engine = roles.rpartition(",")[2] == ENGINE if roles else author == committer == ENGINE
+        if by_engine and code == 0:
             return EarlierRunBranch(branch, tip, state)
     return None
 
@@ -112,7 +128,8 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
         return BranchStart(
             why=f"it holds {len(newest) or len(below)} commits of yours, none of which contains the others"
         )
-    if ENGINE in _git(root, "show", "--no-patch", "--format=%an%n%cn", newest[0])[1].splitlines():
+    names, _, roles = _git(root, "show", "--no-patch", f"--format=%an%n%cn%x09{ROLES}", newest[0])[1].partition("\t")
+    if ENGINE in names.splitlines() or roles.strip():
         return BranchStart(why=f"{newest[0][:12]}, which a branch of yours holds, was itself made by a run")
     return BranchStart(newest[0])
 

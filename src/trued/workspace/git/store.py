@@ -27,16 +27,39 @@ _HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
 
+ROLE = "Trued-Role"  # the last line of a commit in the user's name: whose work it is
+_TRAILERS = re.compile(r"(?:[A-Za-z][\w-]*: .*\n?)+")
+_PERSON = re.compile(r"\s*([^<>\n]*[^<>\s])\s*<([^<>\s]+)>\s*")
+
+
 @dataclass(frozen=True, slots=True)
 class CommitAuthor:
-    """Author and time of a commit. They are all that makes two commits of equal trees differ."""
+    """Whose work a commit is (a role's, or the engine's), and when. They are all that makes two commits of equal trees
+    differ. With a `person` ("Ada <ada@example.org>") the commit is in their name, and the role is its last trailer."""
 
     name: str
     when: float
+    person: str = ""
+
+    def message(self, text: str) -> str:
+        """The message of the commit."""
+        text = text.replace("\0", "").strip()
+        if not _PERSON.fullmatch(self.person):
+            return f"{text}\n"
+        above, _, last = text.rpartition("\n\n")
+        return (
+            f"{text}{'' if above and _TRAILERS.fullmatch(last) else chr(10)}\n{ROLE}: {' '.join(self.name.split())}\n"
+        )
 
     def variables(self) -> dict[str, str]:
-        """The variables that make git use this author; the committer is the engine."""
+        """The variables that make git use this author; the committer is the person, else the engine."""
         stamp = f"@{int(self.when)} +0000"
+        if found := _PERSON.fullmatch(self.person):
+            return {
+                f"GIT_{who}_{what}": value
+                for who in ("AUTHOR", "COMMITTER")
+                for what, value in (("NAME", found[1]), ("EMAIL", found[2]), ("DATE", stamp))
+            }
         name = " ".join(self.name.split()).translate({ord("<"): None, ord(">"): None}) or ENGINE
         mail = "".join(one if one.isalnum() or one in "-_." else "-" for one in name)
         return {
@@ -211,8 +234,8 @@ class Store:
     async def commit(self, tree: str, parents: Sequence[str], author: CommitAuthor, message: str) -> str:
         """Make a commit of a tree; no ref points to it yet."""
         above = [word for parent in parents for word in ("-p", parent)]
-        text = message.replace("\0", "").strip() + "\n"
-        return await self.git.line("commit-tree", tree, *above, stdin=text.encode(), variables=author.variables())
+        text = author.message(message).encode()
+        return await self.git.line("commit-tree", tree, *above, stdin=text, variables=author.variables())
 
     async def set_ref(self, ref: str, commit: str) -> None:
         """Point a ref of this run to a commit. As the last write of a group, its sync makes all durable."""

@@ -20,7 +20,7 @@ from trued.workspace.git.merge import merge_commits
 from trued.workspace.git.publish import publish
 from trued.workspace.git.push import push
 from trued.workspace.git.removal import remove_tree
-from trued.workspace.git.store import CommitAuthor, Store
+from trued.workspace.git.store import ENGINE, CommitAuthor, Store
 from trued.workspace.sandbox import cgroup
 from trued.workspace.sandbox.command_line import confine
 from trued.workspace.sandbox.execution import CommandExit, ConfinedCommand, run_confined
@@ -55,6 +55,7 @@ class GitWorkspace:
         self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
         self.repository = os.path.realpath(repo)
         self.start = base  # another commit for a run that continues a branch
+        self.author = ""  # in whose name its commits are made, as "Ada <ada@example.org>"; "": each role's own
         self.kept: Path | None = None
         self.environments: Path | None = None
         self._lacking: dict[str, tuple[str, ...]] = {}
@@ -103,7 +104,7 @@ class GitWorkspace:
     ) -> AgentCommit:
         with _state_errors(self.folder):
             return await self.clones.take(
-                clone_folder_name(name), head, CommitAuthor(author, when), message, fixed, only
+                clone_folder_name(name), head, CommitAuthor(author, when, self.author), message, fixed, only
             )
 
     async def execute_in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
@@ -150,10 +151,12 @@ class GitWorkspace:
     # -- commits ----------------------------------------------------------------------------------------------------
 
     async def commit_files(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
-        return await self.store.commit_files(head, files, CommitAuthor("trued", when), message, self.folder)
+        return await self.store.commit_files(head, files, CommitAuthor(ENGINE, when, self.author), message, self.folder)
 
     async def commit_without_history(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
-        return await self.store.commit_without_history(files, CommitAuthor("trued", when), message, self.folder)
+        return await self.store.commit_without_history(
+            files, CommitAuthor(ENGINE, when, self.author), message, self.folder
+        )
 
     async def is_known_commit(self, commit: str) -> bool:
         return await self.store.is_known_commit(commit)
@@ -177,10 +180,10 @@ class GitWorkspace:
     async def squash(
         self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
     ) -> str:
-        return await self.store.squash(head, onto, owned, CommitAuthor(author, when), message, self.folder)
+        return await self.store.squash(head, onto, owned, CommitAuthor(author, when, self.author), message, self.folder)
 
     async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> MergeResult:
-        return await merge_commits(self.store, ours, theirs, CommitAuthor("trued", when), message)
+        return await merge_commits(self.store, ours, theirs, CommitAuthor(ENGINE, when, self.author), message)
 
     async def publish(self, head: str, branch: str = "") -> str:
         """Fast-forward the run's branch, or one beside it, in the user's repository, and touch nothing else there."""

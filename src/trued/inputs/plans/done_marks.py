@@ -1,0 +1,76 @@
+"""Which chunks a plan marks as done: a tick, a checked box or a status, on the chunk, its phase or the whole plan."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from trued.inputs import vocabulary
+from trued.inputs.plans.plan import parse_plan
+from trued.support.markdown import Block, Heading, List, Paragraph, Row, Table, parse
+
+TICKS = "✅✔☑"
+CHECKED = re.compile(r"\[[xX]\]")
+DONE = re.compile(r"(?:done|implemented|completed?|finished|shipped|landed|merged)\b", re.IGNORECASE)
+WHOLE = (0, "")  # the plan itself, above all headings
+
+
+def marked_done(text: str, file: str) -> tuple[str, ...]:
+    """Ids of the chunks that the plan's author calls done. It is a person's claim: it decides what is tried first,
+    never what is met. Raises BadInput as `parse_plan` does."""
+    plan, blocks = parse_plan(text, file), parse(text)
+    lines = {line for line in _marked_lines(blocks)}
+    spans = [*_done_sections(blocks, len(text.splitlines()))]
+    return tuple(
+        task.id
+        for task in plan.tasks
+        if task.source.line in lines or any(start <= task.source.line <= end for start, end in spans)
+    )
+
+
+def _marked_lines(blocks: Sequence[Block]) -> Iterator[int]:
+    """Lines of list items and table rows that are marked themselves."""
+    for block in blocks:
+        if isinstance(block, List):
+            yield from (item.line for item in block.walk() if item.checked or _is_ticked(item.words.raw))
+        elif isinstance(block, Table):
+            yield from (row.line for row in block.rows if _is_done_row(block, row))
+
+
+def _is_done_row(table: Table, row: Row) -> bool:
+    for number, cell in enumerate(row.cells):
+        head = table.header[number].plain if number < len(table.header) else ""
+        if vocabulary.is_status_field(head) and (_is_ticked(cell.raw) or DONE.match(cell.plain.strip())):
+            return True
+        if number == 0 and _is_ticked(cell.raw):
+            return True
+    return False
+
+
+def _done_sections(blocks: Sequence[Block], last: int) -> Iterator[tuple[int, int]]:
+    """First and last line of every section whose heading, or whose status field before anything else, says done."""
+    headings = [block for block in blocks if isinstance(block, Heading)]
+    first = headings[0].line if headings and headings[0].level == 1 else 0
+    for block in headings:
+        later = (one.line - 1 for one in headings if one.line > block.line and one.level <= block.level)
+        end = last if block.line == first else next(later, last)
+        if (block.line != first and _is_ticked(block.words.raw)) or _has_done_status(blocks, block):
+            yield block.line, end
+
+
+def _has_done_status(blocks: Sequence[Block], heading: Heading) -> bool:
+    """Whether the paragraphs right below the heading have a status field, and it says done."""
+    below = blocks[list(blocks).index(heading) + 1 :]
+    for block in below:
+        if not isinstance(block, Paragraph):
+            return False
+        for field in block.fields():
+            label, _, rest = field.words.plain.partition(":")
+            if vocabulary.is_status_field(label) and (DONE.match(rest.strip()) or _is_ticked(rest.strip()[:2])):
+                return True
+    return False
+
+
+def _is_ticked(text: str) -> bool:
+    """A tick or a checked box at either end: one in the middle is part of a sentence."""
+    bare = text.strip()
+    ends = (bare[:1], bare[-1:], bare[-2:-1])  # a variation selector may follow the tick
+    return any(one in TICKS for one in ends if one) or bool(CHECKED.match(bare) or CHECKED.search(bare[-3:]))

@@ -1,0 +1,116 @@
+"""Choose parts of a plan: chunks by id, phases by number or name. What is not chosen is named, and never met."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from trued.errors import BadInput
+from trued.model import Plan, Requirement, Requirements, Task
+
+MOST_NAMED = 12
+
+
+def chosen_parts(
+    plan: Plan, chunks: Sequence[str], phases: Sequence[str], covers: Iterable[Sequence[str]] = ()
+) -> Plan:
+    """The plan with these chunks alone, and the criteria that they can meet: constraints, those of phases that are
+    chosen whole, and those that a requirement of the user's `covers` together with these chunks alone. Everything else
+    goes into `undecided`. Raises BadInput for a name that the plan does not have."""
+    if not chunks and not phases:
+        return plan
+    tasks = chosen_tasks(plan, chunks, phases)
+    if len(tasks) == len(plan.tasks):
+        return plan
+    ids = {one.id for one in tasks}
+    whole = {one.phase for one in plan.tasks} - {one.phase for one in plan.tasks if one.id not in ids}
+    alone = plan.model_copy(update={"tasks": tasks, "criteria": (), "unread": ()})
+    about = [entry for one in covers if one and _is_about(one, plan, alone) for entry in one]
+    met = {_plain(words) for entry in about for words in (entry, entry.partition(":")[2])}
+    criteria, unread = (
+        tuple(
+            one
+            for one in some
+            if one.kind == "constraint" or (one.phase and one.phase in whole) or _plain(one.text) in met
+        )
+        for some in (plan.criteria, plan.unread)
+    )
+    left = [one.id for one in plan.tasks if one.id not in ids]
+    open_ = [one for one in (*plan.criteria, *plan.unread) if one not in criteria and one not in unread]
+    said = [f"not chosen, so neither built nor checked: {_few(left)}"]
+    if open_:
+        words = _few([f"“{one.text}” ({one.source})" for one in open_])
+        said.append(f"of the whole plan, so not checked by this part of it: {words}")
+    update = {"tasks": tasks, "criteria": criteria, "unread": unread, "undecided": (*plan.undecided, *said)}
+    return plan.model_copy(update=update)
+
+
+def chosen_tasks(plan: Plan, chunks: Sequence[str], phases: Sequence[str]) -> tuple[Task, ...]:
+    """The chunks of these ids and phases, in the plan's order. Raises BadInput for a name that the plan has not."""
+    if not chunks and not phases:
+        return plan.tasks
+    ids = {task.id.casefold() for task in plan.tasks}
+    if unknown := [one for one in chunks if one.casefold() not in ids]:
+        what = f"the plan has no chunk {unknown[0]!r}"
+        raise BadInput(what, "--chunk", f"its chunks are {', '.join(task.id for task in plan.tasks)}")
+    named = list(dict.fromkeys(task.phase for task in plan.tasks if task.phase))
+    if wrong := [one for one in phases if not any(_is_phase(name, one) for name in named)]:
+        then = f"its phases are {', '.join(named)}" if named else "it has none: name chunks with --chunk"
+        raise BadInput(f"the plan has no phase {wrong[0]!r}", "--phase", then)
+    wanted = {one.casefold() for one in chunks}
+    return tuple(
+        task
+        for task in plan.tasks
+        if task.id.casefold() in wanted or any(_is_phase(task.phase, one) for one in phases if task.phase)
+    )
+
+
+def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirements:
+    """The requirements file for this part: what stands for anything that is not chosen is left out, and comes back
+    with the run that builds that."""
+    kept = tuple(one for one in given.requirements if _is_about(one.covers, plan, part))
+    return given.model_copy(update={"requirements": kept})
+
+
+def stands_for_part(one: Requirement, plan: Plan, part: Plan) -> bool:
+    """Whether a requirement of the whole plan's contract is about this part alone: about its chunks or criteria, or the
+    user's own without saying what it covers. What is made of others is about the whole."""
+    if one.parts:
+        return False
+    if any(task.id == one.id for task in plan.tasks):
+        return any(task.id == one.id for task in part.tasks)
+    own_words = [each for each in (*plan.criteria, *plan.unread) if (each.text, each.source) == (one.text, one.source)]
+    if own_words:
+        return any(each in (*part.criteria, *part.unread) for each in own_words)
+    return _is_about(one.covers, plan, part)
+
+
+def _is_about(covers: Sequence[str], plan: Plan, part: Plan) -> bool:
+    """Of this part: it covers nothing and is due in every run, or it covers chunks that are all chosen, whatever words
+    beside them, or else words that the part has."""
+    ids = {task.id for task in part.tasks}
+    chosen, left = (_task_names(task for task in plan.tasks if (task.id in ids) is here) for here in (True, False))
+    words = {_plain(one.text) for one in (*part.criteria, *part.unread)}
+    every = [{_plain(entry), _plain(entry.partition(":")[2])} for entry in covers]
+    if any(entry & left for entry in every):
+        return False
+    return not every or any(entry & chosen for entry in every) or all(entry & words for entry in every)
+
+
+def _task_names(tasks: Iterable[Task]) -> set[str]:
+    return {name for task in tasks for name in (task.id.casefold(), _plain(task.title))}
+
+
+def _is_phase(title: str, wanted: str) -> bool:
+    """By its whole title, its words, or its number."""
+    if _plain(title) == _plain(wanted):
+        return True
+    number = re.search(r"\d+", title)
+    return bool(number) and number is not None and wanted.strip().casefold() in (number[0], f"phase {number[0]}")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"

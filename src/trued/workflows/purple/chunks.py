@@ -1,0 +1,91 @@
+"""Chunks of a plan: which are chosen, which are met already, and whether each has a change of its own."""
+
+from collections.abc import Iterable
+
+from trued.inputs.plans.done_marks import marked_done
+from trued.inputs.plans.prose import joined_prose
+from trued.inputs.plans.selection import chosen_parts
+from trued.model import Finding, Goal, Grade, Outcome, Plan, Task, Verdict
+from trued.model.events.proof import ClaimRefuted
+from trued.model.events.run import TaskSkipped
+from trued.run.run import Run
+from trued.workflows.purple.memory import Memory
+from trued.workflows.purple.replies import Built
+
+OWN_CHANGE = 2  # the edition since which a chunk needs a change of its own, and is not built if it is met already
+
+
+def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
+    """The parts of the plan that the user chose, with the marks of what it calls done, and its prose by section."""
+    given = run.context.requirements.requirements if run.context.requirements else ()
+    part = chosen_parts(plan, run.settings.chunks, run.settings.phases, [one.covers for one in given])
+    if run.context.edition < OWN_CHANGE or not goal.source.file:
+        return part
+    marked = marked_done(goal.text, goal.source.file)
+    part = joined_prose(part, [entry for one in given for entry in one.covers])
+    return part.model_copy(update={"done": tuple(one.id for one in part.tasks if one.id in marked)})
+
+
+async def is_met_without_work(run: Run, memory: Memory, chunk: Task, plan: Plan) -> bool:
+    """Whether nobody has to build the chunk: the user's own cases pass on the base and here, or the plan marks it as
+    done and no check contradicts. The engine looks before it skips, and says what it skips."""
+    marked = chunk.id in plan.done
+    if run.context.edition < OWN_CHANGE or not (marked or run.judgement.was_met_on_base(chunk)):
+        return False
+    verdict = await run.prove(chunk)
+    if not (_is_uncontradicted(verdict) if marked else verdict.holds):
+        return False
+    section = memory.section(run, chunk).without_work(verdict)
+    how = "its cases passed before this run" if section.status == "already met" else "no check shows it"
+    why = f"{chunk.source} marks it as done, and {how}" if marked else how
+    await run.record(TaskSkipped(task=chunk.id, why=why))
+    await memory.add(run, section)
+    return True
+
+
+def _is_uncontradicted(verdict: Verdict) -> bool:
+    judged = (*verdict.requirements, *verdict.suites)
+    return all(one.grade not in (Grade.REFUTED, Grade.UNJUDGED) for one in judged) and not verdict.objections
+
+
+async def needs_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> Verdict:
+    """The verdict on a chunk, which does not hold if nothing was changed for it since the commit `start`: what others
+    built before is theirs. It stays so until a change is there, or a person accepts the chunk."""
+    if run.context.edition < OWN_CHANGE:
+        return verdict
+    by, changed = f"the engine ({chunk.id})", await run.branch.changes(start)
+    if changed:
+        run.judgement.object(by, ())
+        return verdict
+    what = f"nothing was changed for chunk {chunk.id}: what was there before it is not its work"
+    run.judgement.object(by, [Finding(what=what, requirement=one.id) for one in verdict.requirements])
+    return verdict.model_copy(update={"remarks": (*verdict.remarks, Finding(what=what))})
+
+
+async def claims_refuted(run: Run, built: Built, start: str) -> tuple[str, ...]:
+    """Files that Team A says it changed, and that git has no change of since the chunk began; each is an event."""
+    if run.context.edition < OWN_CHANGE:
+        return ()
+    changed = await run.branch.changes(start)
+    wrong = [one.path for one in built.files if not _is_among(one.path, changed)]
+    for path in wrong:
+        what = f"purple-team-a says that it changed {path}, and git has no change of it"
+        await run.record(ClaimRefuted(what=what))
+    return tuple(wrong)
+
+
+def _is_among(claimed: str, changed: Iterable[str]) -> bool:
+    """By its path, with or without a line number; a folder by any file below it."""
+    path = claimed.strip().strip("`").removeprefix("./")
+    name = path if path in changed else path.partition(":")[0]
+    return any(one == name or one.startswith(f"{name.rstrip('/')}/") for one in changed)
+
+
+def still_open(run: Run, plan: Plan, outcome: Outcome) -> tuple[tuple[Task, ...], tuple[Finding, ...]]:
+    """The chunks that do not hold at the end of a run, and the gaps to begin with. If only words of the whole plan
+    fail, the last chunk has to meet them."""
+    verdict = outcome.verdict or Verdict.open("plan")
+    failing = {one.id for one in verdict.requirements if not one.holds}
+    contract = run.judgement.contract()
+    chunks = tuple(task for task in plan.tasks if failing & {one.id for one in contract.serving(task.id)})
+    return chunks or plan.tasks[-1:], verdict.gaps

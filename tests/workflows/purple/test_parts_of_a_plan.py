@@ -1,0 +1,389 @@
+"""Parts of a plan: chosen, met already, marked as done, or without a change of their own; and more rounds."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflows.conftest import CODE, PASSED, PLAN, REQUIREMENTS, Ground, built, chunk_of, events, honest, saying
+from tests.workflows.purple.test_purple import lazy, roles
+from trued.engine.approvals import Decision, decide
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.landing.land import land
+from trued.engine.landing.parts import last_met_chunk
+from trued.engine.landing.records import LandingRequest, LandingResult
+from trued.errors import BadInput
+from trued.inputs.plans.done_marks import marked_done
+from trued.inputs.plans.plan import parse_plan
+from trued.inputs.plans.prose import joined_prose
+from trued.inputs.plans.selection import chosen_parts, chosen_requirements
+from trued.model import Grade, Requirement, Requirements, RunRecord
+from trued.wire import Order
+
+PHASES = """# Plan: numbers
+
+## Goals
+
+- numbers can be multiplied
+
+## Phase 1: doubling ✅
+
+| Chunk | Scope | Files |
+| --- | --- | --- |
+| 1A | `double(x)` returns twice its argument | tiny.py |
+
+## Phase 2: tripling
+
+| Chunk | Scope | Files |
+| --- | --- | --- |
+| 2A | `triple(x)` returns three times its argument | tiny.py |
+
+**Ship criteria:**
+
+- [ ] lists are tripled, too
+
+**Constraints:**
+
+- No new dependencies
+"""
+
+
+async def landed(engine: Engine, record: RunRecord) -> bool:
+    return (await land(engine.store, record.id, LandingRequest(who="ann"), engine.person)).landed
+
+
+# -- a change of its own -----------------------------------------------------------------------------------------------
+
+
+def idle_in(chunk: str, code: dict[str, str] = CODE) -> Any:
+    """Team A works on every chunk but one, for which it only claims a file; B believes everything."""
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role != "purple-team-a":
+            return PASSED
+        if chunk_of(order) != chunk:
+            return built(order, code)
+        return {"implemented": ["all of it"], "files": [{"path": "ghost.py", "what": "new"}], "notes": []}
+
+    return script
+
+
+@pytest.mark.spec("DAY-4", "DAY-7", "LAW-2")
+async def test_a_chunk_for_which_nothing_was_changed_is_not_completed_whatever_was_built_before_it(
+    ground: Ground,
+) -> None:
+    engine, _ = ground.engine(idle_in("1B"))
+    record = await ground.run(engine, required=False, rounds=1)
+    assert (record.state, record.code) == ("not proven", 1)
+    assert "nothing was changed for chunk 1B" in record.why
+    assert "nothing was changed for chunk 1A" not in record.why
+    log = ground.file(record, "MEMORY.md")
+    part = log[log.index("### Chunk 1B") :]
+    assert "✅" not in log
+    assert "⚠️" in part
+    assert "ghost.py" in part.split("Claim refuted")[1].splitlines()[2]
+    assert ["ghost.py" in event.data["what"] for event in events(engine, record, "claim refuted")] == [True]
+    assert not await landed(engine, record)
+
+
+@pytest.mark.spec("DAY-4")
+async def test_one_chunk_that_does_the_work_of_another_leaves_that_one_open_until_a_person_accepts_it(
+    ground: Ground,
+) -> None:
+    """Its cases pass: that shows the words, and not that anybody looked at them. One command accepts it."""
+    everything = {"1A": CODE["1A"] + CODE["1B"]}
+    engine, _ = ground.engine(idle_in("1B", everything))
+    record = await ground.run(engine, rounds=1)
+    assert (record.state, record.code) == ("not proven", 1)
+    verdict = engine.store.verdict(record.id)
+    assert verdict
+    assert {one.id: one.grade for one in verdict.requirements} == {
+        "double": Grade.PROVEN,
+        "triple": Grade.UNPROVEN,
+        "strings": Grade.PROVEN,
+    }
+    assert not await landed(engine, record)
+    after = decide(engine.store, record.id, ["triple"], Decision(who="ann", why="1A did it"))
+    assert (after.state, after.code, after.grade) == ("done", 0, Grade.ATTESTED)
+
+
+# -- met already -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("DAY-6", "LAW-5")
+async def test_a_chunk_whose_own_cases_pass_on_the_base_is_not_built_again_and_counts_as_met(ground: Ground) -> None:
+    ground.write("tiny.py", CODE["1A"])
+    ground.commit()
+    engine, runtime = ground.engine()
+    record = await ground.run(engine)
+    assert (record.state, record.grade) == ("done", Grade.PROVEN)
+    assert roles(runtime.orders) == ["1B a", "1B b"]
+    assert [event.data["task"] for event in events(engine, record, "task skipped")] == ["1A"]
+    assert "✅ met before this run" in ground.file(record, "MEMORY.md")
+
+
+@pytest.mark.spec("DAY-6", "DAY-4")
+async def test_a_mark_in_the_plan_is_checked_and_what_does_not_hold_is_built(ground: Ground) -> None:
+    ground.write("PLAN.md", PLAN.replace("## Phase 1", "## Phase 1 ✅"))
+    ground.commit()
+    engine, runtime = ground.engine()
+    record = await ground.run(engine)
+    assert (record.state, record.grade) == ("done", Grade.PROVEN)
+    assert roles(runtime.orders) == ["1A a", "1A b", "1B a", "1B b"]
+
+
+@pytest.mark.spec("DAY-6", "DAY-7")
+async def test_a_plan_whose_first_phase_is_done_ends_with_one_question_and_builds_the_rest(ground: Ground) -> None:
+    """The story of an ordinary user: no requirements file, nothing written for the engine's sake."""
+    ground.write("PLAN.md", PHASES)
+    ground.write("tiny.py", CODE["1A"])
+    ground.commit()
+    code = {"2A": CODE["1B"]}
+    engine, runtime = ground.engine(lambda order: built(order, code) if order.role == "purple-team-a" else PASSED)
+    record = await ground.run(engine, required=False)
+    assert (record.state, record.code) == ("waiting", 3)
+    assert [order.key.partition("/")[0] for order in runtime.orders if "purple" in order.role] == ["chunk 2A"] * 2
+    (skipped,) = events(engine, record, "task skipped")
+    assert skipped.data["task"] == "1A"
+    assert "PLAN.md:11 marks it as done" in skipped.data["why"]
+    log = ground.file(record, "MEMORY.md")
+    assert "❔ marked as done in the plan" in log
+    assert "✅" not in log
+    assert "This run so far:" in next(order.brief for order in runtime.orders if order.role == "purple-team-a")
+
+
+@pytest.mark.spec("DAY-4", "DAY-5")
+@pytest.mark.parametrize("act", ["does nothing", "edits the plan"])
+async def test_the_same_plan_with_agents_that_do_nothing_or_tick_the_plan_is_never_completed(
+    ground: Ground, act: str
+) -> None:
+    ground.write("PLAN.md", PHASES)
+    ground.write("tiny.py", CODE["1A"])
+    ground.commit()
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role != "purple-team-a":
+            return PASSED
+        plan = Path(order.folder, "PLAN.md")
+        if act == "edits the plan":
+            plan.write_text(plan.read_text().replace("[ ]", "[x]").replace("tripling", "tripling ✅"))
+        return {"implemented": ["all"], "files": [{"path": "PLAN.md", "what": "ticked"}], "notes": []}
+
+    engine, _ = ground.engine(script)
+    record = await ground.run(engine, required=False, rounds=2)
+    assert (record.state, record.code) == ("not proven", 1)
+    assert ground.file(record, "PLAN.md") == PHASES.strip()
+    log = ground.file(record, "MEMORY.md")
+    assert "✅" not in log.replace("Phase 1: doubling ✅", "")
+    assert ("Put back" in log) == (act == "edits the plan")
+    assert not await landed(engine, record)
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("DAY-7")
+async def test_both_teams_are_given_peoples_sections_earlier_notes_and_the_engines_verdicts_are_in_the_log(
+    ground: Ground,
+) -> None:
+    ground.write("MEMORY.md", "# Memory\n\n## Decisions\n\n- call double with a float\n")
+    ground.commit()
+    wrong = lazy(2)
+    told = {
+        **PASSED,
+        "requirements": [{"requirement": "twice", "judgement": "verified", "where": "tiny.py:2"}],
+    }
+    engine, runtime = ground.engine(
+        lambda order: wrong(order) if order.role == "purple-team-a" else told,
+        person=saying(("redo", "name it well"), ("yes", ""), ("yes", "")),
+    )
+    record = await ground.run(engine, yes=False)
+    assert record.state == "done"
+    first = runtime.orders[0].brief, runtime.orders[1].brief
+    assert all("MEMORY.md" in brief and "call double with a float" in brief for brief in first)
+    second = [order.brief for order in runtime.orders if chunk_of(order) == "1B" and not order.resume]
+    assert len(second) == 2
+    assert all("note: look twice" in brief and "name it well" in brief for brief in second)
+    log = ground.file(record, "MEMORY.md")
+    part = log[log.index("### Chunk 1A") : log.index("### Chunk 1B")]
+    assert part.index("does not hold (refuted)") < part.index("Iteration 2") < part.index("holds (proven)")
+    assert part.index("- name it well") < part.index("Engine – Iteration 3")
+    assert "- verified: twice (tiny.py:2)" in part
+    assert "double is refuted" in part
+    assert "42" not in log
+
+
+# -- chosen parts ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("DAY-6")
+async def test_a_chosen_chunk_is_built_alone_and_the_rest_is_named_and_not_met(ground: Ground) -> None:
+    engine, runtime = ground.engine()
+    record = await ground.run(engine, chunks=("1B",))
+    assert (record.state, record.grade) == ("done", Grade.PROVEN)
+    assert roles(runtime.orders) == ["1B a", "1B b"]
+    verdict = engine.store.verdict(record.id)
+    assert verdict
+    assert [one.id for one in verdict.requirements] == ["triple"]
+    assert any("not chosen" in one and "1A" in one for one in verdict.undecided)
+    assert any("strings are doubled, too" in one for one in verdict.undecided)
+    assert "- [ ] strings" in (engine.store.folder(record.id) / "files" / "PLAN.md").read_text()
+
+
+@pytest.mark.spec("DAY-6", "USE-7")
+async def test_a_part_that_the_plan_does_not_have_is_one_sentence_and_changes_nothing(ground: Ground) -> None:
+    engine, _ = ground.engine()
+    with pytest.raises(BadInput, match=r"no chunk '9Z'.*1A, 1B"):
+        await ground.run(engine, chunks=("9Z",))
+    with pytest.raises(BadInput, match=r"no phase '7'.*Phase 1"):
+        await ground.run(engine, phases=("7",))
+    with pytest.raises(BadInput, match="solo works on the whole goal"):
+        await ground.run(engine, workflow="solo", chunks=("1A",))
+    assert engine.store.journal.runs() == []
+
+
+@pytest.mark.spec("DAY-6")
+def test_a_phase_is_chosen_with_its_own_criteria_and_constraints_and_the_goals_are_left_open() -> None:
+    plan = parse_plan(PHASES, "PLAN.md")
+    part = chosen_parts(plan, (), ("2",))
+    assert [one.id for one in part.tasks] == ["2A"]
+    assert [one.text for one in part.criteria] == ["lists are tripled, too", "No new dependencies"]
+    assert any("numbers can be multiplied" in one for one in part.undecided)
+    given = Requirements(
+        requirements=tuple(
+            Requirement(id=name, text=name, covers=covers)
+            for name, covers in (
+                ("a", ("1A", "2A")),
+                ("b", ("2A",)),
+                ("c", ()),
+                ("d", ("goal: numbers can be multiplied",)),
+                ("e", ("2A", "goal: numbers can be multiplied")),
+            )
+        )
+    )
+    assert [one.id for one in chosen_requirements(given, plan, part).requirements] == ["b", "c", "e"]
+
+
+@pytest.mark.spec("DAY-6")
+@pytest.mark.parametrize(
+    ("old", "new", "done"),
+    [
+        ("", "", ("1A",)),
+        ("## Phase 1: doubling ✅", "## [x] Phase 1: doubling", ("1A",)),
+        ("## Phase 1: doubling ✅", "## Phase 1: doubling\n\n**Status:** Implemented", ("1A",)),
+        ("## Phase 1: doubling ✅", "## Phase 1: doubling\n\n**Status:** not implemented", ()),
+        ("## Phase 1: doubling ✅", "## Phase 1: doubling, which makes ✅ of a cross", ()),
+        ("# Plan: numbers\n", "# Plan: numbers\n\nStatus: done\n", ("1A", "2A")),
+        ("| 2A | `triple(x)`", "| ✅ 2A | `triple(x)`", ("1A", "2A")),
+    ],
+)
+def test_marks_of_done_are_read_where_a_reader_sees_them(old: str, new: str, done: tuple[str, ...]) -> None:
+    assert marked_done(PHASES.replace(old, new, 1) if old else PHASES, "PLAN.md") == done
+
+
+# -- after the end -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("DAY-6", "RUN-3")
+async def test_a_run_that_ended_without_proof_is_given_more_rounds_for_what_fails(ground: Ground) -> None:
+    script = lazy(3)
+    engine, _ = ground.engine(lambda order: honest(order) if chunk_of(order) == "1A" else script(order))
+    record = await ground.run(engine, rounds=1)
+    assert (record.state, record.code) == ("not proven", 1)
+    restarted, later = ground.engine(lambda order: honest(order) if chunk_of(order) == "1A" else script(order))
+    assert (await restarted.resume(record.id)).state == "not proven"
+    assert later.orders == []
+    again = await restarted.resume(record.id, rounds=2, who="ann")
+    assert (again.state, again.grade) == ("done", Grade.PROVEN)
+    assert roles(later.orders) == ["1B a", "1B b"] * 2
+    assert "triple" in later.orders[0].brief.split("Gaps that are left")[1]
+    log = ground.file(again, "MEMORY.md")
+    assert "Team A – Iteration 3" in log[log.index("### Chunk 1B") :]
+    with pytest.raises(BadInput, match="is done"):
+        await restarted.resume(record.id, rounds=2, who="ann")
+
+
+@pytest.mark.spec("RUN-3")
+async def test_a_run_that_an_earlier_version_began_goes_on_as_it_began(ground: Ground) -> None:
+    """Its journal has other briefs and another rule: a replay must ask for exactly those."""
+    engine, runtime = ground.engine()
+    inputs, repository = await engine.ready(_request(ground))
+    record, old = engine.begin(inputs.model_copy(update={"edition": 1}), repository)
+    assert (await engine.drive(record, old)).state == "waiting"
+    assert "MEMORY.md: what" not in runtime.orders[0].brief
+    restarted, later = ground.engine()
+    again = await restarted.resume(record.id, yes=True)
+    assert (again.state, len(later.orders)) == ("done", 2)
+    assert "Engine – Iteration" not in ground.file(again, "MEMORY.md")
+
+
+def _request(ground: Ground) -> Request:
+    return Request(
+        goal=str(ground.repository / "PLAN.md"),
+        repository=ground.repository,
+        requirements=ground.requirements,
+        flags={"agents": {"*": "scripted:inside"}},
+    )
+
+
+@pytest.mark.spec("DAY-6", "USE-11", "LAW-9")
+async def test_proven_chunks_land_without_the_rest_and_unproven_ones_do_not(ground: Ground) -> None:
+    half_done = {"1A": CODE["1A"], "1B": "\n\ndef triple(x):\n    return x\n"}
+    ground.require(REQUIREMENTS[:2])
+    engine, _ = ground.engine(lambda order: built(order, half_done) if order.role == "purple-team-a" else PASSED)
+    record = await ground.run(engine, rounds=1)
+    assert (record.state, record.code) == ("not proven", 1)
+    assert not await landed(engine, record)
+
+    async def through(chunk: str) -> LandingResult:
+        return await land(engine.store, record.id, LandingRequest(who="ann", through=chunk), engine.person)
+
+    assert last_met_chunk(engine.store, record) == "1A"
+    refused = await through("1B")
+    assert (refused.landed, refused.code) == (False, 1)
+    assert "triple" in refused.why
+    assert ground.git("rev-parse", "main") == record.base
+    with pytest.raises(BadInput, match="no chunk '7C'"):
+        await through("7C")
+    done = await through("1A")
+    assert done.landed, done.why
+    assert any("through chunk 1A" in one for one in done.said)
+    assert "def double" in ground.git("show", "main:tiny.py")
+    assert "triple" not in ground.git("show", "main:tiny.py")
+    assert done.verdict
+    assert {one.id: one.grade for one in done.verdict.requirements} == {"double": Grade.PROVEN}
+
+
+PROSE = """# Plan
+
+## Agent Specs
+
+### team a
+
+Per the patterns:
+
+- **Model:** sonnet
+- reads the plan
+
+Does not spawn others.
+
+## Phase 1
+
+| Chunk | Scope | Files |
+| --- | --- | --- |
+| 1A | x | a.py |
+"""
+
+
+@pytest.mark.spec("LAW-12")
+def test_prose_beside_the_chunks_is_one_requirement_a_section_and_no_word_of_it_is_lost() -> None:
+    plan = parse_plan(PROSE, "PLAN.md")
+    joined = joined_prose(plan)
+    assert (len(plan.unread), len(joined.unread)) == (3, 1)
+    words = "\n".join(one.text for one in joined.unread)
+    assert words.split() == "\n".join(one.text for one in plan.unread).split()
+    named = plan.unread[1].text
+    apart = joined_prose(plan, [f"text: {named}"])
+    assert named in [one.text for one in apart.unread]
+    assert joined_prose(joined) == joined
