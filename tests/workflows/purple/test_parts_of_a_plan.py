@@ -13,6 +13,7 @@ from trued.engine.inputs import Request
 from trued.engine.landing.land import land
 from trued.engine.landing.parts import last_met_chunk
 from trued.engine.landing.records import LandingRequest, LandingResult
+from trued.engine.pending import waits
 from trued.errors import BadInput
 from trued.inputs.plans.done_marks import marked_done
 from trued.inputs.plans.plan import parse_plan
@@ -133,24 +134,52 @@ async def test_a_mark_in_the_plan_is_checked_and_what_does_not_hold_is_built(gro
     assert roles(runtime.orders) == ["1A a", "1A b", "1B a", "1B b"]
 
 
+DONE_FIRST = PHASES.replace("## Goals\n\n- numbers can be multiplied\n\n", "").replace(
+    "**Ship criteria:**\n\n- [ ] lists are tripled, too\n\n", ""
+)
+
+
+def with_examiner(code: dict[str, str]) -> Any:
+    """Agents that work honestly, among them an examiner that reads the plan."""
+    words = {"1A": "`double(x)` returns twice its argument", "2A": "`triple(x)` returns three times its argument"}
+    cases = [
+        {
+            "requirement": chunk,
+            "cases": [{"call": f"tiny:{name}", "args": [n], "returns": n * by, "quotes": words[chunk]}],
+        }
+        for chunk, name, by in (("1A", "double", 2), ("2A", "triple", 3))
+        for n in (7, 5)
+    ]
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "examiner":
+            return {"interface": ["tiny:double(x)", "tiny:triple(x)"], "cases": cases}
+        return built(order, code) if order.role == "purple-team-a" else PASSED
+
+    return script
+
+
 @pytest.mark.spec("DAY-6", "DAY-7")
 async def test_a_plan_whose_first_phase_is_done_ends_with_one_question_and_builds_the_rest(ground: Ground) -> None:
     """The story of an ordinary user: no requirements file, nothing written for the engine's sake."""
-    ground.write("PLAN.md", PHASES)
+    ground.write("PLAN.md", DONE_FIRST)
     ground.write("tiny.py", CODE["1A"])
     ground.commit()
-    code = {"2A": CODE["1B"]}
-    engine, runtime = ground.engine(lambda order: built(order, code) if order.role == "purple-team-a" else PASSED)
+    engine, runtime = ground.engine(with_examiner({"2A": CODE["1B"]}))
     record = await ground.run(engine, required=False)
     assert (record.state, record.code) == ("waiting", 3)
     assert [order.key.partition("/")[0] for order in runtime.orders if "purple" in order.role] == ["chunk 2A"] * 2
     (skipped,) = events(engine, record, "task skipped")
     assert skipped.data["task"] == "1A"
-    assert "PLAN.md:11 marks it as done" in skipped.data["why"]
+    assert "PLAN.md:9 marks it as done" in skipped.data["why"]
     log = ground.file(record, "MEMORY.md")
-    assert "❔ marked as done in the plan" in log
-    assert "✅" not in log
+    assert "❔ marked as done in the plan" in log[log.index("### Chunk 1A") : log.index("### Chunk 2A")]
+    assert "✅ complete" in log[log.index("### Chunk 2A") :]
     assert "This run so far:" in next(order.brief for order in runtime.orders if order.role == "purple-team-a")
+    assert {one.kind for one in waits(engine.store, record)} == {"approve"}  # one question
+    after = decide(engine.store, record.id, [None], Decision(who="ann", why="I read the cases"))
+    assert (after.state, after.code) == ("done", 0)
+    assert await landed(engine, after)
 
 
 @pytest.mark.spec("DAY-4", "DAY-5")
