@@ -99,7 +99,7 @@ class Command:
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    network: str = "none"  # or "loopback": one of its own, where nobody else listens; "host": only to prepare
+    network: str = "none"  # or "loopback": an empty one of its own; "host": the host's, only to prepare
     second: bool = False  # the second run: another host name, user, HOME and time zone than the first
     channel: bool = False  # give it a pipe for its answers; TRUED_CHANNEL has the number
     ports: Sequence[int] = ()  # the only TCP ports it may use where it has no network of its own
@@ -125,7 +125,7 @@ class Server(Protocol):
 
     @property
     def port(self) -> int:
-        """The port that it was told to listen on, inside its sandbox."""
+        """The port that it must listen on, inside its sandbox."""
         ...
 
     def connect(self) -> socket.socket:
@@ -285,7 +285,7 @@ class Workspace(Protocol):
         ...
 
     async def execute(self, command: Command) -> CommandResult:
-        """Run a command confined, without network unless it asks for one, in a HOME that nobody used before."""
+        """Run a command confined, without network unless it asks for one, in a fresh HOME."""
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
@@ -325,11 +325,11 @@ class Journal(Protocol):
         ...
 
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
-        """Ask a person; return the answer, comment and name of the person, or None while nobody has answered."""
+        """Ask a person; return the answer, comment and name of the person, or None while there is no answer."""
         ...
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
-        """Record an answer; the first one stands. Return whether it is this one."""
+        """Record an answer; the first one counts. Return whether it is this one."""
         ...
 
     def spend(self, decide: Decide) -> Spend | None:
@@ -342,7 +342,7 @@ class Journal(Protocol):
         ...
 
     def approve(self, approval: "Approval", *, instead: bool = False) -> bool:
-        """Record an approval; the first on a requirement at a commit stands, unless this one comes `instead`. Return
+        """Record an approval; the first on a requirement at a commit counts, unless this one comes `instead`. Return
         whether it was recorded."""
         ...
 

@@ -97,7 +97,7 @@ class AgentOptions:
 
 @dataclass(frozen=True)
 class WorkOptions:
-    """How far and how long agents may work, and what is enough."""
+    """Options for the work itself: rounds, parallel agents, limits, and the grade that is enough."""
 
     rounds: Rounds = None
     cap: Cap = None

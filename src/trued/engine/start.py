@@ -127,7 +127,7 @@ def _of_chosen_parts(
 
 
 def choose_workflow(wanted: str, goal: Goal, ticket: Ticket | None) -> WorkflowDescriptor:
-    """The workflow that the user wants, else the default for this kind of input. A ticket needs one for tickets."""
+    """The workflow that the user named, else the default for this input; for a ticket always one that takes tickets."""
     if ticket and (not wanted or descriptor(wanted).takes is not Input.TICKET):
         return default_workflow(Input.TICKET)
     return descriptor(wanted) if wanted else default_workflow(input_kind(goal))

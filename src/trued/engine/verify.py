@@ -114,7 +114,7 @@ async def verify_against(
 
 
 async def resolve_commits(request: VerifyRequest) -> tuple[NamedCommit, NamedCommit]:
-    """Base and head. Without a base, it is the commit where the work on the head began."""
+    """Base and head as commits. If no base is given, it is the commit from which the head branched off."""
     head = await _side(request.head or "@HEAD", request)
     return (await _side(request.base, request) if request.base else await commit_lookup.find_branch_point(head)), head
 

@@ -27,7 +27,7 @@ class GoalParts(Value):
 
     @property
     def asked(self) -> tuple[Criterion, ...]:
-        """What has to hold, in the order in which it was written."""
+        """Everything that the goal asks for, in the order in which it was written."""
         return tuple(
             sorted((*self.sentences, *self.criteria, *self.constraints), key=lambda one: (one.source.line, one.kind))
         )

@@ -79,7 +79,7 @@ def is_amendment(key: str) -> bool:
 
 
 def is_decision(key: str) -> bool:
-    """Whether a workflow learnt in this step what people decided."""
+    """Whether the workflow reads people's decisions in this step."""
     return label_of(key).startswith(("by hand ", "decided#"))
 
 

@@ -1,4 +1,4 @@
-"""How one case or test id stands on base and on head, counted over all its runs. Pure."""
+"""The status of one case or test id on base and on head, counted over all its runs. Pure."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum

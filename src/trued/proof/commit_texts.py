@@ -1,4 +1,4 @@
-"""The text files of a commit: for finding out what everybody can read there."""
+"""Reads the text files of a commit, to find out what anyone who has the repository can read."""
 
 import os
 from pathlib import Path

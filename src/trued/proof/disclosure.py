@@ -1,6 +1,6 @@
 """Scans what a head printed before an agent reads it: text that quotes something held out is withheld.
 
-Rooms hold nothing held out to begin with; this is the second lock, for what a head came to know in some other way.
+Clean rooms contain nothing that is held out; this is a second lock, in case a head learnt it in some other way.
 """
 
 import re
@@ -70,7 +70,7 @@ class Scanner:
 
 
 def held_out_texts(contract: Contract) -> set[str]:
-    """Values and lines of a contract that nobody but the engine may know."""
+    """Values and lines of a contract that only the engine may know."""
     if not contract.held_out:
         return set()
     checks = [check for one in contract.requirements for check in one.checks if is_held_out(contract, check)]

@@ -52,7 +52,7 @@ class KnownNames:
         return any(_has(text, name) for text in (*self.base.values(), *self.base))
 
     def names(self, name: str) -> bool:
-        """Does either contain this name?"""
+        """Whether the user's words or the base contain this name."""
         return self.said(name) or self.there(name)
 
 

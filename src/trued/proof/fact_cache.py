@@ -189,7 +189,7 @@ def _evidence(found: Any) -> tuple[Evidence, ...]:
 
 
 def _base_name(contract: Contract, tree: str, level: str) -> str:
-    """All that decides what a check shows on the base; not whose words they are, or who may read them."""
+    """A name made of everything that decides what a check shows on the base; not of who wrote it or who may read it."""
     data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
     alone = ["each check finds its own files alone"] if contract.carried else []  # facts from before that do not fit
     return _name([tree, level, sorted(_checks(contract.every)), data, *alone])

@@ -1,4 +1,4 @@
-"""What is reported of a failed case: everything to people, and to the implementer only what it may know."""
+"""Describes a failed case: in full to people, and to the implementer only what it may know."""
 
 from trued.model import (
     BrowserCheck,

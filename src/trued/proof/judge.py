@@ -346,7 +346,7 @@ _Counts = list[tuple[Check, _Count]]
 
 
 def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
-    """Grade, reasons, and what is lacking: "attest", "approve", "" or "nothing" (no person's word would help)."""
+    """Grade, reasons, and what is lacking: "attest", "approve", "" or "nothing" (no approval would help)."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
         lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()

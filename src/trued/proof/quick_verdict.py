@@ -1,4 +1,5 @@
-"""Quick verdicts: every check runs once. They can refute; nothing is graded above `tested`, by no approval."""
+"""Quick verdicts: every check runs once. They can refute; nothing is graded above
+`tested`, not even with approvals."""
 
 from collections.abc import Sequence
 

@@ -96,11 +96,11 @@ class SharedRun:
 def shared_runs(
     requirements: tuple[Requirement, ...], known: Collection[str], carried: Collection[str] = ()
 ) -> list[SharedRun]:
-    """Tests that differ only in the files that they name are run together: a suite is not paid for by requirement.
+    """Group checks of tests that differ only in the files that they name: each group runs once.
 
-    `known` are the files of base and contract: a check that names another one breaks, and breaks alone. `carried` are
-    those of the contract: what names one never sits with what names none. Those that came from one folder may: each is
-    the user's own held-out test, what shares their process shows `tested` at most, and nothing of any is told.
+    `known`: the files of base and contract; a check that names any other file breaks, so it runs alone. `carried`: the
+    contract's own files; a check that names one is never grouped with a check that names none. Checks whose files come
+    from one folder may be grouped: all are the user's held-out tests, which show `tested` at most and stay undisclosed.
     """
     together: dict[object, dict[str, Check]] = {}
     for name, check in distinct_checks(requirements).items():

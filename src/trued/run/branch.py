@@ -31,7 +31,7 @@ class SetUp(Value):
 
 
 class Edit(Value):
-    """What a person made of a file that the engine had written."""
+    """A person's edit of a file that the engine wrote."""
 
     before: str
     after: str
@@ -121,7 +121,7 @@ class Branch:
     # -- files that the engine owns ------------------------------------------------------------------------------------
 
     def own(self, *paths: str) -> None:
-        """From now on only the engine writes these files: an agent's change to them is undone, with an event."""
+        """Reserve these files for the engine: from now on an agent's change to them is undone, with an event."""
         files = self._steps.state.files
         files.owned = tuple(dict.fromkeys((*files.owned, *paths)))
 

@@ -116,7 +116,7 @@ class Clusters:
         *,
         opens: Callable[[Returned[Any]], bool],
     ) -> dict[str, Returned[Any]]:
-        """Pattern B: the gate first; the others only if `opens` says so."""
+        """Pattern B: send the gate first, and the others only if `opens` is true of what it returned."""
         first = await self.send_all((gate,))
         return {**first, **(await self.send_all(errands) if opens(first[gate.name]) else {})}
 

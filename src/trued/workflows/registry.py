@@ -57,7 +57,7 @@ def find_descriptor(name: str) -> WorkflowDescriptor | None:
 
 
 def descriptors() -> Iterator[WorkflowDescriptor]:
-    """All workflows that can be used, ours first. `problems` tells of the others."""
+    """All workflows that can be used, ours first. `problems` says what is wrong with the others."""
     return (found for name in _installed() if (found := find_descriptor(name)))
 
 

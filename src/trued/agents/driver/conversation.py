@@ -168,7 +168,7 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
 
 
 def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:
-    """Whether a signal ended it in mid-turn, and not from us: the machine ran out of memory, or somebody killed it."""
+    """Whether a signal that we did not send ended it in mid-turn: out of memory, or somebody killed it."""
     code = ended.code or 0
     said_something = transcript.finished or transcript.question or transcript.refusal
     return not ended.kind and not said_something and (code < 0 or code - 128 in SIGNALS)

@@ -133,7 +133,7 @@ def _package_folders(real: str, home: Path) -> Iterator[str]:
 
 
 def _interpreter_folders(real: str, path: str | None, home: Path) -> Iterator[str]:
-    """The interpreter that its first line names, with what that needs: a version manager keeps it under HOME."""
+    """Folders of the interpreter that a script's `#!` line names; a version manager may keep it under HOME."""
     words = _shebang_words(real)
     # Its own folder comes first on its PATH, so it finds an interpreter beside itself first.
     there = (

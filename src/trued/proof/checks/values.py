@@ -1,10 +1,15 @@
-"""When an answer is the value that a person wrote down: compared here, in the engine's process, as data.
+"""Compares an answer with the value that a person wrote down, in the engine's process, as data.
 
-A list in a requirements file stands for a list or a tuple, a number for the same number as int or float (true is no
-number), an object for a dict (JSON's way: its keys as text). {"$tuple": …}, {"$set": …}, {"$frozenset": …},
-{"$bytes": "text"}, {"$float": "nan"}, {"$iterator": …} and {"$object": "module.Class"} ask for exactly that. Of Node's
-values null stands for undefined, too, and a field that is undefined is none, as JSON has it; {"$object": "undefined"}
-asks for exactly that, {"$object": "Date 2020-01-01T00:00:00.000Z"} for a date.
+What a value in a requirements file stands for:
+
+- a list: a list or a tuple
+- a number: the same number as int or float (true is no number)
+- an object: a dict, with its keys as text, as in JSON
+- `{"$tuple": …}`, `{"$set": …}`, `{"$frozenset": …}`, `{"$bytes": "text"}`, `{"$float": "nan"}`, `{"$iterator": …}` and
+  `{"$object": "module.Class"}`: exactly that
+
+Of Node's values, null stands for undefined, too, and a field that is undefined counts as missing, as in JSON;
+`{"$object": "undefined"}` asks for exactly that, `{"$object": "Date 2020-01-01T00:00:00.000Z"}` for a date.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Runs inside the sandbox: calls one function of the project in a process of its own and says what came back.
+"""Runs inside the sandbox: calls one function of the project in a process of its own and reports the result.
 
 Standard library only, no import of this package: the interpreter is the project's. No expected value ever reaches it.
 The process of the call is forked before the order is read and is given its one case: neither the nonce nor the channel

@@ -1,8 +1,8 @@
 """Runs inside the sandbox: starts services, waits until each of them is up, and becomes the check.
 
 Standard library only: `python -I -S attended.py TELLING SERVICES -- PROGRAM ARGUMENT…`. SERVICES is JSON, a list of
-command, port, variables, path, status and within_s. TELLING is a file that nobody but this script has: "ready" is
-said over it, or which service is not. Below zero there is none.
+command, port, variables, path, status and within_s. TELLING is a file descriptor that only this script has: it writes
+"ready" there, or which service is not up. A negative number: there is none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs inside a sandbox of its own: opens one page in a real Chromium and says what was on it.
+"""Runs inside a sandbox of its own: opens one page in a real Chromium and reports what it showed.
 
 The interpreter is the engine's. No expectation ever reaches it, and its only way out is to the server under proof: what
 connects to that port here is handed to the sandbox in which the server runs. The text is read in a world of its own,

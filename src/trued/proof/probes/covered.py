@@ -1,4 +1,4 @@
-"""Runs inside the sandbox: another script of ours under coverage.py, and at its end how many lines were reached.
+"""Runs inside the sandbox: runs another script of the engine's under coverage.py, and counts the lines it reached.
 
 `python -I -B covered.py SETTINGS SCRIPT`: SETTINGS is JSON with the files of the product, where to write the figures,
 and where our own coverage.py lies if the interpreter has none.

@@ -1,4 +1,4 @@
-"""Runs inside the sandbox, with pytest: a page in the engine's Chromium for tests, and what is kept of each of them.
+"""Runs inside the sandbox, with pytest: gives tests a page in the engine's Chromium, and keeps pictures of each test.
 
 The fixtures are those that pytest-playwright has. Where the project brings that plugin itself, its own are used, and
 only the browser is ours. No server is started here: a test starts what it looks at.

@@ -71,7 +71,7 @@ def listed_files(manifest: bytes) -> tuple[str, ...]:
 
 
 def open_bundle(content: Mapping[str, bytes]) -> Bundle:
-    """The bundle in these files. Raises BadInput where a file is not what its manifest says."""
+    """Read a bundle from its files. Raises BadInput if a file does not match the manifest."""
     manifest = _read(content.get(MANIFEST, b""))
     for name, digest in manifest["files"].items():
         if name not in content:

@@ -79,7 +79,7 @@ def own_key(home: Path) -> SigningKey | None:
 
 
 def pem(public: bytes) -> str:
-    """A public key in the form in which it is handed out."""
+    """The public key as PEM text, to hand out."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     return _public(public).public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()

@@ -1,4 +1,4 @@
-"""The content of a receipt: an in-toto statement about one commit, its contract, and who stands behind it. Pure."""
+"""The content of a receipt: an in-toto statement about one commit, its contract, and who approved it. Pure."""
 
 import hashlib
 import json

@@ -198,7 +198,7 @@ def _poetry(table: Any) -> Iterator[str]:
 
 
 def _range(version: str) -> str:
-    """`^1.2` and `~1.2` in the words that every installer knows."""
+    """`^1.2` and `~1.2` as ranges that every installer understands."""
     if version in ("", "*"):
         return ""
     if version[0] not in "^~" or version.startswith("~="):

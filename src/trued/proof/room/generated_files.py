@@ -1,4 +1,4 @@
-"""Version files that only a build writes: a bare checkout lacks them, and cannot be imported without them."""
+"""Placeholders for version files that only a build writes: without them a bare checkout cannot be imported."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Which of the contract's own test files belong to which check: a check finds those that it names, and no others."""
+"""Assigns the contract's own test files to checks: each check sees the files that it names, and no others."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""package.json of base and head in one: scripts and test settings are the base's, the rest is the head's. Pure."""
+"""Merges package.json of base and head: scripts and test settings from the base, the rest from the head. Pure."""
 
 import json
 from typing import Any

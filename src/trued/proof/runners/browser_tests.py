@@ -20,7 +20,7 @@ ALL_BYTES = 32 * 2**20
 
 
 def missing_browser(bench: Bench, wanted: CaseSelection, *, python: bool) -> Fact | None:
-    """The fact of a run without a browser, with what to install; None where there is one."""
+    """The fact to record if no browser is installed, with what to install; None if there is one."""
     _, lack = browser.find_chromium()
     if lack:
         return unjudged_fact(lack, "program chromium", wanted)
@@ -93,7 +93,7 @@ def _version(taken: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def _read(folder: Path, name: str, left: int) -> bytes:
-    """The tests may have put anything there: only a plain file of ours, of bearable size."""
+    """Read a picture or trace that tests could have replaced: only a regular file, up to a size limit; else b""."""
     if not name or "/" in name or not name.endswith((".png", ".zip")):
         return b""
     try:

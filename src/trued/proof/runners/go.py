@@ -108,7 +108,7 @@ def missing_go_package(text: str, own: Iterable[str] = ()) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """`go test …`, read."""
+    """The parsed arguments of a `go test` command."""
 
     flags: list[tuple[str, list[str]]]  # each by its name, with its words
     packages: list[str]
@@ -208,7 +208,7 @@ class GoTestFiles:
         return any(_covers(self.folder(one), str(folder)) for one in packages or ["."])
 
     def holding(self, path: str, test: str) -> int:
-        """How many files of the same package hold a test of this name: one for each system, or tag, perhaps."""
+        """How many files of the package define a test of this name; build tags may choose among them."""
         beside = [one for one in self.files if PurePosixPath(one).parent == PurePosixPath(path).parent]
         return sum(test in _TEST.findall(self.text(one)) for one in beside)
 

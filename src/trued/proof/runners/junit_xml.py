@@ -1,4 +1,4 @@
-"""Reads JUnit XML, which any runner may write and any head may forge: without entities, within bounds. Pure."""
+"""Reads JUnit XML of any runner. A head may forge it, so entities are refused and sizes are limited. Pure."""
 
 import math
 from collections.abc import Iterator

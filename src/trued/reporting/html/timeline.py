@@ -23,7 +23,7 @@ TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600,
 
 @dataclass(frozen=True)
 class Bar:
-    """`kind`: work, failed, wait, check, check failed, check base."""
+    """One bar of the timeline. `kind`: work, failed, wait, check, check failed, check base."""
 
     began: float
     ended: float

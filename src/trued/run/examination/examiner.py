@@ -115,7 +115,7 @@ class ExaminerConversation:
         return await self.conclude(await self.ask_for_cases())
 
     async def conclude(self, weighed: WeighedCases) -> Examination:
-        """The result for these cases, after the second examiner has answered them, if there is one."""
+        """The result for these cases. If there is a second examiner, it has answered them before."""
         if self.second and weighed.kept:
             weighed = await self.put_to_second_examiner(weighed)
         elif weighed.kept:

@@ -30,9 +30,9 @@ def is_independent(context: RunContext, author: Author, others: Set[str]) -> boo
     return bool(others) and "" not in others and bool(vendors - others)
 
 
-def weaken_authors(context: RunContext, contract: Contract, mended: Set[str]) -> Contract:
-    """The contract after agents of these vendors wrote code, too: some authors are not independent any more."""
-    others = implementers(context) | mended
+def weaken_authors(context: RunContext, contract: Contract, repairing: Set[str]) -> Contract:
+    """The contract after agents of the `repairing` vendors changed code: their authors are no longer independent."""
+    others = implementers(context) | repairing
     fallen = {
         name: one.model_copy(update={"independent": False})
         for name, one in contract.authors.items()
@@ -40,7 +40,8 @@ def weaken_authors(context: RunContext, contract: Contract, mended: Set[str]) ->
     }
     if not fallen:
         return contract
-    said = f"{', '.join(sorted(mended))} mended code: cases of its examiner are no other vendor's any more"
+    # The words are part of a step's inputs in journals: they stay as they are.
+    note = f"{', '.join(sorted(repairing))} mended code: cases of its examiner are no other vendor's any more"
     return contract.model_copy(
-        update={"authors": {**contract.authors, **fallen}, "undecided": (*contract.undecided, said)}
+        update={"authors": {**contract.authors, **fallen}, "undecided": (*contract.undecided, note)}
     )

@@ -100,7 +100,7 @@ class Stages:
         return sum(state == "merged" for state in list(self.tasks.values()))
 
     def place(self, key: str) -> str:
-        """The part of the tree for what has no other: the step that is at work, and which time it is."""
+        """Where events without a part of their own are shown: at the running step, and "2nd time" if it repeats."""
         if not self.current or key.partition("#")[0] in APART:
             return ""
         times = self.all[self.current].times

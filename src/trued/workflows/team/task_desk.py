@@ -98,7 +98,7 @@ class TaskDesk:
         return (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *failing)
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
-        """What this work breaks. If the base's own tests fail, they refute everything, and are among the gaps."""
+        """Finished tasks that this work breaks. None while existing tests fail: these refute everything already."""
         return crew.regressions(verdict.beside) if all(one.holds for one in verdict.suites) else ()
 
     def warn_if_unchanged(self, run: Run) -> None:

@@ -22,7 +22,7 @@ GRACE_S = 12.0  # longer than the keeper of `landlock.py` needs to end its desce
 
 @dataclass(frozen=True, slots=True)
 class ConfinedCommand:
-    """A command line that is already confined, with its bounds."""
+    """A command line that is already confined, with its limits."""
 
     argv: list[str]
     environment: dict[str, str]

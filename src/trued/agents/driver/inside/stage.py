@@ -32,7 +32,7 @@ def main(script: str, name: str) -> int:
 
 
 def _told(error: Exception) -> str:
-    """The error in one line, with the lines of the script that led to it: a person reads this, not a traceback."""
+    """An error of the script in one line, with the places in the script that led to it."""
     frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call above
     way = ", ".join(f"{Path(one.filename).name}:{one.lineno} in {one.name}" for one in frames)
     return f"{way}: {type(error).__name__}: {error}" if way else f"{type(error).__name__}: {error}"

@@ -85,7 +85,7 @@ class Page:
 
     @cached_property
     def opening(self) -> tuple[Piece, ...]:
-        """What stands between the title and the first section."""
+        """The text between the title and the first section."""
         title = next((one for one in self.sections if one.level == 1), None)
         return tuple(takewhile(lambda one: one.kind != "heading", title.pieces)) if title else ()
 

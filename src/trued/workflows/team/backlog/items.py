@@ -178,7 +178,7 @@ class BacklogFeature(Part):
 
     @cached_property
     def counts(self) -> tuple[int, int, int]:
-        """Tasks that are done, failed, and all."""
+        """How many tasks are done, how many have failed, and how many there are."""
         states = [task.state for task in self.tasks]
         return states.count("done"), states.count("failed"), len(states)
 
@@ -392,7 +392,7 @@ def is_new(name: str) -> bool:
 
 
 def line(part: "Part", name: str, lead: str = "") -> str:
-    """What the engine writes for this piece of it; nothing where there is nothing to say."""
+    """The line that the engine writes for this part; "" if there is nothing to write."""
     said = _LINES[type(part).__name__](part, name)
     if not said or said.startswith(("\n", "#", "<")) or not lead:
         return said

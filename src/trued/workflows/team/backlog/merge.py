@@ -174,7 +174,7 @@ class _Merge:
         )
 
     def _standing(self, before: BacklogFeature, after: BacklogFeature, feature: BacklogFeature) -> BacklogFeature:
-        """Its status and its UAT: a person may reopen and give up, but nobody passes by their word alone."""
+        """Its status and its UAT result. A person may reopen a task or give it up, but cannot mark it as passed."""
         if after.status != before.status and after.status != feature.status:
             if after.status in ("completed", "failed"):
                 feature = self._closed(feature, after.status)
