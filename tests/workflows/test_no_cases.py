@@ -1,5 +1,8 @@
 """No case, no bill: where no case could be sealed, another examiner tries once, and a person is asked before work."""
 
+import json
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -7,8 +10,7 @@ import pytest
 from tests.workflows.conftest import Ground, saying
 from tests.workflows.test_examined import CODE, EXAMINED, GOAL, grades, playing, solo
 from trued.engine.approvals import answer_question
-from trued.engine.inputs import Inputs
-from trued.model import Grade, Settings
+from trued.model import Grade
 from trued.wire import Order
 
 VACUOUS: dict[str, Any] = {"interface": EXAMINED["interface"], "cases": EXAMINED["cases"][:1]}  # a constant passes it
@@ -80,6 +82,17 @@ async def test_a_run_that_was_told_so_or_has_no_examiner_builds_at_once(ground: 
     assert (orders[-1].role, record.state, record.grade) == ("solo", "waiting", Grade.UNPROVEN)
 
 
-def test_a_run_of_an_earlier_version_goes_on_as_it_began() -> None:
-    assert Settings.model_validate({"workflow": "solo"}).without_cases
-    assert Inputs.model_fields["settings"].annotation is Settings
+@pytest.mark.spec("DAY-11", "RUN-3")
+async def test_a_run_of_an_earlier_version_goes_on_as_it_began(ground: Ground) -> None:
+    engine, record, orders = await solo(ground, playing(VACUOUS))
+    assert record.state == "waiting"
+    journal = ground.home / "journal.db"
+    with closing(sqlite3.connect(journal)) as opened:
+        (stored,) = opened.execute("select inputs from run where id = ?", (record.id,)).fetchone()
+        data = json.loads(stored)
+        del data["edition"]
+        opened.execute("update run set inputs = ? where id = ?", (json.dumps(data), record.id))
+        opened.commit()
+    again, runtime = ground.engine(playing(VACUOUS))
+    record = await again.resume(record.id)
+    assert roles(runtime.orders) == ["solo solo"]

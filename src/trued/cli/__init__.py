@@ -34,6 +34,7 @@ COMMANDS = {
     "amend": ("Work", "people", "Change a run's contract (recorded with your name and reason)"),
     "land": ("Work", "land", "Merge a finished run into your branch, or open a pull request"),
     "ls": ("Look", "look", "List the runs"),
+    "stats": ("Look", "stats", "Add up runs by week, agent and role: what was proven, and what it cost"),
     "show": ("Look", "look", "Show one run: calls, checks, tokens, cost, and what it waits for"),
     "watch": ("Look", "look", "Watch a run that another terminal drives, until it ends"),
     "logs": ("Look", "look", "Show a run's events, or the transcript of one call"),

@@ -11,6 +11,7 @@ from rich.text import Text
 from trued.cli.context import is_over
 from trued.cli.event_lines import event_line
 from trued.cli.format import line
+from trued.cli.notify import Notifier, users_settings
 from trued.cli.summary import conclude, whole
 from trued.cli.terminal import ask_person, complain, err, hint, home, print_json
 from trued.engine.concurrent_runs import worst_exit_code
@@ -30,10 +31,12 @@ class Side:
 
     def __init__(self) -> None:
         self._console, self._one = err(), asyncio.Lock()
+        self.notifier = Notifier(users_settings())
 
     def hear(self, record: RunRecord, event: Event) -> None:
         text = event_line(event, view_of(record.workflow))
         self._console.print(Text(f"{self.name_of(record)}  {text}"), soft_wrap=True)
+        self.notifier.hear(record, event)
 
     def name_of(self, record: RunRecord) -> str:
         return name_of(record)
@@ -60,6 +63,7 @@ def drive_all(work: Callable[[Engine], Coroutine[Any, Any, Ended]], *, as_json: 
         hint("interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)")
         raise typer.Exit(130) from None
     finally:
+        eyes.notifier.close()
         store.close()
     raise typer.Exit(worst_exit_code(ended))
 

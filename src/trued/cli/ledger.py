@@ -240,8 +240,8 @@ def _tried(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] 
     for tried in sorted(every, key=_worst_first)[:CASES]:
         failed = failed_case(tried["id"], tried.get("detail") or "", tried["kind"], cases)
         if tried["outcome"] == "failed" and failed.expected and tried.get("detail"):
-            for text in case_lines(failed, "    ", console):
-                console.print(text, soft_wrap=True)
+            for told in case_lines(failed, "    ", console):
+                console.print(told, soft_wrap=True)
             continue
         mark, style = MARKS.get(tried["outcome"], ("✗", "red"))
         kind = f" ({line(tried['kind'], 80)})" if tried["kind"] not in ("", tried["outcome"]) else ""

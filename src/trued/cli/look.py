@@ -1,5 +1,6 @@
 """The commands `ls`, `show`, `watch`, `logs`, `diff` and `report`. Each imports what only it needs."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ import typer
 from rich.text import Text
 
 from trued.cli.context import AsJson, RunName, chosen, is_over, newest, opened, top_of, writable
-from trued.cli.format import GRADES, STATES, ago, clock, counted, line
+from trued.cli.format import GRADES, STATES, ago, clock, counted, line, money, tokens
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.errors import BadInput
@@ -28,6 +29,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 ROWS = 60  # rows of a tree that `show` prints; the rest is counted
 POLL_S = 0.3
+OPENERS = ("xdg-open", "open", "wslview")  # of Linux, macOS and WSL
 
 
 @app.command()
@@ -46,6 +48,7 @@ def ls(
             {
                 **listed(one, store.journal.driver(one.id), landed=landed.get(one.id, ())),
                 "waits": len(waits(store, one)),
+                **_used(store, one),
             }
             for one in runs
         ]
@@ -58,8 +61,21 @@ def ls(
         err().print(f"no runs here yet{others}; `trued demo` shows one", soft_wrap=True)
 
 
+def _used(store: "RunStore", record: RunRecord) -> dict[str, Any]:
+    """What a run has used so far: dollars, how they are known, and tokens."""
+    rows = store.journal.spends(record.id)
+    known = {row.cost for row in rows if row.spent.usd}
+    cost = next((one for one in ("ceiling", "computed", "reported") if one in known), "")
+    usd, used = sum(row.spent.usd for row in rows), sum(row.spent.tokens for row in rows)
+    return {"cost_usd": round(usd, 6), "cost": cost, "tokens": used}
+
+
 def _print_runs(rows: list[dict[str, Any]]) -> None:
-    console, columns = out(), ("id", "workflow", "state", "grade")
+    console, columns = out(), ("id", "workflow", "state", "grade", "cost", "used")
+    shown = [
+        {"cost": money(row["cost_usd"], row["cost"]), "used": tokens(row["tokens"], estimated=False)} for row in rows
+    ]
+    rows = [{**row, **more} for row, more in zip(rows, shown, strict=True)]
     rows = [{**row, "word": "landed" if row["landed"] else row["state"]} for row in rows]
     rows = [{**row, "state": f"{row['word']} ({row['waits']})" if row["waits"] else row["word"]} for row in rows]
     width = {name: max(len(name), *(len(row[name]) for row in rows)) + 2 for name in columns}
@@ -287,13 +303,37 @@ def _colour(text: str) -> str:
 def report(
     run: RunName = None,
     path: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The file to write.", show_default="trued-RUN.html")
+        Path | None,
+        typer.Option("-o", "--output", help="The file to write.", show_default="in the state folder"),
     ] = None,
+    show_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
-    """Write the whole run as one self-contained HTML file: timeline, ledger, transcripts, tokens and cost."""
+    """Write the whole run as one self-contained HTML file: timeline, ledger, transcripts, tokens and cost.
+
+    Without --output the file goes to the run's folder in the private state, not into your working tree.
+    """
     from trued.reporting.html import write
 
     writable(path, "--output")
     with opened() as store:
         record = chosen(store, run)
-        print(write(store, record.id, path or Path(f"trued-{record.id}.html")))
+        written = write(store, record.id, path)
+    print(written)
+    if show_it:
+        _open(written)
+
+
+def _open(file: Path) -> None:
+    """Open the file with the desktop's own program."""
+    program = next((found for name in OPENERS if (found := shutil.which(name))), None)
+    if program is None:
+        raise BadInput(
+            "no program to open a page is installed", "--open", f"open it yourself: {file.resolve().as_uri()}"
+        )
+    subprocess.Popen(
+        [program, str(file.resolve())],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )

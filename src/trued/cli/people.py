@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from trued.cli.context import AsJson, chosen, completed, opened, top_of
-from trued.cli.format import line
+from trued.cli.format import counted, line
 from trued.cli.summary import conclude, contract_lines
 from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
 from trued.engine.approvals import Decision, answer_question, decide, is_settled
@@ -261,9 +261,21 @@ def _show(top: Path, files: tuple[str, ...], digest: str) -> None:
     for name in files:
         console.print(Text(line(name), "bold"), soft_wrap=True)
         path = top / ("pyproject.toml" if name == TABLE else name)
-        for text in plain(path.read_bytes().decode("utf-8", "replace")).splitlines():
+        words = plain(path.read_bytes().decode("utf-8", "replace"))
+        lines = words.splitlines()
+        # inside a text of several lines, what looks like a comment may be an instruction
+        has_comments = path.suffix == ".toml" and not any(mark in words for mark in ('"""', "'''"))
+        shown = [text for text in lines if not (has_comments and is_comment(text))]
+        for text in shown:
             console.print(Text(f"  {text}"), soft_wrap=True)
+        if len(shown) < len(lines):
+            console.print(Text(f"  ({counted(len(lines) - len(shown), 'line')} of comments or blanks left out)", "dim"))
     console.print(f"digest {digest}", soft_wrap=True)
+
+
+def is_comment(text: str) -> bool:
+    """A line of TOML that sets nothing: blank, or a comment."""
+    return not text.strip() or text.strip().startswith("#")
 
 
 def _agreed() -> bool:

@@ -11,10 +11,12 @@ import typer
 
 from trued.cli.concurrent import drive_all
 from trued.cli.context import AsJson, RunName, chosen, completed, opened, top_of
+from trued.cli.format import line
 from trued.cli.live import Lines, Screen, Tree
+from trued.cli.notify import Notifier, users_settings
 from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOptions, is_file, take_options
 from trued.cli.summary import conclude
-from trued.cli.terminal import hint, home, is_plain_output, outside_agents, whoami
+from trued.cli.terminal import hint, home, is_interactive, is_plain_output, outside_agents, read_line, whoami
 from trued.engine.concurrent_runs import resume_runs, start_runs
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
@@ -87,7 +89,7 @@ def resume(
         list[str] | None,
         typer.Argument(
             metavar="[RUN…]",
-            help="Run ids or their beginnings; else this repository's newest run.",
+            help="Run ids or their beginnings; else this repository's newest unfinished run.",
             autocompletion=completed,
         ),
     ] = None,
@@ -133,7 +135,7 @@ def resume(
     if left := _only_left(run):
         drive(lambda engine: engine.start(_from(left, yes=yes, wait=wait, limit=limit)), as_json=as_json)
     with opened() as store:
-        record = chosen(store, run)
+        record = chosen(store, run) if run is not None else newest_unfinished(store, "resume")
         before = tuple(store.journal.events(record.id))
     screen = Lines() if is_plain_output() else Tree(record.id, before)
     drive(
@@ -141,6 +143,31 @@ def resume(
         screen=screen,
         as_json=as_json,
     )
+
+
+def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
+    """This repository's newest run that has not ended, or the only one there is. Raises BadInput if there is none."""
+    here = top_of(Path.cwd())
+    every = store.journal.runs()
+    runs = [one for one in every if here is None or Path(one.repository).resolve() == here]
+    left = [one for one in runs if one.state not in FINISHED]
+    if left and (here is not None or len(left) == 1):
+        return left[0]
+    if left:
+        raise BadInput("several runs are unfinished, and this folder is in no repository", then=f"trued {verb} RUN")
+    newest = f": its newest run {runs[0].id} is {runs[0].state}" if runs else ""
+    raise BadInput(
+        f"nothing to {verb} here{newest}", then="`trued ls` lists the runs, `trued ls --all` those elsewhere"
+    )
+
+
+def _confirm_cancel(record: RunRecord) -> None:
+    """Ask before a run that nobody named is ended for good; without a terminal it has to be named."""
+    if not is_interactive():
+        raise BadInput("the run to cancel is not named", then=f"trued cancel {record.id} ({line(record.title, 60)})")
+    said = asyncio.run(read_line(f"Cancel {record.id} ({line(record.title, 60)}) for good? yes / no: "))
+    if (said or "").lower() not in ("y", "yes"):
+        raise BadInput("nothing was cancelled", then=f"continue it with trued resume {record.id}")
 
 
 def unfinished(store: RunStore) -> list[str]:
@@ -180,7 +207,10 @@ def cancel(run: RunName = None, as_json: AsJson = False) -> None:
     """End a run for good: stop its agents; its work stays on its branch."""
     outside_agents("cancel")
     with opened() as store:
-        record = asyncio.run(Engine(store).cancel(chosen(store, run).id))
+        named = chosen(store, run) if run is not None else newest_unfinished(store, "cancel")
+        if run is None:
+            _confirm_cancel(named)
+        record = asyncio.run(Engine(store).cancel(named.id))
         conclude(store, record, as_json=as_json)
     raise typer.Exit(0 if record.state == "cancelled" else record.code)
 
@@ -197,7 +227,7 @@ def drive(
     `opening` is called once, when the run has begun: what it prints stands before no refusal.
     """
     eyes = screen or (Lines() if is_plain_output() else Tree())
-    store = RunStore(home(), os.environ)
+    store, notifier = RunStore(home(), os.environ), Notifier(users_settings())
     openings = [opening] if opening else []
 
     def listen(record: RunRecord, event: Event) -> None:
@@ -205,6 +235,7 @@ def drive(
             openings.pop()(record)
         eyes.follow(record.id, store.folder(record.id))
         eyes.listen(event)
+        notifier.hear(record, event)
 
     store.listen = listen
     try:
@@ -215,6 +246,7 @@ def drive(
         hint("interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)")
         raise typer.Exit(130) from None
     finally:
+        notifier.close()
         store.close()
     raise typer.Exit(record.code)
 

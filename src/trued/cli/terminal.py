@@ -1,8 +1,10 @@
 """Output and input: data on stdout, everything else on stderr, questions only to a person at a terminal."""
 
+import contextlib
 import json
 import os
 import pwd
+import subprocess
 import sys
 import termios
 import time
@@ -14,17 +16,18 @@ from rich.console import Console
 from rich.text import Text
 
 from trued.errors import BadInput, StateFailed
-from trued.inputs.settings import loader as config
+from trued.inputs.settings.folders import state_folder
 from trued.model import Question
 from trued.support.processes import inside_agent
 from trued.support.redaction import plain
 
+GO_ON = "yes"  # the answer that Enter gives, where it is one: it approves nothing
 DECISIONS = ("accept", "reject")  # answers that need a name and a reason
 
 
 def home() -> Path:
     """The folder of all private state."""
-    return config.state_folder(os.environ)
+    return state_folder(os.environ)
 
 
 def out() -> Console:
@@ -83,6 +86,12 @@ def outside_agents(command: str) -> None:
 
 
 def whoami() -> str:
+    """The person's name as git has it here, else the name of the account."""
+    command = ["git", "-c", "core.fsmonitor=false", "config", "--get", "user.name"]
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(command, capture_output=True, check=False, timeout=10)
+        if name := " ".join(plain(done.stdout.decode("utf-8", "replace")).split()):
+            return name
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # in a container, often
@@ -116,10 +125,13 @@ async def ask_person(question: Question) -> tuple[str, str, str] | None:
         return None
     termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys typed before the question appeared are not its answer
     err().print(Text(f"\n{plain(question.text)}", style="bold"))
+    default = question.options[0] if question.options[:1] == (GO_ON,) else ""
+    prompt = f"{' / '.join(question.options) or 'your answer'}{f' [{default}]' if default else ''}: "
     while True:
-        answer = await read_line(f"{' / '.join(question.options) or 'your answer'}: ")
+        answer = await read_line(prompt)
         if answer is None:
             return None
+        answer = answer or default
         if not question.options and answer:
             return (answer, "", whoami())
         fitting = [one for one in question.options if answer and one.startswith(answer.lower())]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field
+from pydantic import BeforeValidator, Field
 
 from trued.model.grades import Grade, Value
 from trued.model.requests import Environment, Serve
@@ -67,6 +67,15 @@ class ForgeSettings(Value):
     remote: str = "origin"
 
 
+class NotifySettings(Value):
+    """How a person is told that a run ended or waits for them. Only their own file sets it: the command is run with
+    their rights."""
+
+    command: tuple[str, ...] = ()  # program and arguments; gets the facts in NOTIFY_… and as JSON on stdin
+    bell: bool = False  # of the terminal
+    desktop: bool = False  # by notify-send, if it is installed
+
+
 class TicketSettings(Value):
     """Where tickets are. A repository cannot set `url`, `token_env` and `user_env`."""
 
@@ -97,10 +106,12 @@ class TeamSettings(Value):
     off: tuple[str, ...] = ()  # roles that nobody plays; the report lists what is unchecked because of that
 
 
-def _can_be_enough(grade: Grade) -> Grade:
-    if grade.rank < Grade.TESTED.rank:
-        enough = ", ".join(one for one in Grade if one.rank >= Grade.TESTED.rank)
-        raise ValueError(f"{grade} can never be enough; accept one of {enough}")
+def _can_be_enough(grade: object) -> object:
+    """Refuse what is no grade, and grades with which nothing is shown, by the ones that can be accepted."""
+    enough = [str(one) for one in Grade if one.rank >= Grade.TESTED.rank]
+    if str(grade) not in enough:
+        what = "can never be enough" if str(grade) in list(Grade) else "is no grade"
+        raise ValueError(f"{grade} {what}; accept one of {', '.join(enough)}")
     return grade
 
 
@@ -121,7 +132,9 @@ class Settings(Value):
     commands: Commands = Field(default_factory=Commands)
     yes: bool = False
     commit_author: Literal["user", "role"] = "user"  # whose name commits bear; the role is a trailer, or the author
-    accept: Annotated[Grade, AfterValidator(_can_be_enough)] = Grade.ATTESTED  # the lowest grade that counts as success
+    accept: Annotated[Grade, BeforeValidator(_can_be_enough)] = (
+        Grade.ATTESTED
+    )  # the lowest grade that counts as success
     sandbox: SandboxLevel = "auto"
     allow_unsandboxed: bool = False
     readable: tuple[str, ...] = ()
@@ -129,8 +142,7 @@ class Settings(Value):
     idle_s: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     wall_s: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
     plan_only: bool = False
-    # Build even if no case could be sealed. Runs of earlier versions did: a new run has false, or `--without-cases`.
-    without_cases: bool = True
+    without_cases: bool = False  # build even if no case could be sealed
     chunks: tuple[str, ...] = ()  # of a plan: the only ones to build, by id
     phases: tuple[str, ...] = ()  # of a plan: the only ones to build, by number or title
     draft: bool = False  # of a ticket: unproven work is offered as a draft, too
@@ -145,6 +157,7 @@ class Settings(Value):
     serve: Serve | None = None  # for pages, previews and HTTP cases, if the requirements file has none
     forge: ForgeSettings = Field(default_factory=ForgeSettings)
     tickets: TicketSettings = Field(default_factory=TicketSettings)
+    notify: NotifySettings = Field(default_factory=NotifySettings)
 
     def login_of(self, agent: str) -> LoginPolicy:
         """How this agent may log in."""

@@ -8,6 +8,11 @@ from pydantic import BaseModel, ValidationError
 
 from trued.errors import BadInput
 from trued.inputs.settings.file_format import ALL_ROLES, CONVERSIONS, TABLES, check_agent, expand_home, file_model
+from trued.inputs.settings.folders import (
+    state_folder as state_folder,  # where settings are read, folders are looked for
+)
+from trued.inputs.settings.folders import user_config as user_config
+from trued.inputs.settings.folders import user_home as user_home
 from trued.inputs.settings.limits import apply_limits, lower_limits, parse_limits
 from trued.inputs.validation import RuleBroken, explain, validate
 from trued.model import Settings, Spending
@@ -45,7 +50,13 @@ SHARED = (
     "forge",
     "tickets",
 )
-USERS_OWN = ("accept", "allow_unsandboxed", "bring", "prices")  # what a repository could otherwise grant itself
+USERS_OWN = (
+    "accept",
+    "allow_unsandboxed",
+    "bring",
+    "prices",
+    "notify",
+)  # what a repository could otherwise grant itself
 # Keys of shared tables with which a repository could widen its own limits, get the user's token sent elsewhere,
 # or have work pushed elsewhere.
 USERS_OWN_KEYS = {
@@ -64,25 +75,6 @@ FLAGS_ONLY = (
 ENVIRONMENT = tuple(key for key in SHARED if key not in (*TABLES, "roles", "login", "serve"))
 MERGED_BY_KEY = ("roles", "team", "commands", "forge", "tickets")
 NETWORKS = ("none", "loopback", "host")  # the narrowest first
-
-
-def state_folder(environ: Mapping[str, str]) -> Path:
-    """The folder of all private state."""
-    if given := environ.get("TRUED_HOME"):
-        return _at("TRUED_HOME", expand_home, given).absolute()
-    state = environ.get("XDG_STATE_HOME") or str(user_home(environ) / ".local" / "state")
-    return Path(state) / "trued"
-
-
-def user_config(environ: Mapping[str, str]) -> Path:
-    """The folder of the user's own settings and roles."""
-    config = environ.get("XDG_CONFIG_HOME") or str(user_home(environ) / ".config")
-    return Path(config) / "trued"
-
-
-def user_home(environ: Mapping[str, str]) -> Path:
-    """The user's home folder, where other tools keep the user's files."""
-    return Path(environ["HOME"]) if environ.get("HOME") else _at("HOME", expand_home, "~")
 
 
 def load_settings(
@@ -107,7 +99,7 @@ def load_settings(
         merged["forge"]["kind"] = "local"  # a repository does not overrule a user who publishes nothing
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _resolved(checks.get("variables", {}), environ)}
-    return Settings.model_validate({"without_cases": False, **merged})
+    return Settings.model_validate(merged)
 
 
 def _given(table: Any) -> dict[str, Any]:

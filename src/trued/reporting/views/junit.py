@@ -1,10 +1,11 @@
 """A verification as JUnit XML: one test case a requirement, for build servers that draw tables of such."""
 
 import re
+from pathlib import PurePosixPath
 from xml.etree import ElementTree as ET
 
 from trued.model import Grade, Judged
-from trued.reporting.views.verdict import Verification, reasons_sentence, short_source
+from trued.reporting.views.verdict import Verification, reasons_sentence
 from trued.support.redaction import plain
 
 SUITE = "trued verify"
@@ -57,11 +58,11 @@ def _facts(one: Verification) -> dict[str, str]:
 def _case(suite: ET.Element, one: Verification, judged: Judged) -> None:
     checks = one.checks(judged)
     seconds = sum(fact.seconds for fact in one.verdict.evidence if fact.id in judged.evidence)
-    where = short_source(judged.source).rpartition(":")[0] or "requirements"
+    where = PurePosixPath(judged.source.rpartition(":")[0]).name or "requirements"
     case = ET.SubElement(
         suite,
         "testcase",
-        {"classname": safe(where.replace("/", ".")), "name": safe(judged.id), "time": f"{seconds:.3f}"},
+        {"classname": safe(where), "name": safe(judged.id), "time": f"{seconds:.3f}"},
     )
     kind, why = sort(judged, one.accept), safe(reasons_sentence(judged.why))
     if kind == "skipped":

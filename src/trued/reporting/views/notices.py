@@ -23,7 +23,7 @@ def notices_of(event: JournalEvent) -> Iterator[Notice]:
 def _of_run(event: JournalEvent) -> Iterator[Notice]:
     match event:
         case run.AgentsDetected():
-            yield f"nobody named an agent; found: {_cut(event.says)}", False
+            yield f"using the agents found on this machine: {_cut(event.says)}", False
         case run.WorkingTreeDirty():
             yield f"uncommitted changes are left alone and are no part of the run: {few(event.files)}", True
         case run.ForeignRoleUsed():

@@ -12,6 +12,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
+ASKING = 2  # the edition since which another examiner tries and a person is asked; earlier runs go on as they began
 REASONS = 4  # that the question names; the contract's notes have them all
 
 
@@ -22,8 +23,9 @@ async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bo
     `provable`: something else than an examiner's case can prove a part of it, so that building it is not pointless.
     Raises `Waiting` if nobody answers, `Stopped` if the person says so.
     """
-    found = await examine(steps, asked)
-    if provable or steps.context.settings.without_cases or not found.is_fruitless:
+    found, context = await examine(steps, asked), steps.context
+    told = context.settings.without_cases or context.edition < ASKING
+    if provable or told or not found.is_fruitless:
         return found
     found = await _examine_again(steps, asked, found)
     while found.is_fruitless and not steps.context.settings.plan_only:

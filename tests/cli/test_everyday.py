@@ -1,0 +1,192 @@
+"""Small things that people met in their first hour: names that are missing, places of files, defaults, figures."""
+
+import asyncio
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.cli.conftest import Each, Trued, git
+from tests.cli.test_command_line import one_sentence
+from tests.cli.test_own_words import terminal
+from trued.cli.live import Tree
+from trued.cli.people import is_comment
+from trued.cli.terminal import ask_person
+from trued.engine.inputs import Inputs
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.model import Event, Goal, Question, RunRecord, Settings
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.stats import RunFacts, add_up, week_of
+from trued.wire import Amount, Spend
+
+TEXTS = {"requirements_file": "", "instructions": "", "level": "bubblewrap", "version": "0"}
+GIVEN = {"goal": Goal(text="x"), "settings": Settings(), "roles": {}, "requirements": None, **TEXTS}
+
+
+def add(journal: SqliteJournal, name: str, folder: Path, state: str) -> RunRecord:
+    record = RunRecord(
+        id=name,
+        workflow="solo",
+        title=f"Title of {name}",
+        repository=str(folder),
+        base="b" * 40,
+        branch=f"trued/{name}",
+    )
+    journal.add(record, Inputs.model_validate(GIVEN).model_dump_json())
+    record = journal.run(name).model_copy(update={"state": state})
+    journal.update(record)
+    return record
+
+
+@pytest.mark.spec("DAY-6", "USE-7")
+def test_resume_without_a_name_takes_the_newest_unfinished_run_and_cancel_wants_one(
+    each: Each, journal: SqliteJournal, project: Path
+) -> None:
+    nothing = each(["resume"], ["cancel"], cwd=project)
+    assert ["nothing to resume here" in one_sentence(nothing[0]), "nothing to cancel" in one_sentence(nothing[1])] == [
+        True,
+        True,
+    ]
+    add(journal, "r-older", project, "interrupted")
+    add(journal, "r-newer", project, "done")
+    unnamed = each(["cancel"], cwd=project)[0]
+    said = one_sentence(unnamed)
+    assert "trued cancel r-older" in said
+    assert "Title of r-older" in said
+    assert journal.run("r-older").state == "interrupted"
+    add(journal, "r-older2", project, "cancelled")
+    journal.update(journal.run("r-older").model_copy(update={"state": "cancelled"}))
+    assert "nothing to resume here: its newest run r-older2 is cancelled" in one_sentence(
+        each(["resume"], cwd=project)[0]
+    )
+
+
+@pytest.mark.spec("USE-7", "DAY-13")
+def test_a_mistake_is_one_sentence_without_advice_on_workflows(each: Each, project: Path) -> None:
+    missing, grade = each(["run", "nope.md"], ["run", "do it", "--accept", "good"], cwd=project)
+    assert "there is no file nope.md" in one_sentence(missing)
+    assert "good is no grade; accept one of tested, examined, attested, proven" in one_sentence(grade)
+
+
+@pytest.mark.spec("DAY-12")
+def test_the_live_tree_names_the_run_and_not_its_branch(tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    data = {"title": "SHELF-12: filter", "workflow": "ticket", "branch": "feat/SHELF-12-filter", "level": "bubblewrap"}
+    with Tree(console=console) as tree:
+        tree.follow("r-tick1", tmp_path)
+        tree.listen(Event(id=1, at=1.0, key="", kind="run began", data=data))
+    assert isinstance(console.file, io.StringIO)
+    assert "trued resume r-tick1" in console.file.getvalue()
+
+
+@pytest.mark.spec("DAY-12")
+def test_a_report_goes_to_the_state_folder_and_not_into_the_working_tree(
+    trued: Trued, journal: SqliteJournal, project: Path, home: Path
+) -> None:
+    add(journal, "r-rep", project, "done")
+    before = sorted(project.iterdir())
+    done = trued("report", "r-rep", cwd=project)
+    assert done.returncode == 0, done.stderr
+    written = Path(done.stdout.strip())
+    assert written == home / "runs" / "r-rep" / "report.html"
+    assert written.is_file()
+    assert sorted(project.iterdir()) == before
+    opened = trued("report", "r-rep", "--open", cwd=project, variables={"PATH": os.path.dirname(_git())})  # noqa: PTH120
+    assert opened.returncode in (0, 2)
+    assert "Traceback" not in opened.stderr
+
+
+def _git() -> str:
+    import shutil
+
+    return shutil.which("git") or "/usr/bin/git"
+
+
+@pytest.mark.spec("DAY-12")
+async def test_enter_means_yes_where_yes_only_goes_on_and_nothing_where_it_would_decide(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "config", "user.name", "Bea Lee")
+    monkeypatch.chdir(tmp_path)
+    loop = asyncio.get_running_loop()
+    with terminal(monkeypatch) as person:
+        loop.call_later(0.2, os.write, person, b"\n")
+        async with asyncio.timeout(300):
+            yes = await ask_person(Question(key="k", text="Go on?", options=("yes", "stop", "redo")))
+        for number, words in enumerate((b"\n", b"stop\n"), 1):
+            loop.call_later(0.2 * number, os.write, person, words)
+        async with asyncio.timeout(300):
+            chosen = await ask_person(Question(key="k", text="?", options=("again", "without", "stop")))
+    assert (yes, chosen) == (("yes", "", "Bea Lee"), ("stop", "", "Bea Lee"))
+
+
+@pytest.mark.spec("DAY-12", "USE-6")
+def test_trust_shows_what_is_set_and_not_seventy_comments(trued: Trued, project: Path) -> None:
+    (project / "trued.toml").write_text("# a comment\n\nrounds = 2\n# cap = 4\n")
+    shown = trued("trust", cwd=project).stdout
+    assert "rounds = 2" in shown
+    assert "cap = 4" not in shown
+    assert "3 lines of comments or blanks left out" in shown
+    (project / "trued.toml").write_text('[environment]\nprepare = ["""\n# rm -rf /\n"""]\n')
+    assert "# rm -rf /" in trued("trust", cwd=project).stdout  # in a text it may be no comment
+    assert not is_comment("rounds = 2 # two")
+
+
+@pytest.mark.spec("DAY-12")
+def test_the_seal_line_counts_each_check_once_however_often_it_was_tried() -> None:
+    def sealed(number: int, **cases: int) -> Event:
+        data = {"check": "c1", "sort": "examples", "serves": ["a"], "cases": cases}
+        return Event(id=number, at=1.0, key="seal", kind="sealed", data=data)
+
+    seen = Progress([sealed(1, unjudged=6, red=1), sealed(2, red=7)])
+    assert dict(seen.on_base) == {"red": 7}
+
+
+def spend(run: str, role: str, agent: str, usd: float, cost: str = "reported") -> Spend:
+    amount = Amount(usd=usd, tokens=1000, calls=1)
+    return Spend(f"{run}-{role}", 1, f"{role}#1", "", role, agent, "done", Amount(), amount, cost, 1.0)
+
+
+@pytest.mark.spec("DAY-12")
+def test_stats_add_up_runs_by_week_agent_and_role() -> None:
+    def run(name: str, at: float, grade: str, **more: object) -> RunRecord:
+        fields = {"workflow": "solo", "title": "t", "repository": "/r", "base": "b", "branch": "b"}
+        return RunRecord.model_validate(
+            {"id": name, "grade": grade, "state": "done", "created_at": at, **fields, **more}
+        )
+
+    week = 7 * 86400.0
+    facts = [
+        RunFacts(
+            run("a", 1_794_744_000.0, "proven"),
+            3,
+            3,
+            [spend("a", "solo", "claude", 1.5), spend("a", "examiner", "codex", 0.5)],
+        ),
+        RunFacts(run("b", 1_794_744_000.0 + week, "unproven"), 1, 4, [spend("b", "solo", "claude", 2.0, "computed")]),
+    ]
+    found = add_up(facts)
+    assert (found.total.runs, found.total.proven, found.total.met, found.total.usd) == (2, 1, 4, 4.0)
+    assert found.total.met_per_usd == 1.0
+    assert [one.name for one in found.weeks] == [week_of(1_794_744_000.0 + week), week_of(1_794_744_000.0)]
+    assert [(one.name, one.runs, one.usd) for one in found.agents] == [("claude", 2, 3.5), ("codex", 1, 0.5)]
+    assert [(one.name, one.calls) for one in found.roles] == [("solo", 2), ("examiner", 1)]
+    data = json.loads(json.dumps(found.data))
+    assert data["total"]["is_estimated"]
+    assert add_up([]).total.met_per_usd is None
+
+
+@pytest.mark.spec("DAY-12", "USE-9")
+def test_ls_and_stats_show_cost_and_tokens(each: Each, journal: SqliteJournal, project: Path) -> None:
+    add(journal, "r-paid", project, "done")
+    journal.of("r-paid").spend(lambda rows: spend("r-paid", "solo", "claude", 0.25))
+    rows, table, stats, empty = each(["ls", "--json"], ["ls"], ["stats", "--json"], ["stats"], cwd=project)
+    (row,) = json.loads(rows.stdout)
+    assert (row["cost_usd"], row["cost"], row["tokens"]) == (0.25, "reported", 1000)
+    assert "$0.25  1.0k tok" in table.stdout
+    assert json.loads(stats.stdout)["agents"][0]["usd"] == 0.25
+    assert "1 call in 1 run" in empty.stdout
