@@ -84,7 +84,7 @@ async def test_a_run_that_was_told_so_or_has_no_examiner_builds_at_once(ground: 
 
 @pytest.mark.spec("DAY-11", "RUN-3")
 async def test_a_run_of_an_earlier_version_goes_on_as_it_began(ground: Ground) -> None:
-    engine, record, orders = await solo(ground, playing(VACUOUS))
+    _, record, _ = await solo(ground, playing(VACUOUS))
     assert record.state == "waiting"
     journal = ground.home / "journal.db"
     with closing(sqlite3.connect(journal)) as opened:

@@ -9,7 +9,7 @@ from trued.errors import AgentFailed, Ended, Stopped
 from trued.inputs.plans.plan import parse_plan
 from trued.inputs.recognition import is_plan
 from trued.inputs.tickets.plan import ticket_plan
-from trued.model import Answer, Finding, Goal, Outcome, Plan, Reply, Settings, Task, Ticket, Verdict
+from trued.model import Answer, Finding, Goal, Grade, Outcome, Plan, Reply, Settings, Task, Ticket, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.run import StepRepeated
 from trued.proof.contract import apply_approvals, conclude
@@ -197,9 +197,12 @@ class Run:
         return conclude(apply_approvals(verdict, await self.people.final_approvals()), self.settings.accept)
 
     def stop(self, verdict: Verdict) -> Outcome:
-        """The outcome of a run that a person stopped at this verdict."""
+        """The outcome of a run that a person stopped at this verdict: no better than what nobody came to."""
         why = tuple(gap.what for gap in verdict.gaps)
-        return Outcome(state="stopped", grade=verdict.grade, head=self.branch.head, verdict=verdict, why=why)
+        judged = {one.id for one in verdict.requirements}
+        left = any(one.id not in judged for one in self.judgement.contract().requirements)
+        grade = min(verdict.grade, Grade.UNPROVEN, key=lambda one: one.rank) if left else verdict.grade
+        return Outcome(state="stopped", grade=grade, head=self.branch.head, verdict=verdict, why=why)
 
     async def confirm(self, subject: Task, verdict: Verdict) -> Answer:
         """Ask a person whether to go on after a task, and close the scope's sessions."""

@@ -9,6 +9,7 @@ from trued.engine.pending import Wait
 from trued.model import Approval, Finding, Grade, Question
 from trued.model.events.call import CallAdopted, ReportFound
 from trued.model.events.run import RunResumed
+from trued.proof.notes import is_fact
 from trued.reporting.html.calls import ReportedCall, Text, calls
 from trued.reporting.html.comparison import Compared, compared
 from trued.reporting.html.format import amount, counted, moment
@@ -74,7 +75,8 @@ class Page:
     spent: tuple[Spent, ...]
     gaps: tuple[Finding, ...]
     objections: tuple[Finding, ...]
-    undecided: tuple[str, ...]
+    undecided: tuple[str, ...]  # what no check covers
+    notes: tuple[str, ...]  # what the engine did: whose files, which environment
     approvals: tuple[Approval, ...]
     questions: tuple[Question, ...]
     waits: tuple[Wait, ...]
@@ -116,7 +118,8 @@ def page(material: Material) -> Page:
         spent=tuple(spent(every)),
         gaps=verdict.gaps if verdict else (),
         objections=verdict.objections if verdict else (),
-        undecided=verdict.undecided if verdict else (),
+        undecided=tuple(one for one in verdict.undecided if not is_fact(one)) if verdict else (),
+        notes=tuple(one for one in verdict.undecided if is_fact(one)) if verdict else (),
         approvals=tuple(material.approvals),
         questions=tuple(material.questions),
         waits=tuple(one for one in material.waits if one.kind not in ASKED),
