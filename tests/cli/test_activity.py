@@ -30,6 +30,7 @@ KEY = "chunk 1A/purple-team-a#1"
         ({"kind": "tool", "name": "edit", "what": '[{"path": "a.py", "kind": "update"}]'}, "edit: a.py"),
         ({"kind": "tool", "name": "Todo", "what": "{}"}, "Todo"),
         ({"kind": "says", "text": "\n  I read the code.\nThen"}, "I read the code."),
+        ({"kind": "log", "text": "running the tests"}, "running the tests"),
         ({"kind": "usage", "tokens_in": 3}, ""),
     ],
 )

@@ -10,13 +10,14 @@ from rich.live import Live
 from rich.text import Text
 
 from trued.cli.event_lines import event_line
-from trued.cli.terminal import ask_person, err
+from trued.cli.terminal import ask_person, err, hint
 from trued.cli.tree import footer, header, scope_lines
 from trued.model import Event, Question
 from trued.model.events.run import RunBegan
 from trued.reporting.views.activity import RunActivity
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Row
+from trued.support.redaction import plain
 from trued.workflows.view import view_of
 
 PER_SECOND = 4  # redraws; more only uses CPU
@@ -31,6 +32,7 @@ class Screen(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
     def follow(self, run: str, folder: Path) -> None: ...
+    def say(self, sentence: str) -> None: ...
     def listen(self, event: Event) -> None: ...
     async def ask(self, question: Question) -> tuple[str, str, str] | None: ...
 
@@ -49,6 +51,11 @@ class Lines:
 
     def follow(self, run: str, folder: Path) -> None:
         """Nothing: what an agent does right now would flood a log."""
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence of the engine's own."""
+        if sentence:
+            hint(sentence)
 
     def listen(self, event: Event) -> None:
         if began := RunBegan.read(event):
@@ -99,6 +106,12 @@ class Tree:
         """Show this run, and what its agents do right now; `folder` is the run's own in the private state."""
         self._run = run
         self._activity = self._activity or RunActivity(folder / "spool")
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence of the engine's own above the tree, which is being drawn."""
+        with self._turn:
+            if sentence:
+                self._live.console.print(Text(plain(sentence), "dim"))
 
     def listen(self, event: Event) -> None:
         with self._turn:

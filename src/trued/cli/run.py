@@ -79,7 +79,7 @@ def run(
     if len(goals) > 1:
         requests = [request(goal=goal) for goal in goals]
         drive_all(lambda engine: start_runs(engine, requests), as_json=as_json)
-    opening = None if workflow else partial(_show_choice, goals[0])
+    opening = None if workflow else partial(_choice, goals[0])
     drive(lambda engine: engine.start(request(goal=goals[0])), as_json=as_json, opening=opening)
 
 
@@ -220,20 +220,20 @@ def drive(
     *,
     screen: Screen | None = None,
     as_json: bool = False,
-    opening: Callable[[RunRecord], None] | None = None,
+    opening: Callable[[RunRecord], str] | None = None,
 ) -> None:
     """Drive a run with a live screen, print how it ended, and exit with its code.
 
-    `opening` is called once, when the run has begun: what it prints stands before no refusal.
+    `opening` is called once, when the run has begun: what it says stands before no refusal.
     """
     eyes = screen or (Lines() if is_plain_output() else Tree())
     store, notifier = RunStore(home(), os.environ), Notifier(users_settings())
     openings = [opening] if opening else []
 
     def listen(record: RunRecord, event: Event) -> None:
-        while openings:
-            openings.pop()(record)
         eyes.follow(record.id, store.folder(record.id))
+        while openings:
+            eyes.say(openings.pop()(record))
         eyes.listen(event)
         notifier.hear(record, event)
 
@@ -255,10 +255,11 @@ async def _awaited(work: Awaitable[RunRecord]) -> RunRecord:
     return await work
 
 
-def _show_choice(goal: str, record: RunRecord) -> None:
-    """Print which workflow the input chose, and how to choose another."""
+def _choice(goal: str, record: RunRecord) -> str:
+    """Which workflow the input chose, and how to choose another; "" if there is nothing to say."""
     words, plan = default_workflow(Input.WORDS), default_workflow(Input.PLAN)
     if is_file(goal):
-        hint(f"{goal}: using {record.workflow}, by what the file looks like; -w NAME chooses another workflow")
-    elif record.workflow == words.name:
-        hint(f"using {words.name}: one agent, one pass. With a plan, {plan.name} lets a second agent check each chunk")
+        return f"{goal}: using {record.workflow}, by what the file looks like; -w NAME chooses another workflow"
+    if record.workflow == words.name:
+        return f"using {words.name}: one agent, one pass. With a plan, {plan.name} lets a second agent check each chunk"
+    return ""

@@ -190,9 +190,7 @@ def result_lines(end: RunEnd, console: Console) -> Iterator[Text]:
             for case in end.failed_cases(names)[:CASES]:
                 yield from case_lines(case, "  ", console)
     for finding in end.findings[:ROWS]:
-        yield from wrapped(
-            Text.assemble(("✗ ", "red"), (f"{'objection':<12}", "red")), line(finding, VALUE), 14, console
-        )
+        yield from wrapped(Text("✗ ", "red"), line(finding, VALUE), 4, console)
 
 
 def case_lines(case: FailedCase, indent: str, console: Console) -> Iterator[Text]:

@@ -13,7 +13,7 @@ SUBJECTS = ("command", "file_path", "path", "filePath", "pattern", "query", "url
 
 def describe_activity(row: Mapping[str, Any]) -> str:
     """One transcript event in a few words: `Bash: pytest -q`, `Edit: shelf/app.py`; "" if it is no activity."""
-    if row.get("kind") == "says":
+    if row.get("kind") in ("says", "log"):  # its own words, or what a program of the user's own logs
         return _first_line(row.get("text"))
     if row.get("kind") != "tool":
         return ""
