@@ -12,7 +12,7 @@ help: ## What can be made
 setup: ## Install everything for work on trued itself
 	@tools/setup.sh test
 
-demo: ## See the whole product in about a minute: no key, no agent, no network
+demo: ## See the whole product in a minute or two: no key, no agent, no network
 	@tools/setup.sh demo
 	@$(BIN)/trued demo
 
