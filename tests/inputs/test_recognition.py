@@ -2,7 +2,7 @@
 
 import pytest
 
-from trued.inputs.recognition import is_plan, recognise_file
+from trued.inputs.recognition import FileKind, is_plan, recognise_file
 from trued.inputs.tickets.ticket import parse_ticket
 
 ACCEPTANCE = "\n## Acceptance criteria\n\n- GET /books?author=X lists only the books of X\n"
@@ -42,7 +42,7 @@ TASKS = "\n## Tasks\n\n- [ ] the list\n- [ ] the page\n"
 )
 def test_a_file_is_what_it_looks_like(file: str, text: str, kind: str) -> None:
     found = recognise_file(text, file)
-    assert found.kind == kind
+    assert found.kind is FileKind[kind.upper()]
     assert found.why
 
 

@@ -18,7 +18,7 @@ from trued.errors import BadInput
 from trued.inputs.goals import TEACH
 from trued.inputs.plans.plan import parse_plan, read_plan
 from trued.inputs.plans.selection import chosen_parts, chosen_requirements
-from trued.inputs.recognition import is_plan, recognise_file
+from trued.inputs.recognition import FileKind, is_plan, recognise_file
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings.loader import load_settings, user_config, user_home
 from trued.model import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket
@@ -141,12 +141,12 @@ def input_kind(goal: Goal) -> Input:
     if not file:
         return Input.WORDS
     found = recognise_file(goal.text, file)
-    if found.kind == "unknown":
+    if found.kind is FileKind.UNKNOWN:
         what = f"this is no plan, ticket, specification or goal: {found.why}"
         raise BadInput(
             what, file, f"say how to read it: {ways_to_read()}; a requirements file goes with --requirements"
         )
-    return Input(found.kind)
+    return Input[found.kind.name]
 
 
 def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:

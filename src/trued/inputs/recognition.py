@@ -1,8 +1,8 @@
 """What a file is that somebody hands in: a plan, a ticket, or words. Decided by its form, then by its names."""
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import PurePath
-from typing import Literal
 
 from trued.errors import BadInput
 from trued.inputs.plans.chunks import chunks_of
@@ -15,32 +15,41 @@ PROSE = frozenset({"", ".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".ad
 LABEL_WORDS = 4  # "Acceptance criteria for this story:"; more words before a colon are a sentence
 
 
+class FileKind(Enum):
+    """What a file can be recognised as."""
+
+    PLAN = auto()
+    TICKET = auto()
+    WORDS = auto()
+    UNKNOWN = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class RecognisedFile:
     """What a file is, and how that was seen."""
 
-    kind: Literal["plan", "ticket", "words", "unknown"]
+    kind: FileKind
     why: str
 
 
 def recognise_file(text: str, file: str) -> RecognisedFile:
     """What the text of a file is; unknown for data and source code."""
     if is_ticket(text, file):
-        return RecognisedFile("ticket", "its header has a key")
+        return RecognisedFile(FileKind.TICKET, "its header has a key")
     if PurePath(file).suffix.lower() not in PROSE:
-        return RecognisedFile("unknown", "it is not prose")
+        return RecognisedFile(FileKind.UNKNOWN, "it is not prose")
     form = _form(text, file)
     if form.has_named_chunks or (form.has_chunks and form.is_called_plan):
-        return RecognisedFile("plan", "it has chunks")
+        return RecognisedFile(FileKind.PLAN, "it has chunks")
     if form.key and not form.is_called_plan:
-        return RecognisedFile("ticket", f"it is named {form.key}")
+        return RecognisedFile(FileKind.TICKET, f"it is named {form.key}")
     if form.has_chunks:
-        return RecognisedFile("plan", "it has a list of tasks")
+        return RecognisedFile(FileKind.PLAN, "it has a list of tasks")
     if form.is_called_plan:
-        return RecognisedFile("plan", "it is called a plan")
+        return RecognisedFile(FileKind.PLAN, "it is called a plan")
     if form.has_acceptance_criteria:
-        return RecognisedFile("ticket", "it has acceptance criteria")
-    return RecognisedFile("words", "it has neither chunks nor acceptance criteria")
+        return RecognisedFile(FileKind.TICKET, "it has acceptance criteria")
+    return RecognisedFile(FileKind.WORDS, "it has neither chunks nor acceptance criteria")
 
 
 def is_plan(text: str, file: str) -> bool:
