@@ -108,6 +108,7 @@ class Order:
     folder: str  # the clone to work in
     home: str  # HOME of the agent; lives as long as its session
     tools: tuple[str, ...] = ()
+    browser: tuple[str, ...] = ()  # starts an MCP server that drives a browser on the preview; empty: there is none
     model: str = ""  # small | medium | large, or a name that the agent knows
     native: str = ""  # the agent's own id of the session, if an earlier call learnt it
     interrupted: bool = False  # the agent has started on this brief before and continues from there

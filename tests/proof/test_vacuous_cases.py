@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from trued.model import BrowserCheck, CallCase, HttpCase, RunCase
 from trued.proof.entry_points import KnownNames, why_not_a_server, why_outside_project
-from trued.proof.vacuous_cases import declares, entry_point, passing_mutants, unnamed_entry, why_refused, why_vacuous
+from trued.proof.vacuous_cases import (
+    declares,
+    entry_point,
+    passing_mutants,
+    unnamed_entry,
+    why_refused,
+    why_vacuous,
+    why_weak,
+)
 
 TEXT = "slug(text) makes a slug; anything else is a TypeError"
 WORDS = KnownNames(
@@ -310,3 +318,17 @@ def test_no_constant_echo_or_stub_passes_cases_that_count(cases: list[CallCase],
         lambda _: None,
     ]
     assert not any(passes(program, cases) for program in programs)
+
+
+@pytest.mark.spec("DAY-3", "LAW-5")
+def test_an_agents_page_with_actions_must_say_what_is_absent_before_them_and_see_more_than_was_typed() -> None:
+    actions = [{"type": "Ann", "field": "Name"}, {"press": "Enter"}]
+
+    def page(**more: Any) -> BrowserCheck:
+        return BrowserCheck.model_validate({"page": "/", "quotes": "it greets", "actions": actions, **more})
+
+    known = KnownNames("it greets", {})
+    assert "absent before" in why_weak(page(sees=["Hello Ann"]), "it greets", known)
+    assert why_weak(page(sees=["Hello Ann"], before={"hides": ["Hello Ann"]}), "it greets", known) == ""
+    assert why_vacuous([page(sees=["Ann"], before={"hides": ["Ann"]})])
+    assert not why_vacuous([page(sees=["Hello Ann"], before={"hides": ["Hello Ann"]})])

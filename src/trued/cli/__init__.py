@@ -41,6 +41,7 @@ COMMANDS = {
     "ledger": ("Look", "ledger", "List every requirement with its grade and reasons"),
     "why": ("Look", "ledger", "Explain a requirement's grade, with all evidence"),
     "diff": ("Look", "look", "Show what the run changed"),
+    "preview": ("Look", "preview", "Start the project at a run's commit, to look at it yourself"),
     "report": ("Look", "look", "Write the whole run as one HTML file"),
     "receipt": ("Look", "receipt", "Write a run's verdict as a file that anyone can check"),
     "key": ("Look", "receipt", "Show the public key that signs receipts here"),

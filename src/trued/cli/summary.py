@@ -26,6 +26,7 @@ from trued.model import (
     ExamplesCheck,
     Grade,
     ManualCheck,
+    PageBefore,
     Requirement,
     RunRecord,
     Spending,
@@ -258,7 +259,10 @@ def check_lines(check: Check, *, cases: bool) -> list[str]:
 
 def _expected(check: BrowserCheck) -> list[str]:
     """What a page must show and what not."""
-    words = [*(f"sees {one!r}" for one in check.sees), *(f"hides {one!r}" for one in check.hides)]
+    first = check.before or PageBefore()
+    words = [*(f"first sees {one!r}" for one in first.sees), *(f"first hides {one!r}" for one in first.hides)]
+    words += map(str, check.actions)
+    words += [*(f"sees {one!r}" for one in check.sees), *(f"hides {one!r}" for one in check.hides)]
     words += [f"has {one}" for one in check.tree]
     words += [f"leads to {check.url}"] if check.url is not None else []
     return words + (["no error on the console"] if check.quiet else [])

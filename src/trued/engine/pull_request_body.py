@@ -121,13 +121,13 @@ def _file_names(work: PullRequestWork) -> dict[str, str]:
 
 
 def picture_pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
-    """Page → its picture before (the first failure on the work, else the base) and after."""
+    """Page → its picture before (the base's, else the first failure on the work) and after."""
     found: dict[str, dict[str, Picture]] = {}
     for picture in evidence_pictures(evidence):
         pair = found.setdefault(picture.page, {})
         if picture.passed and picture.side == "head":
             pair["after"] = picture
-        elif picture.side == "head" and pair.get("before", picture).side == "base":
+        elif picture.side == "base" and pair.get("before", picture).side == "head":
             pair["before"] = picture
         else:
             pair.setdefault("before", picture)

@@ -12,6 +12,8 @@ from trued.model.checks import (
     HttpRequest,
     ManualCheck,
     Network,
+    PageAction,
+    PageBefore,
     RunCase,
     TestsCheck,
     is_node,

@@ -108,10 +108,38 @@ class ExamplesCheck(Value):
     cases: tuple[Case, ...] = Field(min_length=1)
 
 
+class PageAction(_AsGiven):
+    """One thing that a person does on a page: click, type or choose in a field, press a key, or wait for a text."""
+
+    click: str | None = None  # what stands on it, or its line of the accessibility tree, like: link "Buy"
+    type: str | None = None
+    choose: str | None = None  # an option of a list
+    field: str | None = None  # with type and choose: the field's label, placeholder or name
+    press: str | None = None  # a key, like Enter or Control+A
+    wait: str | None = None  # until this text can be seen
+
+    @property
+    def verb(self) -> str:
+        """The one thing that it does; "" if it names none or several."""
+        named = [verb for verb in ("click", "type", "choose", "press", "wait") if getattr(self, verb) is not None]
+        return named[0] if len(named) == 1 else ""
+
+    def __str__(self) -> str:
+        place = f' in "{self.field}"' if self.field else ""
+        return f'{self.verb}{" for" if self.verb == "wait" else ""} "{getattr(self, self.verb or "click")}"{place}'
+
+
+class PageBefore(Value):
+    """What the page shows, and what not, before the first action."""
+
+    sees: tuple[str, ...] = ()
+    hides: tuple[str, ...] = ()
+
+
 class BrowserCheck(ExtendedValue):
     """A page in a real browser: what a person sees on it, and what not."""
 
-    later: ClassVar[tuple[str, ...]] = ("visible",)
+    later: ClassVar[tuple[str, ...]] = ("visible", "actions", "before")
 
     kind: Literal["browser"] = "browser"
     page: str
@@ -123,6 +151,8 @@ class BrowserCheck(ExtendedValue):
     within_s: float = 20.0
     quotes: str = ""
     visible: bool = False  # its words stand where the implementer reads them: told when it fails, and `tested` at most
+    actions: tuple[PageAction, ...] = ()  # done in order, before the page is looked at
+    before: PageBefore | None = None
 
 
 class CommandCheck(Value):

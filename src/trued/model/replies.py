@@ -4,7 +4,8 @@ Docstrings and descriptions here are in the JSON Schema that agents get, and its
 Changing one makes runs of older versions diverge.
 """
 
-from typing import Annotated, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
@@ -40,6 +41,9 @@ class Finding(Value):
 
 class Reply(Value):
     """What an agent claims. Subclass it to state the contract of a role."""
+
+    # Definition → fields that its schema was given later: runs that were asked without them still resume.
+    schema_additions: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     status: Status = Status.DONE
     summary: str = ""

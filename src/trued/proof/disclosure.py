@@ -81,7 +81,9 @@ def held_out_texts(contract: Contract) -> set[str]:
 
 def _values(check: Check) -> Iterator[str]:
     if isinstance(check, BrowserCheck):
-        yield from _texts([*check.sees, *check.hides, *check.tree])
+        first = [*check.before.sees, *check.before.hides] if check.before else []
+        done = [one.type or one.choose or one.wait or "" for one in check.actions]
+        yield from _texts([*check.sees, *check.hides, *check.tree, *first, *done])
     elif isinstance(check, ExamplesCheck):
         for case in check.cases:
             yield from _texts(_data(case))

@@ -39,7 +39,8 @@ def passing_mutant(cases: Sequence[Shown]) -> str:
     left, echoed = list[Case](), False
     for one in cases:
         if isinstance(one, BrowserCheck):
-            if any(word.strip() and word not in unquote(one.page) for word in (*one.sees, *one.tree)):
+            given = (unquote(one.page), *(each.type or each.choose or "" for each in one.actions))
+            if any(word.strip() and not any(word in text for text in given) for word in (*one.sees, *one.tree)):
                 return ""  # what a page shows is compared with what a person would read there
         elif _passes(one, NOTHING):
             continue

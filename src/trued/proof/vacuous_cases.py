@@ -57,6 +57,10 @@ def _says_nothing(shown: Shown, known: KnownNames) -> str:
         return "" if more else "the response shows no more than a status"
     if isinstance(shown, BrowserCheck) and not [*shown.sees, *shown.tree]:
         return "the page shows nothing: absence is met by an empty one"
+    if isinstance(shown, BrowserCheck) and shown.actions:
+        first = shown.before.hides if shown.before else ()
+        appears = {joined_words(word) for word in shown.sees} & {joined_words(word) for word in first}
+        return "" if appears else "nothing that it sees is said to be absent before its actions (`before`: `hides`)"
     return ""
 
 

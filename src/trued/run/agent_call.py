@@ -2,8 +2,10 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from trued.agents.roles.tools import size_of
@@ -30,7 +32,7 @@ from trued.run.questions import answer_for_agent
 from trued.run.state import Position
 from trued.support.hashing import folder_name
 from trued.support.redaction import inert
-from trued.wire import Limits, Order, Report, Usage, add_usage
+from trued.wire import Confinement, Limits, Order, Report, Usage, add_usage
 
 DEATHS = 20  # of one call while this process runs: only a machine that kills everything reaches it
 UNREAD = 3  # unreadable reports of one call: each was paid for
@@ -38,7 +40,16 @@ QUESTIONS = 5  # of one call: an agent that asks more does not work
 SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
 UNDONE_BYTES = 200_000  # recorded of one file that the agent may not write
 PIECE_S = 30.0  # of a wait before the clock is checked again
+PICTURES = "pictures"  # below an agent's HOME
 LATER = ("rate", "overloaded")  # the provider says "not now": neither a failure nor an attempt
+
+
+class Equipment(Value):
+    """What an agent gets beside its brief."""
+
+    browser: tuple[str, ...] = ()  # starts an MCP server that drives a browser
+    readable: tuple[str, ...] = ()  # what that server needs to see of the machine
+    pictures: dict[str, str] = {}  # noqa: RUF012  name → artifact: laid into the folder `pictures` of its HOME
 
 
 class AgentRequest(Value):
@@ -58,6 +69,7 @@ class AgentRequest(Value):
     about: str = ""  # the first line of its commit
     fixed: tuple[str, ...] = ()  # files that the engine owns: changes to them are undone
     only: tuple[str, ...] = ()  # the only files that it may write, if any are named
+    equipment: Equipment = Equipment()
 
     @property
     def model(self) -> str:
@@ -227,6 +239,7 @@ async def _work_until_reported(
             work, home = await context.workspace.clone(
                 clone, here.head, token=f"{folder_name(ask.key)}.{exchange.died + 1}"
             )
+            await _lay_pictures(context, ask.equipment.pictures, home)
             order = _order(context, ask, exchange, reserved)
             order = replace(order, folder=str(work), home=str(home))
             report = reserved.settle(await context.runtime.work(order, tell))
@@ -246,6 +259,13 @@ async def _work_until_reported(
     raise AssertionError("there is always a next attempt")
 
 
+async def _lay_pictures(context: RunContext, pictures: Mapping[str, str], home: Path) -> None:
+    for name, artifact in pictures.items():
+        if content := await context.workspace.load_artifact(artifact):
+            (home / PICTURES).mkdir(exist_ok=True)
+            (home / PICTURES / Path(name).name).write_bytes(content)
+
+
 def _order(context: RunContext, ask: AgentRequest, exchange: Exchange, reserved: Reservation) -> Order:
     settings = context.settings
     return Order(
@@ -262,6 +282,7 @@ def _order(context: RunContext, ask: AgentRequest, exchange: Exchange, reserved:
         folder="",
         home="",
         tools=ask.role.tools,
+        browser=ask.equipment.browser if "browser" in ask.role.tools else (),
         model=ask.model,
         native=exchange.native,
         interrupted=exchange.interrupted,
@@ -273,8 +294,13 @@ def _order(context: RunContext, ask: AgentRequest, exchange: Exchange, reserved:
         allowance=reserved.allowance,
         price=reserved.price,
         limits=Limits(idle_s=settings.idle_s, wall_s=reserved.wall_s(settings.wall_s)),
-        confinement=context.workspace.confinement(),
+        confinement=_confinement(context, ask),
     )
+
+
+def _confinement(context: RunContext, ask: AgentRequest) -> Confinement:
+    usual = context.workspace.confinement()
+    return replace(usual, readable=(*usual.readable, *ask.equipment.readable)) if ask.equipment.readable else usual
 
 
 async def _commit_work(

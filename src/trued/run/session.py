@@ -1,5 +1,7 @@
 """Session: one agent's conversation; each ask is a durable step."""
 
+import copy
+import json
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
@@ -11,7 +13,7 @@ from trued.errors import AgentFailed, BadInput
 from trued.model import Goal, Plan, Reply, Role, Task, Value
 from trued.model.events.call import FreshSession
 from trued.model.events.run import SealedFileEdited
-from trued.run.agent_call import AgentAnswer, AgentRequest, call_agent
+from trued.run.agent_call import AgentAnswer, AgentRequest, Equipment, call_agent
 from trued.run.briefs import brief
 from trued.run.context import RunContext
 from trued.run.editable_files import foreign_edits
@@ -52,7 +54,7 @@ class Session(Generic[R]):
         """
         self.steps, self.reply, self.publishes, self.before = steps, reply, publishes, before
         self.role, self.agent = _role_and_agent(steps.context, role, agent)
-        self.only, self.name = tuple(only), name or role
+        self.only, self.name, self.equipment = tuple(only), name or role, Equipment()
         name = steps.key(f"{self.name} session")
         self.clone = folder_name(name)
         self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.context.run}/{name}"))
@@ -78,6 +80,11 @@ class Session(Generic[R]):
         if self.last is None:
             raise BadInput(f"{self.role.name} was not asked anything yet")
         return self.last
+
+    def equipped(self, equipment: Equipment) -> "Session[R]":
+        """The same session with a browser or pictures for its agent."""
+        self.equipment = equipment
+        return self
 
     async def attempt(self, subject: Subject, **context: BriefContext) -> R | None:
         """The same without closing the session."""
@@ -117,7 +124,19 @@ class Session(Generic[R]):
             about=self._about(subject),
             fixed=steps.protected,
             only=self.only,
+            equipment=self.equipment,
         )
+
+    def _with_schema(
+        self, ask: AgentRequest, subject: Subject, context: Mapping[str, BriefContext], schema: dict[str, Any]
+    ) -> AgentRequest:
+        """The same request as an earlier version would have made it."""
+        contract = self.steps.state.proof.contract
+        if contract and contract.interface:
+            context = {"interface": "\n".join(contract.interface), **context}
+        instructions = self.steps.context.instructions
+        told = brief(self.role, subject, context, instructions=instructions, schema=schema, resumed=ask.resume)
+        return ask.model_copy(update={"brief": told, "reply_schema": schema})
 
     async def _ask_durably(
         self, subject: Subject, context: Mapping[str, BriefContext], *, keep_failure: bool = False
@@ -140,8 +159,12 @@ class Session(Generic[R]):
             fresh.append(got)
             return got.model_dump_json()
 
-        inputs = digest(self.role.name, self.agent, ask.brief, ask.reply_schema, self.id, ask.resume, here.head)
-        got = AgentAnswer.model_validate_json(await steps.once(ask.key, inputs, step))
+        def inputs(one: AgentRequest) -> str:
+            return digest(self.role.name, self.agent, one.brief, one.reply_schema, self.id, one.resume, here.head)
+
+        former = former_schema(self.reply)
+        formerly = [inputs(self._with_schema(ask, subject, context, former))] if former else []
+        got = AgentAnswer.model_validate_json(await steps.once(ask.key, inputs(ask), step, formerly))
         self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
         self.used = add_usage(self.used, got.usage) if got.thread is None else got.thread
         if got.changed and not self.only:  # writing documents does not make an implementer
@@ -186,6 +209,21 @@ class Session(Generic[R]):
 @cache
 def _schema(reply: type[Reply]) -> dict[str, Any]:
     return reply.model_json_schema()
+
+
+@cache
+def former_schema(reply: type[Reply]) -> dict[str, Any]:
+    """The schema without the fields that it was given later; empty if there are none."""
+    if not reply.schema_additions:
+        return {}
+    schema = copy.deepcopy(_schema(reply))
+    for name, fields in reply.schema_additions.items():
+        for field in fields:
+            del schema["$defs"][name]["properties"][field]
+    while unused := [name for name in schema["$defs"] if f'#/$defs/{name}"' not in json.dumps(schema)]:
+        for name in unused:
+            del schema["$defs"][name]
+    return schema
 
 
 def _role_and_agent(context: RunContext, name: str, agent: str = "") -> tuple[Role, str]:

@@ -58,7 +58,7 @@ async def run(ground: Ground, text: str, **flags: Any) -> tuple[Any, RunRecord]:
 
 def contract_of(engine: Any, record: RunRecord) -> Contract:
     contract = engine.store.contract(record.id)
-    assert contract
+    assert isinstance(contract, Contract)
     return contract
 
 

@@ -124,3 +124,11 @@ def test_what_a_fix_touched_beyond_the_named_files_is_listed_with_and_without_a_
     said = [Beyond(path="said.py", why="it is imported"), Beyond(path="untouched.py", why="it might have been")]
     beyond = files_beyond(["named.py", "said.py", "unsaid.py"], ["named.py"], said)
     assert [(one.path, one.why) for one in beyond] == [("said.py", "it is imported"), ("unsaid.py", "")]
+
+
+@pytest.mark.spec("DAY-3")
+def test_what_must_not_be_seen_is_said_once() -> None:
+    sentence = 'expected not to see "Error" on /; it is there'
+    expected, _, actual = sentence.partition("; ")
+    one = Issue(description="page", expected=expected.removeprefix("expected to "), actual=actual)
+    assert one.finding.what == 'page: expected not to see "Error" on /, actual it is there'

@@ -211,6 +211,7 @@ async def test_a_verifier_edits_nothing_and_its_pictures_are_claims(desk: Ground
     assert desk.file(record, "tiny.py") == WHOLE.strip()
     (claimed,) = events(engine, record, "pictures claimed")
     assert list(claimed.data["pictures"]) == ["proof.png"]
+    assert claimed.data["missing"] == ["page.html", "../../secret.png", "/etc/passwd", "missing.png"]
     assert "claims, no evidence" in request_of(desk, record)
     verdict = engine.store.verdict(record.id)
     assert verdict
@@ -237,7 +238,7 @@ async def test_a_second_run_goes_on_from_the_first_ones_branch_and_what_holds_ne
     assert [order.role for order in runtime.orders] == ["verify-agent", "pr-agent"]
 
 
-@pytest.mark.spec("TIC-8", "RUN-8")
+@pytest.mark.spec("TIC-8", "RUN-8", "DAY-6")
 @pytest.mark.slow
 async def test_what_only_a_person_can_say_ends_with_3_and_what_they_reject_is_mended_and_offered(desk: Ground) -> None:
     looks = {"id": "looks", "text": "it reads well", "checks": [{"kind": "manual", "steps": ["Read it"]}]}
@@ -245,20 +246,29 @@ async def test_what_only_a_person_can_say_ends_with_3_and_what_they_reject_is_me
     engine, runtime = desk.engine(script(impl=lambda order: implemented(order, WHOLE)))
     record = await run(desk, engine)
     assert (record.state, record.code) == ("waiting", 3)
-    assert [order.role for order in runtime.orders] == ["impl-agent", "verify-agent", "pr-agent"]
-    assert request_of(desk, record) == "", "written up, and not offered"
+    assert [order.role for order in runtime.orders] == ["impl-agent", "verify-agent"], (
+        "nobody is paid to describe it yet"
+    )
+    assert request_of(desk, record) == "", "not offered"
     decide(engine.store, record.id, ["looks"], Decision(who="ann", why="say why it adds", rejected=True))
     engine, runtime = desk.engine(script(fix=lambda order: fixed(order, f"# adds\n{WHOLE}")))
     again = await engine.resume(record.id)
-    assert [order.role for order in runtime.orders] == ["fix-agent", "verify-agent", "pr-agent"]
+    assert [order.role for order in runtime.orders] == ["fix-agent", "verify-agent"]
     assert "say why it adds" in runtime.orders[0].brief
     assert again.state == "waiting"
     decide(engine.store, record.id, ["looks"], Decision(who="ann", why="it does now"))
     assert engine.store.journal.run(record.id).state == "done"
     landing = await land(engine.store, record.id, LandingRequest(way="pr", who="ann"), engine.person)
     assert landing.landed
-    assert "fix: numbers double" in request_of(desk, record)
+    assert "nothing was pushed: no remote is set" in landing.said[-1]
+    assert "NUM-7: Numbers are not doubled" in request_of(desk, record)
     assert "attested" in request_of(desk, record)
+    remote = desk.folder / "elsewhere.git"
+    desk.git("init", "-q", "--bare", str(remote))
+    desk.git("remote", "add", "origin", str(remote))
+    landing = await land(engine.store, record.id, LandingRequest(way="pr", who="ann"), engine.person)
+    assert f"{BRANCH} is pushed to origin; trued opens pull requests on GitHub only" in landing.said[-1]
+    assert desk.git("ls-remote", "origin", f"refs/heads/{BRANCH}").startswith(again.head)
 
 
 @pytest.mark.spec("TIC-3", "USE-7")

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from trued.agents.driver.agent import Agent, Login, model_of
+from trued.agents.driver.agent import Agent, Login, mcp_server, model_of
 from trued.agents.driver.anthropic_events import count_message, fold_content, fold_denials, fold_tool_results
 from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
@@ -17,7 +17,7 @@ TOOLS = {
     "search": ("Glob", "Grep"),
     "execute": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
-    "browser": (),
+    "browser": (),  # an MCP server, where there is something to look at
 }
 STARTERS = ("Task", "Agent", "Workflow", "SendMessage")  # tools that would start another agent
 MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus", "haiku": "haiku", "sonnet": "sonnet", "opus": "opus"}
@@ -37,7 +37,10 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
     """Its command line for this order."""
     tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [found.path, "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"]
-    words += ["--tools", ",".join(tools), "--allowedTools", ",".join(tools)]
+    browser = ["mcp__browser"] if order.browser else []  # all tools of that server
+    words += ["--tools", ",".join(tools), "--allowedTools", ",".join((*tools, *browser))]
+    if order.browser:
+        words += ["--mcp-config", json.dumps({"mcpServers": {"browser": mcp_server(order)}})]
     if order.bring:
         words += ["--setting-sources", "project"]
     else:

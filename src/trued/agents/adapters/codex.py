@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trued.agents.driver.agent import Agent, Login, model_of
+from trued.agents.driver.agent import Agent, Login, mcp_server, model_of
 from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program, Stop
 from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
@@ -48,6 +48,10 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
     words = [os.path.realpath(found.path), "exec", *FLAGS]
     for setting in (*SETTINGS, f'sandbox_mode="{own}"', f'web_search="{web}"'):
         words += ["-c", setting]
+    if order.browser:
+        server = mcp_server(order)
+        for name in ("command", "args"):
+            words += ["-c", f"mcp_servers.browser.{name}={json.dumps(server[name])}"]
     for feature in FEATURES:
         words += ["--disable", feature]
     if model := model_of(order, {}):

@@ -51,3 +51,8 @@ def model_of(order: Order, models: Mapping[str, str]) -> str:
     """The model by the name that this agent knows; empty: the agent chooses."""
     _, _, named = order.agent.partition(":")
     return models.get(named, named) if named else models.get(order.model, "")
+
+
+def mcp_server(order: Order) -> dict[str, Any]:
+    """The browser's server as most agents' settings name one: `command` and `args`."""
+    return {"command": order.browser[0], "args": list(order.browser[1:])}

@@ -1,6 +1,7 @@
 """Offers a run's commit as a pull request: pushes it, and opens or updates the pull request."""
 
 import asyncio
+from pathlib import Path
 
 from trued.engine.landing.consent import ask_consent
 from trued.engine.landing.records import LandingCandidate, LandingContext, LandingResult, journal_part
@@ -8,6 +9,7 @@ from trued.engine.pull_request import forge_for, pull_request_work
 from trued.engine.pull_request_body import offer_pull_request
 from trued.engine.sensitive_files import sensitive_changes
 from trued.errors import BadInput
+from trued.integrations.git_remotes import remote_address
 from trued.model.events.landing import PullRequestOffered
 from trued.protocols import Forge
 from trued.workflows.registry import descriptor
@@ -48,7 +50,21 @@ async def offer(context: LandingContext, *, proven: bool) -> LandingResult:
     )
     context.store.writer(record).emit(event, f"offer {record.branch}")
     said = (f"{there.url} shows this commit already",) if same else ()
+    if not forge.remote:
+        said = (*said, await _push_without_forge(context, there.url))
     return context.result(landed=True, how=HOW, commit=record.head, said=said, asks=found.files, url=there.url)
+
+
+async def _push_without_forge(context: LandingContext, file: str) -> str:
+    """Push the branch to a remote whose pull requests trued cannot open, and say what is left to a person."""
+    record, settings = context.record, context.inputs.settings.forge
+    address = "" if settings.kind == "local" else remote_address(Path(record.repository), settings.remote)
+    if not address:
+        return f"nothing was pushed: no remote is set; the text of the pull request is in {file}"
+    if why := await context.workspace.push(settings.remote, record.head, f"refs/heads/{record.branch}"):
+        raise BadInput(why, then=f"push {record.branch} yourself; the text of the pull request is in {file}")
+    pushed = f"{record.branch} is pushed to {settings.remote}; trued opens pull requests on GitHub only"
+    return f"{pushed}: open it there, with the text in {file}"
 
 
 def _forge(context: LandingContext) -> Forge:

@@ -19,6 +19,7 @@ from trued.model import (
     HttpCase,
     HttpRequest,
     ManualCheck,
+    PageAction,
     Ready,
     RunCase,
     Serve,
@@ -202,15 +203,32 @@ class ExamplesEntry(ExamplesCheck):
     cases: tuple[CaseEntry, ...] = Field(min_length=1)
 
 
+class ActionEntry(PageAction):
+    """One thing that a person does on a page: click, type or choose in a field, press a key, or wait for a text."""
+
+    @model_validator(mode="after")
+    def _does_one_thing(self) -> "ActionEntry":
+        if not self.verb:
+            raise RuleBroken("it does not do exactly one thing", "write one of click, type, choose, press, wait")
+        if (self.verb in ("type", "choose")) != bool(self.field):
+            needed = self.verb in ("type", "choose")
+            then = 'name its label: field: "Name"' if needed else "leave `field` out"
+            raise RuleBroken(f"{self.verb} {'names no field' if needed else 'needs no field'}", then)
+        return self
+
+
 class BrowserEntry(BrowserCheck):
     """A page in a real browser: what a person sees on it, and what not."""
 
     kind: Literal["browser"]
     page: ServerPath
     within_s: Seconds = 20.0
+    actions: tuple[ActionEntry, ...] = ()
 
     @model_validator(mode="after")
     def _expects_something(self) -> "BrowserEntry":
+        if self.before and not self.actions:
+            raise RuleBroken("it has `before` and no actions", "say what is done on the page, or leave it out")
         if not (self.sees or self.hides or self.tree or self.url is not None or self.quiet):
             raise RuleBroken("it expects nothing of the page", "say what it sees, hides, or where it leads")
         return self
@@ -288,6 +306,7 @@ SUBJECTS: Subjects = {
     TestsEntry: "the tests check",
     ExamplesEntry: "the examples check",
     BrowserEntry: "the browser check",
+    ActionEntry: "the action",
     CommandEntry: "the command check",
     ManualEntry: "the manual check",
     CallEntry: "the case",

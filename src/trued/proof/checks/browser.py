@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from trued.model import BrowserCheck, Outcomes, Shot, Tried
+from trued.model import BrowserCheck, Outcomes, PageAction, PageBefore, Shot, Tried
 from trued.proof.checks.http import start_server, wait_until_up, why_not_up
 from trued.proof.checks.page_text import (
+    before_actions,
     collapse_spaces,
+    could_not,
     expected_in_tree,
     expected_no_errors,
     expected_not_to_see,
@@ -43,6 +45,7 @@ from trued.protocols import Command, CommandResult, Server
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_S = 60.0  # for Chromium and its driver on a busy machine; the page has its own limit
 OUTPUT_BYTES = 32 * 2**20  # a picture and a recording come along
+MOST_ACTIONS = 30
 TREE, PICTURE, TRACE = "tree.txt", "screenshot.png", "trace.zip"
 ADVICE = "pip install 'trued[browser]', and a Chromium: apt install chromium, or playwright install chromium"
 NO_SERVER = "a page needs a server, and the contract has none"
@@ -60,6 +63,8 @@ class PageState:
     lines: tuple[str, ...]  # the same, line by line
     tree: tuple[str, ...]
     errors: tuple[str, ...]
+    first: tuple[str, ...] = ()  # what it showed before anything was done: as shown, as meant, then line by line
+    stuck: str = ""  # which action could not be done, and why
 
 
 async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelection) -> Fact:
@@ -73,7 +78,7 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelec
     if lack:
         tried = [Tried(id=one, outcome=Outcomes.UNJUDGED, kind="program chromium", detail=lack) for one in ids]
         return Fact(tuple(tried), f"open {check.page}", void=lack, notes=(f"{check.page}: {lack}",))
-    within_s = bench.serve.ready.within_s + START_S + 2 * check.within_s + 30.0
+    within_s = bench.serve.ready.within_s + _browser_s(check) + 30.0
     ran, record = None, dict[str, Any]()
     async with start_server(bench, within_s) as serving:
         why = await wait_until_up(serving, bench.serve.ready)
@@ -100,6 +105,10 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelec
     )
 
 
+def _browser_s(check: BrowserCheck) -> float:
+    return START_S + (2 + len(check.actions)) * check.within_s
+
+
 def page_flaw(check: BrowserCheck) -> str:
     """Why the page cannot be opened at all (no path, no expectation, bad characters), or ""."""
     words = [one for _, kind, one in expectations(check) if kind != "console"]
@@ -109,7 +118,23 @@ def page_flaw(check: BrowserCheck) -> str:
         return "it names no path of the server"
     if re.search("[\ud800-\udfff]", "".join((check.page, *words))):
         return "it holds half of a character (a lone surrogate)"
+    if why := next(filter(None, map(action_flaw, check.actions)), ""):
+        return why
+    if len(check.actions) > MOST_ACTIONS:
+        return f"it has more than {MOST_ACTIONS} actions"
+    if check.before and not check.actions:
+        return "it has `before` and no actions"
     return "" if expectations(check) and all(collapse_spaces(one) for one in words) else "it expects nothing"
+
+
+def action_flaw(action: PageAction) -> str:
+    """Why an action cannot be done on any page, or ""."""
+    if not action.verb:
+        return "an action has exactly one of click, type, choose, press, wait"
+    if (action.verb in ("type", "choose")) != bool(action.field):
+        return f"{action.verb} {'needs' if action.verb in ('type', 'choose') else 'has no'} field"
+    word = str(getattr(action, action.verb))
+    return "" if word.strip() or action.verb == "type" else f"{action.verb} names nothing"
 
 
 async def _opened(
@@ -123,6 +148,7 @@ async def _opened(
         "dialer": dialer,
         "within_s": check.within_s,
         "chromium": program,
+        "actions": [one.model_dump(mode="json", exclude_none=True) for one in check.actions],
     }
     with tempfile.TemporaryDirectory(prefix="trued-browser-") as folder:
         command = Command(
@@ -131,7 +157,7 @@ async def _opened(
             stdin=json.dumps(order).encode(),
             variables={"TMPDIR": folder},  # a short name: Chromium's sockets have one of at most 107 bytes
             readable=(str(INSIDE), *chromium_folders(program)),
-            within_s=START_S + 2 * check.within_s,
+            within_s=_browser_s(check),
             output_bytes=OUTPUT_BYTES,
             network="loopback",
             ports=(serving.port,),
@@ -193,8 +219,11 @@ def chromium_folders(program: str) -> tuple[str, ...]:
 
 
 def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
-    """Every expectation of the check: its id, its kind (sees, hides, url, tree, console) and its words."""
-    every = [*((f'sees "{one}"', "sees", one) for one in check.sees)]
+    """Every expectation of the check: its id, its kind (before …, sees, hides, url, tree, console) and its words."""
+    first = check.before or PageBefore()
+    every = [(f'before sees "{one}"', "before sees", one) for one in first.sees]
+    every += [(f'before hides "{one}"', "before hides", one) for one in first.hides]
+    every += [(f'sees "{one}"', "sees", one) for one in check.sees]
     every += [(f'hides "{one}"', "hides", one) for one in check.hides]
     every += [(f"url {check.url}", "url", check.url)] if check.url is not None else []
     every += [(f"tree {one}", "tree", one) for one in check.tree]
@@ -207,7 +236,7 @@ def judge_page(check: BrowserCheck, record: dict[str, Any], port: int) -> Iterat
 
     `port`: the contract's server; a page that leads elsewhere meets nothing.
     """
-    page = _page(record, port)
+    page = _page(check, record, port)
     if page is None:
         outcome, kind, detail = _unopened(check, record)
         for name, _, _ in expectations(check):
@@ -217,7 +246,9 @@ def judge_page(check: BrowserCheck, record: dict[str, Any], port: int) -> Iterat
     # A page may be meant to say that there is nothing; one that says nothing of what is expected is simply not there.
     there = page.status < 400 or any(kind == "sees" and _met(kind, words, page) for _, kind, words in listed)
     for name, kind, words in listed:
-        if there and _met(kind, words, page):
+        if page.stuck and not kind.startswith("before"):
+            yield Tried(id=name, outcome=Outcomes.FAILED, kind="action", detail=keepable_text(page.stuck))
+        elif there and _met(kind, words, page):
             yield Tried(id=name, outcome=Outcomes.PASSED)
         elif page.status == 404 and not there:
             yield Tried(id=name, outcome=Outcomes.MISSING, kind="missing", detail=f"{check.page} answers 404")
@@ -235,10 +266,12 @@ def _unopened(check: BrowserCheck, record: dict[str, Any]) -> tuple[Outcomes, st
     return Outcomes.FAILED, "page", f"{check.page} could not be opened: {collapse_spaces(why)[:300]}"
 
 
-def _page(record: dict[str, Any], port: int) -> PageState | None:
+def _page(check: BrowserCheck, record: dict[str, Any], port: int) -> PageState | None:
     """The record in the script's own shape, or None."""
     try:
         url = urlsplit(str(record["url"]))
+        first = record["before"] if check.actions else {"shown": "", "meant": ""}
+        lines = str(first["shown"]).splitlines()
         place = f"{url.path or '/'}{f'?{url.query}' if url.query else ''}{f'#{url.fragment}' if url.fragment else ''}"
         return PageState(
             status=int(record["status"]),
@@ -249,12 +282,23 @@ def _page(record: dict[str, Any], port: int) -> PageState | None:
             lines=tuple(filter(None, map(collapse_spaces, str(record["shown"]).splitlines()))),
             tree=tuple(one.strip().removeprefix("- ") for one in str(record["tree"]).splitlines()),
             errors=tuple(str(one) for one in record["errors"]),
+            first=tuple(collapse_spaces(str(one)) for one in (first["shown"], first["meant"], *lines)),
+            stuck=_stuck(check, record) if check.actions else "",
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, IndexError):
         return None
 
 
+def _stuck(check: BrowserCheck, record: dict[str, Any]) -> str:
+    if "stuck" not in record:
+        return ""
+    return could_not(str(check.actions[int(record["stuck"])]), check.page, str(record["why"]))
+
+
 def _met(kind: str, words: str, page: PageState) -> bool:
+    if kind.startswith("before "):
+        showed = any(collapse_spaces(words) in text for text in page.first[:2])
+        return showed if kind == "before sees" else not showed
     if kind in ("sees", "hides"):
         wanted = collapse_spaces(words)
         shows = wanted in page.shown or wanted in page.meant
@@ -275,6 +319,10 @@ def _same_line(words: str, line: str) -> bool:
 
 def _said(check: BrowserCheck, kind: str, words: str, page: PageState) -> str:
     """One sentence: what was expected, and what was there instead."""
+    if kind == "before sees":
+        return before_actions(expected_to_see(words, check.page, page.first[2:]))
+    if kind == "before hides":
+        return before_actions(expected_not_to_see(words, check.page, page.first[2:]))
     if kind == "url" or not page.here:
         return expected_url(words if kind == "url" else check.page, check.page, _address(page))
     if kind == "tree":

@@ -33,6 +33,16 @@ def expected_not_to_see(unwanted: str, place: str, lines: Sequence[str]) -> str:
     return f"expected not to see {quote(unwanted)} on {place}; {there}"
 
 
+def before_actions(sentence: str) -> str:
+    """`before anything is done there: expected not to see "1 item" on /; it is there`."""
+    return f"before anything is done there: {sentence}"
+
+
+def could_not(action: str, place: str, why: str) -> str:
+    """`could not click "Add to cart" on /: there is no such button, link or text`."""
+    return f"could not {collapse_spaces(action)[:LONGEST]} on {place}: {collapse_spaces(why)[:LONGEST]}"
+
+
 def expected_url(wanted: str, place: str, url: str) -> str:
     """`expected /old to lead to /new; it leads to /`."""
     return (

@@ -1,8 +1,8 @@
 """Runs inside a sandbox of its own: opens one page in a real Chromium and reports what it showed.
 
-The interpreter is the engine's. No expectation ever reaches it, and its only way out is to the server under proof: what
-connects to that port here is handed to the sandbox in which the server runs. The text is read in a world of its own,
-where no script of the page can change what reading means.
+The interpreter is the engine's. No expectation reaches it, except a text that an action waits for. Its only way out is
+to the server under proof: what connects to that port here is handed to the sandbox in which it runs. The text is
+read in a world of its own, where no script of the page can change what reading means.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import secrets
 import socket
 import sys
@@ -30,6 +31,12 @@ MOST_TRACE = 4 * 2**20
 MOST_SAID = 50
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
 VIEW: Any = {"width": 1280, "height": 800}
+FIND_S = 2.0  # for something to appear after the page has come to rest
+ACT_MS = 3000  # for it to be enabled, and not covered by something else
+MOST_ALIKE = 20  # elements of one name that are looked at
+CLICKED = ("button", "link", "tab", "menuitem", "checkbox", "radio", "switch", "option", "treeitem", "cell", "row")
+FIELDS = ("textbox", "searchbox", "spinbutton", "combobox", "listbox", "slider")
+TYPED = (None, "", "text", "search", "email", "url", "tel", "password", "number")  # others are set as a whole
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -47,11 +54,13 @@ class Watched:
         self.errors: list[str] = []
         self.key = f"_{secrets.token_hex(8)}"
         self.reading = script("reading.js")
+        self.status = 0  # of the page that is shown
         page.on("request", self.asked)
         page.on("requestfinished", self.answered)
         page.on("requestfailed", self.failed)
         page.on("pageerror", lambda error: self.wrong(f"error: {error}"))
         page.on("console", self.printed)
+        page.on("response", self.responded)
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
 
     def wrong(self, what: str) -> None:
@@ -63,6 +72,11 @@ class Watched:
 
     def answered(self, request: Any) -> None:
         self.loading.pop(request, None)
+
+    def responded(self, response: Any) -> None:
+        with contextlib.suppress(Error):  # a frame that is gone
+            if response.request.is_navigation_request() and response.frame == self.page.main_frame:
+                self.status = response.status
 
     def failed(self, request: Any) -> None:
         self.loading.pop(request, None)
@@ -134,8 +148,121 @@ async def opened(watched: Watched, order: dict[str, Any]) -> dict[str, Any]:
     text = await settled(watched, until)
     if not text:
         return {"failed": "the page could not be read"}
-    found = {**text, "status": response.status if response else 0, "url": page.url, "errors": watched.errors}
+    found: dict[str, Any] = {}
+    if order.get("actions"):
+        found = {"before": text, **await act(watched, order["actions"], within_s)}
+        text = await settled(watched, time.monotonic() + within_s) or text
+    status = watched.status or (response.status if response else 0)
+    found |= {**text, "status": status, "url": page.url, "errors": watched.errors}
     return {**found, "viewport": f"{VIEW['width']}x{VIEW['height']}", **await kept(page)}
+
+
+# -- what a person does on it ------------------------------------------------------------------------------------------
+
+
+class Stuck(Exception):
+    """An action cannot be done; the reason is for people."""
+
+
+async def act(watched: Watched, actions: list[dict[str, Any]], within_s: float) -> dict[str, Any]:
+    """Do them in order. Returns nothing, or which one cannot be done and why."""
+    for number, action in enumerate(actions):
+        until = time.monotonic() + within_s
+        try:
+            await act_once(watched, action, until)
+        except Stuck as stuck:
+            return {"stuck": number, "why": str(stuck)}
+        except Error as error:
+            return {"stuck": number, "why": refusal(error)}
+        await settled(watched, until)
+    return {}
+
+
+async def act_once(watched: Watched, action: dict[str, Any], until: float) -> None:
+    page = watched.page
+    if "click" in action:
+        target = await find(page, action["click"], clickable, until)
+        if target is None:
+            raise Stuck("there is no such button, link or text")
+        await target.click(timeout=ACT_MS)
+    elif "press" in action:
+        try:
+            await page.keyboard.press(action["press"])
+        except Error:
+            raise Stuck("there is no such key") from None
+    elif "wait" in action:
+        await wait_for(watched, action["wait"], until)
+    else:
+        field = await find(page, action["field"], fields, until)
+        if field is None:
+            raise Stuck("there is no such field")
+        if "choose" in action:
+            await choose(field, action["choose"])
+        elif await field.get_attribute("type") in TYPED:
+            await field.fill("", timeout=ACT_MS)
+            await field.press_sequentially(action["type"], timeout=ACT_MS + 50 * len(action["type"]))
+        else:
+            await field.fill(action["type"], timeout=ACT_MS)
+
+
+async def choose(field: Any, words: str) -> None:
+    try:
+        await field.select_option(label=words, timeout=ACT_MS)
+    except Error as error:
+        raise Stuck("the field is no list" if "not a <select>" in str(error) else "it has no such option") from None
+
+
+async def wait_for(watched: Watched, words: str, until: float) -> None:
+    session, wanted = await watched.page.context.new_cdp_session(watched.page), joined(words)
+    while time.monotonic() < until:
+        with contextlib.suppress(Error):  # it may be on its way to another page
+            text = await read(session, watched.reading)
+            if wanted in joined(text["shown"]) or wanted in joined(text["meant"]):
+                return
+        await asyncio.sleep(LOOK_S)
+    raise Stuck("it did not appear in time")
+
+
+async def find(page: Page, words: str, ways: Any, until: float) -> Any:
+    """The first visible element that a person would call so, or None."""
+    until = min(until, time.monotonic() + FIND_S)
+    while True:
+        for way in ways(page, words):
+            for number in range(min(await way.count(), MOST_ALIKE)):
+                if await way.nth(number).is_visible():
+                    return way.nth(number)
+        if time.monotonic() >= until:
+            return None
+        await asyncio.sleep(LOOK_S)
+
+
+def clickable(page: Any, words: str) -> list[Any]:
+    if named := re.fullmatch(r'([a-z]+) "(.*)"', words):
+        return [page.get_by_role(named[1], name=named[2], exact=True)]
+    exact = [page.get_by_role(role, name=words, exact=True) for role in CLICKED]
+    exact += [page.get_by_label(words, exact=True), page.get_by_text(words, exact=True)]
+    return [*exact, *(page.get_by_role(role, name=words) for role in CLICKED[:2])]
+
+
+def fields(page: Any, words: str) -> list[Any]:
+    if named := re.fullmatch(r'([a-z]+) "(.*)"', words):
+        return [page.get_by_role(named[1], name=named[2], exact=True)]
+    exact = [page.get_by_role(role, name=words, exact=True) for role in FIELDS]
+    exact += [page.get_by_label(words, exact=True), page.get_by_placeholder(words, exact=True)]
+    return [*exact, page.get_by_label(words), page.get_by_placeholder(words)]
+
+
+def refusal(error: Error) -> str:
+    said = str(error)
+    if "not enabled" in said:
+        return "it is disabled"
+    if "intercepts pointer events" in said:
+        return "something else lies over it"
+    return said.partition("\n")[0][:300]
+
+
+def joined(text: str) -> str:
+    return " ".join(text.split())
 
 
 async def kept(page: Page) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What examiners answer: cases and names for both sides from the first, blind answers from the second."""
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -36,6 +37,8 @@ class Proposal(Value):
 
 class Examined(Reply):
     """The cases of an examiner, and the names that both sides must know for them."""
+
+    schema_additions: ClassVar[Mapping[str, tuple[str, ...]]] = {"BrowserCheck": ("actions", "before")}
 
     cases: tuple[Proposed, ...]
     interface: tuple[str, ...] = Field(

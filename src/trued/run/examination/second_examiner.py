@@ -107,7 +107,8 @@ def is_same_json(one: Any, two: Any) -> bool:
 
 def _input(shown: Case | BrowserCheck) -> str:
     if isinstance(shown, BrowserCheck):
-        return f"open the page {shown.page}: what must a person be able to read there (sees)?"
+        done = f", then {', '.join(map(str, shown.actions))}" if shown.actions else ""
+        return f"open the page {shown.page}{done}: what must a person be able to read there (sees)?"
     if isinstance(shown, CallCase):
         given = f" and {_json(shown.kwargs)} by name" if shown.kwargs else ""
         after = " And what are its arguments afterwards (args_after)?" if shown.args_after is not None else ""

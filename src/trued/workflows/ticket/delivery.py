@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import json
 import re
 import urllib.error
 import urllib.request
@@ -17,12 +18,14 @@ from trued.model import Finding, Outcome, Task, Ticket, Value
 from trued.model.events.landing import PullRequestOffered, PullRequestWithheld
 from trued.model.events.proof import ClaimRefuted
 from trued.proof.contract import is_success
+from trued.run.agent_call import Equipment
+from trued.run.browser_tool import browser_on
+from trued.run.preview import HOST, Preview, Show, Showing, free_port
 from trued.run.run import Run
 from trued.run.session import Session
 from trued.support.hashing import digest
 from trued.workflows.ticket.events import PicturesClaimed, PreviewShown
-from trued.workflows.ticket.issues import ImplementerClaims, claim_mismatches
-from trued.workflows.ticket.preview import HOST, Preview, Show, Showing, free_port
+from trued.workflows.ticket.issues import ImplementerClaims, Issue, claim_mismatches
 
 MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # that an agent may hand in
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
@@ -59,6 +62,11 @@ class Viewing:
         return self.preview.words
 
     @property
+    def equipment(self) -> Equipment:
+        """A browser on the preview and nothing else, if it can be reached."""
+        return Equipment() if self.preview.why else browser_on(self.preview.url)
+
+    @property
     def broken(self) -> str:
         """Why a preview that should be up is not; "" if all is well."""
         return self.preview.why if self.preview.port else ""
@@ -92,19 +100,29 @@ async def check_claims(run: Run, claimed: ImplementerClaims, since: str) -> tupl
     return Findings.model_validate_json(await run.steps.once(run.steps.key("claims"), inputs, step)).found
 
 
-async def keep_pictures(run: Run, session: Session[Any], names: Iterable[str]) -> None:
-    """Keep the pictures that an agent left in its clone, for people to see; no verdict depends on them."""
+async def keep_pictures(run: Run, session: Session[Any], names: Iterable[str]) -> dict[str, str]:
+    """Keep the pictures that an agent left in its clone, for people and the next agent to see; no verdict depends on
+    them. Returns name → artifact."""
     wanted = list(dict.fromkeys(filter(None, names)))[:MOST_PICTURES]
     if not wanted:
-        return
+        return {}
 
     async def step() -> str:
         kept = dict(await _pictures(run, session, wanted))
-        claimed = PicturesClaimed(role=session.role.name, pictures=run.context.redact(kept))
+        missing = tuple(run.context.redact([name for name in wanted if name not in kept]))
+        claimed = PicturesClaimed(role=session.role.name, pictures=run.context.redact(kept), missing=missing)
         run.steps.emit("pictures", claimed)
-        return ""
+        return json.dumps(kept)
 
-    await run.steps.once(run.steps.key("pictures"), digest(wanted), step)
+    kept: dict[str, str] = json.loads(await run.steps.once(run.steps.key("pictures"), digest(wanted), step) or "{}")
+    return kept
+
+
+def pictures_of(issues: Iterable[Issue], kept: Mapping[str, str]) -> Equipment:
+    """The pictures that issues name, for the agent that fixes them: those that an agent left, and the engine's own."""
+    named = [one.screenshot for one in issues if one.screenshot]
+    own = {f"{name}.png": name for name in named if re.fullmatch(r"[0-9a-f]{64}", name)}
+    return Equipment(pictures={**own, **{name: kept[name] for name in named if name in kept}})
 
 
 async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> list[tuple[str, str]]:

@@ -55,11 +55,12 @@ class PreviewShown(JournalEvent, kind="preview", omits=("commit",)):
     commit: str = ""
 
 
-class PicturesClaimed(JournalEvent, kind="pictures claimed"):
+class PicturesClaimed(JournalEvent, kind="pictures claimed", omits=("missing",)):
     """A verifier handed in pictures; they are its claim."""
 
     role: str
     pictures: dict[str, str]  # name → hash
+    missing: tuple[str, ...] = ()  # pictures that it names and did not leave
 
 
 EVENTS = (RoundVerified, IssuesFixed, PreviewShown, PicturesClaimed)

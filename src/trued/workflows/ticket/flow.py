@@ -5,6 +5,7 @@ from trued.workflows.ticket.delivery import (
     check_claims,
     keep_pictures,
     offer,
+    pictures_of,
     preview,
     succeeded,
     ticket_of,
@@ -61,11 +62,12 @@ async def verify_in_rounds(
 
     `issues`: to fix before the first round. `rounds`: how many there were before. Returns how many there are now.
     """
+    pictures: dict[str, str] = {}
     for number in range(rounds + 1, rounds + run.settings.rounds + 1):
         scope = run.scope(f"round {number}")
-        fixed = await fix_issues(scope, number - 1, issues) if issues else None
+        fixed = await fix_issues(scope, number - 1, issues, pictures) if issues else None
         story += [Summary(who="fix-agent", says=fixed.summary)] if fixed else []
-        last, issues = issues, await verify(scope, plan, story)
+        last, issues = issues, await verify(scope, plan, story, pictures)
         fate = compare_issues(last, issues)
         ended = RoundVerified.of(number, issues, fate.sentence)
         await scope.record(ended)
@@ -76,14 +78,17 @@ async def verify_in_rounds(
     return number
 
 
-async def verify(run: Run, plan: Plan, story: list[Summary]) -> tuple[Issue, ...]:
-    """A fresh agent looks at the work as its users would; then the engine proves it. Returns the issues of both."""
+async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str, str]) -> tuple[Issue, ...]:
+    """A fresh agent looks at the work as its users would; then the engine proves it. Returns the issues of both.
+
+    `pictures` (name → artifact): those that the agent left are added to it.
+    """
     told = ticket_of(run)
     async with preview(run) as shown:
         if shown.broken:
             down = Issue(severity="critical", description=f"the preview does not come up: {shown.broken}")
             return open_issues(await run.prove(plan), (), down)
-        verifier = run.session("verify-agent", Verified, before=shown.up)
+        verifier = run.session("verify-agent", Verified, before=shown.up).equipped(shown.equipment)
         verified = await verifier.ask(
             ticket_task(run, "\n".join(one.text for one in told.acceptance or told.requirements)),
             files_changed="\n".join(await run.branch.changes()),
@@ -91,18 +96,23 @@ async def verify(run: Run, plan: Plan, story: list[Summary]) -> tuple[Issue, ...
             expected_pictures="\n".join(told.pictures),
             last_work=story[-1:],
         )
-        await keep_pictures(run, verifier, (*verified.screenshots, *(one.screenshot for one in verified.issues)))
+        named = (*verified.screenshots, *(one.screenshot for one in verified.issues))
+        pictures |= await keep_pictures(run, verifier, named)
         verdict = await run.prove(plan, objections=verified.objections, by=verifier)
         await verifier.close()
     return open_issues(verdict, verified.issues)
 
 
-async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...]) -> IssuesFixed:
-    """One fresh agent fixes these issues. It knows the issues and the files concerned, nothing else."""
+async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...], pictures: dict[str, str]) -> IssuesFixed:
+    """One fresh agent fixes these issues. It knows the issues, their pictures and the files concerned, nothing else."""
     before = run.branch.head
     named = dict.fromkeys((*await run.branch.paths_in(one.sentence for one in issues), *await run.branch.changes()))
     files = await run.branch.contents(tuple(named))
-    fixed = await run.ask("fix-agent", ticket_task(run), Fixed, issues=issues, files_to_touch=files)
+    fixer = run.session("fix-agent", Fixed).equipped(pictures_of(issues, pictures))
+    try:
+        fixed = await fixer.ask(ticket_task(run), issues=issues, files_to_touch=files)
+    finally:
+        await fixer.close()
     changed = await run.branch.changes(before)
     beyond = files_beyond(changed, named, fixed.beyond)
     done = IssuesFixed(number=number, summary=fixed.changes_summary, files=changed, beyond=beyond)
@@ -111,11 +121,11 @@ async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...]) -> Issues
 
 
 async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
-    """Open a pull request for proven work, or a draft if the user wants one. For work that waits for a person only the
-    text is written."""
+    """Open a pull request for proven work, or a draft if the user wants one. Nobody is paid to describe work that waits
+    for a person: its text is written when it is offered."""
     judged = outcome.verdict.requirements if outcome.verdict else ()
     success, draft = succeeded(run, outcome), run.settings.draft
-    if success or draft or outcome.state == "waiting":
+    if success or draft:
         await run.session("pr-agent", PullRequest).try_once(
             ticket_task(run, ticket_of(run).text),
             branch=run.branch.name,

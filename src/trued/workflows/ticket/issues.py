@@ -36,7 +36,8 @@ class Issue(Value):
     @property
     def finding(self) -> Finding:
         """As an objection: the engine runs its case if it has one, and asks once more if not."""
-        seen = [f"expected {self.expected}" if self.expected else "", f"actual {self.actual}" if self.actual else ""]
+        expected = self.expected.removeprefix("expected ")
+        seen = [f"expected {expected}" if expected else "", f"actual {self.actual}" if self.actual else ""]
         return Finding(
             what=": ".join(filter(None, (self.description, ", ".join(filter(None, seen))))),
             where=self.location,

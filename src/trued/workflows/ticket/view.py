@@ -35,6 +35,12 @@ class TicketView(WorkflowView):
             case PicturesClaimed():
                 names = ", ".join(event.pictures) or "none that is a picture"
                 tree.remark(key, f"{event.role} handed in pictures, as its claim: {names}")
+                if event.missing:
+                    gone = (
+                        f"{event.role} names pictures and did not leave them in its clone: {', '.join(event.missing)}"
+                    )
+                    tree.remark(key, gone, warning=True)
+                    self._notices.append(f"{gone}.")
             case _:
                 pass
 
@@ -45,6 +51,7 @@ class TicketView(WorkflowView):
             case IssuesFixed():
                 return event.summary
             case PicturesClaimed():
-                return ", ".join(event.pictures)
+                gone = f"named, and not left: {', '.join(event.missing)}" if event.missing else ""
+                return "; ".join(filter(None, (", ".join(event.pictures), gone)))
             case _:
                 return None

@@ -10,7 +10,7 @@ import pytest
 from tests.proof.checks.test_http import BASE, SERVE, asks
 from tests.proof.trial import Trial
 from trued.model import Contract, Ready, Serve
-from trued.workflows.ticket.preview import HOST, Preview, Show, Showing, free_port
+from trued.run.preview import HOST, Preview, Show, Showing, free_port
 
 CASES = asks({"http": {"path": "/page"}, "status": 200})
 HEAD = "def answer(method, path, body, headers):\n    return 200, b'new ' + path.encode(), {}\n"

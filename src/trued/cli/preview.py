@@ -1,0 +1,55 @@
+"""The command `preview`: starts the project at a run's commit, for a person to look at."""
+
+import asyncio
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from trued.cli.context import AsJson, RunName, chosen, opened
+from trued.cli.terminal import hint, home, out, outside_agents, print_json
+from trued.engine.run_preview import RunPreview, preview_run
+from trued.engine.run_store import RunStore
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def preview(
+    run: RunName = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port on this machine.", show_default="a free one")
+    ] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Start the project at the run's newest commit, in the sandbox, and print its address. Ctrl-C ends it.
+
+    The server is the contract's; if it has none, it is found in the project's files.
+    """
+    outside_agents("preview")
+    with opened() as store:
+        record = chosen(store, run)
+    with RunStore(home(), os.environ) as store:
+        asyncio.run(_shown(store, record.id, port, as_json=as_json))
+
+
+async def _shown(store: RunStore, run_id: str, port: int, *, as_json: bool) -> None:
+    """Show it until somebody interrupts; the server ends with all its processes."""
+    over, loop = asyncio.Event(), asyncio.get_running_loop()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(one, over.set)
+    async with preview_run(store, run_id, port) as shown:
+        _say(shown, as_json=as_json)
+        await over.wait()
+    hint(f"the preview of run {run_id} has ended")
+
+
+def _say(shown: RunPreview, *, as_json: bool) -> None:
+    if as_json:
+        print_json(shown.model_dump(mode="json"))
+        sys.stdout.flush()  # whoever reads it from a pipe waits for it
+    else:
+        out().print(shown.url, soft_wrap=True)
+        hint(f"commit {shown.commit[:10]}, started by `{' '.join(shown.command)}`; Ctrl-C ends it")

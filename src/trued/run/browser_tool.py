@@ -1,0 +1,23 @@
+"""The browser of an agent: how the MCP server that drives it on a preview is started inside the agent's sandbox."""
+
+import sys
+from pathlib import Path
+
+from trued.agents.driver import inside
+from trued.proof import probes
+from trued.proof.checks.browser import chromium_folders, find_chromium
+from trued.run.agent_call import Equipment
+from trued.workspace.sandbox.visible_folders import interpreter_folders
+
+SERVER = Path(inside.__file__).parent / "browser_server.py"
+PROBES = Path(probes.__file__).parent
+
+
+def browser_on(address: str) -> Equipment:
+    """A browser for this address and no other; nothing if there is no address, or no Chromium on this machine."""
+    program, lack = find_chromium()
+    if not address or lack:
+        return Equipment()
+    command = (sys.executable, "-I", "-B", str(SERVER), address, program, str(PROBES))
+    readable = (str(SERVER), str(PROBES), *chromium_folders(program), *interpreter_folders(sys.executable))
+    return Equipment(browser=command, readable=readable)
