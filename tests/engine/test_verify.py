@@ -49,6 +49,17 @@ def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
 
 
+@pytest.mark.spec("USE-5")
+async def test_the_very_first_verification_makes_a_state_folder_for_this_user_alone(tmp_path: Path) -> None:
+    project(tmp_path / "repo")
+    before = os.umask(0o022)
+    try:
+        await verdict(tmp_path, f"{tmp_path / 'repo'}@HEAD~1", str(tmp_path / "repo"), requirements=MANUAL)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
+
+
 @pytest.mark.spec("USE-5", "LAW-9")
 async def test_a_head_is_proven_against_its_base_and_nothing_is_written_or_left(tmp_path: Path, asked: Path) -> None:
     repo, own = tmp_path / "repo", tmp_path / "home"

@@ -4,6 +4,7 @@ import pytest
 
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Verdict
 from trued.proof.contract import apply_approvals, conclude, contract_hash, exit_code, is_success
+from trued.proof.reasons import ALL_GREEN_BEFORE, STAYS
 
 CONTRACT = Contract(base="b" * 40, requirements=(Requirement(id="r", text="it works"),))
 FACT = Evidence(id="1", requirement="r", check="c", kind="tests", side="base", commit="c", tree="t", isolation="x")
@@ -46,6 +47,21 @@ def test_a_named_person_attests_anything_but_what_is_refuted(grade: Grade) -> No
 def test_an_approved_contract_lifts_what_is_examined_and_nothing_else(grade: Grade) -> None:
     (found,) = apply_approvals(verdict(judged(grade)), [Approval(requirement="*", who="Ada", why="")]).requirements
     assert found.grade is (Grade.PROVEN if grade is Grade.EXAMINED else grade)
+
+
+@pytest.mark.spec("LAW-8", "DAY-6")
+def test_an_approved_contract_makes_a_criterion_on_what_stays_satisfied() -> None:
+    stays = judged(Grade.UNPROVEN, lacks="approve").model_copy(update={"why": (ALL_GREEN_BEFORE, STAYS)})
+    tests = stays.model_copy(update={"why": (ALL_GREEN_BEFORE, "the plan calls it done")})  # no held-out cases
+    (lower,) = apply_approvals(verdict(tests), [Approval(requirement="*", who="Ada", why="")]).requirements
+    assert lower.grade is Grade.ATTESTED
+    (found,) = apply_approvals(verdict(stays), [Approval(requirement="*", who="Ada", why="")]).requirements
+    assert (found.grade, found.lacks) == (Grade.PROVEN, "")
+    assert ALL_GREEN_BEFORE not in found.why
+    (other,) = apply_approvals(verdict(stays), [Approval(requirement="else", who="Ada", why="")]).requirements
+    assert other == stays
+    idle = verdict(stays, remarks=(Finding(what="the diff is empty"),))  # who did nothing is not helped by it
+    assert not is_success(apply_approvals(idle, [Approval(requirement="*", who="Ada", why="")]))
 
 
 def test_a_word_for_one_requirement_is_no_word_for_another() -> None:

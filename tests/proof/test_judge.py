@@ -173,8 +173,10 @@ def test_cases_that_were_green_count_as_held_already_only_if_the_user_wrote_them
     assert own.grade is Grade.PROVEN
     assert own.why[0].startswith(reasons.ALREADY_SATISFIED)
     theirs = judged(EXAMPLES, {"case 1": (GREEN, (P, P))}, users_own=False)
-    assert (theirs.grade, theirs.lacks) == (Grade.UNPROVEN, "attest")
+    assert (theirs.grade, theirs.lacks) == (Grade.UNPROVEN, "approve")
     assert theirs.why[0] == reasons.ALL_GREEN_BEFORE
+    visible = judged(EXAMPLES, {"case 1": (GREEN, (P, P))}, users_own=False, held_out=False)
+    assert (visible.grade, visible.lacks) == (Grade.UNPROVEN, "attest")
 
 
 @pytest.mark.spec("LAW-2", "LAW-5")

@@ -47,6 +47,23 @@ async def test_a_head_that_says_that_something_is_missing_which_nobody_declares_
     assert verdict.gaps
 
 
+@pytest.mark.spec("DAY-2", "LAW-8")
+async def test_a_command_that_does_not_find_the_projects_own_module_is_unjudged_where_the_base_fails_alike(
+    tmp_path: Path,
+) -> None:
+    base = {"src/kit.py": "ONE = 0\n", "check.py": "import kit\nassert kit.ONE == 1\n"}
+    check = {"kind": "command", "command": "python check.py", "files": ["check.py"]}
+    trial = Trial(tmp_path, base, [{"id": "r", "text": "ONE is 1", "checks": [check]}])
+    verdict = await trial.verdict({"src/kit.py": "ONE = 1\n"})
+    assert (verdict.grade, verdict.lacks_only_environment) == (Grade.UNJUDGED, True), only(verdict).why
+    assert [one.name for one in verdict.missing_from_environment] == ["kit"]
+    found = Trial(tmp_path / "found", base, [{"id": "r", "text": "ONE is 1", "checks": [check]}], path=["src"])
+    contract = await found.seal()
+    lying = "raise ModuleNotFoundError(\"No module named 'kit'\")\n"
+    assert (await found.prove(contract, await found.head({"src/kit.py": lying}))).grade is Grade.REFUTED
+    assert (await found.prove(contract, await found.head({"src/kit.py": "ONE = 1\n"}))).grade is Grade.TESTED
+
+
 LACKING = MissingFromEnvironment(name="x", what="the module x is not installed")
 
 

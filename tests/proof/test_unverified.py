@@ -9,6 +9,7 @@ from trued.model import Author, CallCase, CommandCheck, Contract, ExamplesCheck,
 from trued.model.events import JournalEvent
 from trued.model.events.proof import CheckRan
 from trued.proof.prove import prove
+from trued.proof.room.bench import check_hash
 from trued.proof.unverified import Observed, list_warnings
 
 TEXT = "slugify lower-cases its text; it joins words with one dash. It is fast and robust"
@@ -28,6 +29,26 @@ def test_clauses_that_no_case_quotes_are_listed_word_for_word() -> None:
     case = CallCase(call="a:b", returns=1, quotes="joins words with one dash")
     found = told(Requirement(id="r", text=TEXT, checks=(ExamplesCheck(cases=(case,)),)))
     assert "“slugify lower-cases its text”, “It is fast and robust”" in found[0]
+
+
+@pytest.mark.spec("LAW-11", "LAW-12")
+def test_cases_of_the_users_own_need_not_say_what_they_are_about() -> None:
+    check = ExamplesCheck(cases=(CallCase(call="a:b", returns=1),))
+    one = Requirement(id="r", text=TEXT, checks=(check,))
+    assert not [line for line in told(one) if "claims to cover" in line]
+    author = {check_hash(check): Author(role="examiner", agent="x")}
+    assert [line for line in told(one, authors=author) if "claims to cover" in line]
+
+
+@pytest.mark.spec("LAW-11")
+async def test_nothing_is_said_to_run_nowhere_beside_a_case_that_ran_it_out_of_sight(tmp_path: Path) -> None:
+    """A command line shows nothing of the files that it ran."""
+    case = {"run": ["python", "a.py"], "stdout": "1\n"}
+    checks = [{"kind": "examples", "cases": [case]}]
+    trial = Trial(tmp_path, {"a.py": "print(0)\n"}, [{"id": "r", "text": "it prints 1", "checks": checks}])
+    verdict = await trial.verdict({"a.py": "print(1)\n"})
+    assert verdict.grade is Grade.PROVEN
+    assert not [one for one in verdict.undecided if "no check runs" in one]
 
 
 @pytest.mark.spec("LAW-11")

@@ -97,10 +97,16 @@ def _verified_last() -> "LastVerification | None":
     from trued.engine.last_verification import load_verification
 
     kept, here = load_verification(home()), top_of(Path.cwd())
-    if kept is None or (here and str(here) not in kept.places):
+    if kept is None:
         return None
     with opened() as store:
-        runs = [one for one in store.journal.runs() if here is None or Path(one.repository).resolve() == here]
+        every = store.journal.runs()
+        if here and str(here) not in kept.places:
+            if not any(Path(one.repository).resolve() == here for one in every):
+                what = f"nothing was verified or run in {here}; the last `trued verify` was in {kept.places[-1]}"
+                raise BadInput(what, then="go there, or run `trued verify` here")
+            return None
+        runs = [one for one in every if here is None or Path(one.repository).resolve() == here]
     return kept if all(one.updated_at < kept.at for one in runs) else None
 
 

@@ -204,6 +204,10 @@ def _missing(one: Verification) -> str:
     checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]
     bar = f", or accept this grade with --accept {worst}" if worst in (Grade.TESTED, Grade.EXAMINED) else ""
     if checks and all(check.kind == "manual" for check in checks):
-        return "a person has to check the work by hand"
+        named = " ".join(map(shlex.quote, sorted(short)))
+        return (
+            f"check the work by hand (`trued why {named}` lists the steps); verify records no approval: merge it or not"
+        )
     lifts = "add held-out cases in a requirements file outside the repository"
-    return f"{lifts} (trued verify --requirements FILE){bar}"
+    look = f"look at it yourself (git diff {one.contract.base[:12]} {one.verdict.commit[:12]}) and merge it or not"
+    return f"{lifts} (trued verify --requirements FILE){bar}; or {look}"

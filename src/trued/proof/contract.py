@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from trued.model import Approval, Contract, Grade, Judged, Outcome, Verdict
-from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, PARTS, UNAPPROVED
+from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, PARTS, STAYS, UNAPPROVED
 from trued.support.plurals import counted
 
 FACTS = {"base_facts"}  # found out, not agreed upon: times differ whenever they are taken anew
@@ -61,8 +61,8 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
         why = f"the contract is approved by {contract.who}{_because(contract)}"
         before = [one for one in judged.why if not one.endswith(UNAPPROVED)]
         return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *before)})
-    if contract and judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and ALL_GREEN_BEFORE in judged.why:
-        before = [one for one in judged.why if one != ALL_GREEN_BEFORE]
+    if contract and judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and STAYS in judged.why:
+        before = [one for one in judged.why if one not in (ALL_GREEN_BEFORE, STAYS)]
         why = f"{ALREADY_SATISFIED}, by cases that {contract.who} approved{_because(contract)}"
         return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "holds": True, "why": (why, *before)})
     if contract and judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and not judged.parts:

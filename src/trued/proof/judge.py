@@ -407,7 +407,7 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
         return _shown_green(held, reasons.already_satisfied(guards), facts)
     if facts.held_out and all(is_hidden_data(check) for check, _ in counts):
         # an agent's cases about what stays as it is: whoever approves the contract makes them the user's own
-        return Grade.UNPROVEN, (reasons.ALL_GREEN_BEFORE,), "approve"
+        return Grade.UNPROVEN, (reasons.ALL_GREEN_BEFORE, reasons.STAYS), "approve"
     words = [reasons.ALL_GREEN_BEFORE]
     words += [reasons.unused_tests(facts.left_out)] if facts.left_out else []
     return Grade.UNPROVEN, tuple(words), "attest"

@@ -43,6 +43,7 @@ from trued.proof.objections import split_runnable, without_case
 from trued.proof.own_modules import own_modules
 from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
 from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE
+from trued.proof.room.additions import added_packages
 from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.dependencies import NO_PACKAGES
@@ -51,6 +52,7 @@ from trued.proof.room.frozen_files import is_test
 from trued.proof.room.held_out_tests import hidden_files
 from trued.proof.room.interpreter import Interpreter, find_interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
+from trued.proof.seal import run_three_times
 from trued.proof.unverified import CODE, Observed, list_warnings
 from trued.protocols import Emit, Workspace
 from trued.support.path_sets import paths_outside
@@ -106,7 +108,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         tree=await workspace.tree(commit),
         requirements=judged,
         suites=suites,
-        evidence=(*kept, *trial.evidence, *trial.brought),
+        evidence=(*kept, *trial.retaken, *trial.evidence, *trial.brought),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
         undecided=tuple(
@@ -188,6 +190,8 @@ class _Trial:
         self.runnable = [one for one in objections if one.case is not None]
         self.objected = [CheckedObjection(one) for one in objections if one.case is None]
         self.evidence: list[Evidence] = []
+        self.base_facts: Sequence[Evidence] = contract.base_facts
+        self.retaken: list[Evidence] = []  # of the base, with packages that only the head declares
         self.undecided: list[str] = []
         self.own_modules: frozenset[str] = frozenset()
         self.order_bound: frozenset[str] = frozenset()
@@ -206,6 +210,7 @@ class _Trial:
         known = {*await workspace.blobs(self.contract.base), *carried}
         runs = sorted(shared_runs(self.due, known, carried), key=self._place)
         tainted = False
+        await self._retake_red(workspace, commit, interpreter, runs)
         async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, graft):
             here = await workspace.blobs(commit)
             self.undecided += files_used(graft, carried, here)
@@ -215,7 +220,7 @@ class _Trial:
             self.packages = frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown))
             recorder = recorder.with_versions(self.added.versions)
             self.unseen = graft.paths
-            self.own_modules = await own_modules(workspace, self.contract, self.contract.base_facts, bench.modules)
+            self.own_modules = await own_modules(workspace, self.contract, self.base_facts, bench.modules)
             for turn in range(1, self.turns + 1):
                 for shared in [one for one in runs if self._ids_to_run(one)]:
                     wanted = CaseSelection(self._ids_to_run(shared), second=turn > 1, red=self._red_ids(shared))
@@ -232,6 +237,37 @@ class _Trial:
             one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
         )
         self.own_tests, self.brought = await try_own_tests(workspace, self.contract, alone, commit, interpreter)
+
+    async def _retake_red(
+        self, workspace: Workspace, commit: str, interpreter: Interpreter, runs: Sequence[SharedRun]
+    ) -> None:
+        """A check that lacked a module on the base which packages of the head's bring is run there again, with them:
+        red and green are then taken with the same packages."""
+        lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
+        added = await added_packages(workspace, self.contract.base, commit, interpreter) if lost else NO_PACKAGES
+        found = {one for one in lost if added.brings(one.removeprefix("module "))}
+        again = [one for one in runs if any(kind in found for _, kind in lacking(self._facts_on_base(one)))]
+        if not again:
+            return
+        base, carried = self.contract.base, self.contract.carried
+        recorder = EvidenceRecorder(self.contract, interpreter, base, await workspace.tree(base))
+        recorder = recorder.with_versions(added.versions)
+        async with clean_room(workspace, self.contract, base, interpreter, withheld=carried, packages_of=commit) as (
+            bench,
+            _,
+        ):
+            for shared in again:
+                for turn, fact in enumerate(await run_three_times(shared.check, bench), start=1):
+                    self.retaken += [
+                        recorder.record(one.id, check, fact, turn=turn)
+                        for name, check in shared.serves.items()
+                        for one in self.due
+                        if name in distinct_checks((one,))
+                    ]
+        self.base_facts = [*(_without_kinds(one, found) for one in self.contract.base_facts), *self.retaken]
+
+    def _facts_on_base(self, shared: SharedRun) -> list[Evidence]:
+        return [one for one in self.contract.base_facts if one.check in shared.serves]
 
     def _place(self, shared: SharedRun) -> tuple[int, bool]:
         """What is visible comes first: once something held out ran in the room, nothing printed there is told to
@@ -320,7 +356,7 @@ class _Trial:
         return tuple(name for name, stood in self._on_base(shared).items() if stood is Base.RED)
 
     def _on_base(self, shared: SharedRun) -> dict[str, Base]:
-        return on_base([one for one in self.contract.base_facts if one.check in shared.serves])
+        return on_base([one for one in self.base_facts if one.check in shared.serves])
 
     async def _run_objections(
         self, workspace: Workspace, interpreter: Interpreter, recorder: EvidenceRecorder, tell: Emit
@@ -363,7 +399,7 @@ class _Trial:
         """It shows nothing of the head: the case is malformed, or the base's environment lacks the same."""
         if one.outcome is not Outcomes.UNJUDGED:
             return one.outcome is Outcomes.BROKEN
-        return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.contract.base_facts)}
+        return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.base_facts)}
 
     def undeclared_imports(self, texts: Mapping[str, str]) -> list[str]:
         """What the head's files import and nothing brings, where something was missing at all."""
@@ -381,7 +417,7 @@ class _Trial:
         contract = self.contract
         ran = frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct_checks((requirement,))))
         return Facts(
-            base=[one for one in contract.base_facts if one.requirement == requirement.id],
+            base=[one for one in self.base_facts if one.requirement == requirement.id],
             head=[one for one in evidence if one.requirement == requirement.id],
             held_out=contract.held_out,
             held_out_why=contract.held_out_why,
@@ -422,7 +458,7 @@ class _Trial:
 
     def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
         """Tests that are another requirement's own: what they show is reported there, and nowhere else."""
-        facts = [one for one in self.contract.base_facts if one.kind == "tests"]
+        facts = [one for one in self.base_facts if one.kind == "tests"]
         others = [one for one in self.due if one.id != requirement.id]
         return frozenset(
             case.id
@@ -434,6 +470,11 @@ class _Trial:
             for case in fact.tried
             if is_own_case(other, check, case.id)
         )
+
+
+def _without_kinds(fact: Evidence, kinds: set[str]) -> Evidence:
+    left = tuple(one for one in fact.tried if one.kind not in kinds)
+    return fact if left == fact.tried else fact.model_copy(update={"tried": left})
 
 
 def _is_out_of_sight(check: Check) -> bool:

@@ -16,6 +16,7 @@ NO_NEW_DEPENDENCY = "its manifests declare no package that the base does not"
 EMPTY_DIFF = "the diff is empty"
 NOTHING_DONE = "the diff is empty: nothing was done"
 ALL_GREEN_BEFORE = "every check passed before the change: either it was already satisfied, or its checks prove nothing"
+STAYS = "whoever approves the contract agrees that it asks for what stays as it is"
 INFLUENCED = (
     f"tests and commands run together with the code under test, which could influence them: {Grade.TESTED} at most"
 )

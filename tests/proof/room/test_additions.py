@@ -1,11 +1,16 @@
 """Packages that a head declares: installed for its evidence, out of the way of what judges, named where they lack."""
 
+import io
+import json
+import shutil
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -76,6 +81,24 @@ async def test_what_the_head_declares_is_installed_for_its_evidence_and_recorded
     assert any("inflexion 1.0" in one for one in verdict.undecided)
 
 
+@pytest.mark.spec("DAY-2", "LAW-5")
+async def test_red_is_taken_again_where_the_base_lacked_only_what_the_head_declares(
+    tmp_path: Path, registry: Path
+) -> None:
+    """A test of the user's own imports the package itself; the base does not declare it."""
+    wheel(registry / "inflexion", "inflexion", {"inflexion.py": "def plural(word):\n    return word + 'en'\n"})
+    base = {"up.py": "def up(word):\n    return word\n", "tests/test_up.py": TEST}
+    check = {"kind": "tests", "files": ["tests/test_up.py"]}
+    trial = Trial(tmp_path / "t", base, [{"id": "r", "text": "up('ox') is 'oxen'", "checks": [check]}])
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
+    contract = await trial.seal()
+    declares: dict[str, str | None] = {"requirements.txt": "inflexion\n"}
+    honest = await trial.prove(contract, await trial.head({**declares, "up.py": UP}))
+    assert only(honest).grade is Grade.TESTED, only(honest).why
+    idle = await trial.prove(contract, await trial.head(declares))
+    assert only(idle).grade is Grade.REFUTED, only(idle).why
+
+
 @pytest.mark.spec("DAY-2")
 async def test_a_declared_package_that_no_registry_can_be_asked_for_is_named_and_is_nobodys_failure(
     tmp_path: Path, registry: Path, monkeypatch: pytest.MonkeyPatch
@@ -99,7 +122,6 @@ async def test_a_head_that_imports_what_it_does_not_declare_or_what_nobody_has_i
     assert any("inflexion" in one.what for one in verdict.gaps), verdict.gaps
 
 
-EVIL = "import {0}\n{0}.up = lambda word: 'oxen'\n"
 LIES = {
     "start-up": {"zz_evil.pth": "import evil_start\n", "evil_start.py": "import builtins\n"},
     "customize": {"sitecustomize.py": "raise SystemExit(0)\n", "usercustomize.py": "raise SystemExit(0)\n"},
@@ -138,3 +160,95 @@ async def test_a_declared_package_that_would_replace_what_judges_raises_nothing(
         "tests/test_up.py::test_up",
         "case 1",
     }
+
+
+# -- Node --------------------------------------------------------------------------------------------------------------
+
+
+class _Npm(BaseHTTPRequestHandler):
+    """A registry of packages with one file each: name and version → its text."""
+
+    packages: ClassVar[dict[str, dict[str, str]]] = {}
+
+    def do_GET(self) -> None:
+        name, _, version = self.path.strip("/").partition("/-/")
+        known = self.packages.get(name)
+        if known is None:
+            self.send_error(404)
+            return
+        body = _tarball(name, version, known[version]) if version else self._about(name, known)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _about(self, name: str, known: dict[str, str]) -> bytes:
+        host = self.headers["Host"]
+        versions = {
+            one: {"name": name, "version": one, "dist": {"tarball": f"http://{host}/{name}/-/{one}"}} for one in known
+        }
+        return json.dumps({"name": name, "dist-tags": {"latest": max(known)}, "versions": versions}).encode()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nobody listens."""
+
+
+def _tarball(name: str, version: str, text: str) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        manifest = json.dumps({"name": name, "version": version, "main": "index.js"})
+        for path, content in (("package/package.json", manifest), ("package/index.js", text)):
+            about = tarfile.TarInfo(path)
+            about.size, about.mode = len(content.encode()), 0o644
+            archive.addfile(about, io.BytesIO(content.encode()))
+    return made.getvalue()
+
+
+@pytest.fixture
+def npm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    if not shutil.which("npm"):
+        pytest.skip("npm is not installed")
+    monkeypatch.setattr(
+        _Npm,
+        "packages",
+        {
+            "plurals": {"1.0.0": "exports.plural = (word) => word + 'en';\n"},
+            "kit": {"1.0.0": "exports.up = (word) => word;\n", "2.0.0": "exports.up = () => 'oxen';\n"},
+        },
+    )
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Npm)
+    Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{server.server_address[1]}/")
+    yield
+    server.shutdown()
+    server.server_close()
+
+
+SCRIPT = {"kind": "examples", "cases": [{"call": "up.js:up", "args": ["ox"], "returns": "oxen"}]}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-2", "LAW-4")
+async def test_packages_of_node_that_the_head_declares_are_installed_and_replace_none_of_the_bases(
+    tmp_path: Path, npm: None
+) -> None:
+    base = {
+        "package.json": json.dumps({"dependencies": {"kit": "1.0.0"}}),
+        "up.js": "exports.up = require('kit').up;\n",
+    }
+    trial = Trial(tmp_path / "t", base, [{"id": "r", "text": "up('ox') is 'oxen'", "checks": [SCRIPT]}])
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
+    contract = await trial.seal()
+    more = json.dumps({"dependencies": {"kit": "1.0.0", "plurals": "1.0.0"}})
+    honest = {"package.json": more, "up.js": "exports.up = require('plurals').plural;\n"}
+    verdict = await trial.prove(contract, await trial.head(honest))
+    assert only(verdict).grade is Grade.PROVEN, (only(verdict).why, verdict.undecided, verdict.evidence[0].tried)
+    assert any("plurals" in one for one in verdict.undecided)
+    other = json.dumps({"dependencies": {"kit": "2.0.0", "plurals": "1.0.0"}})  # names of the base's stay the base's
+    liar = await trial.prove(contract, await trial.head({"package.json": other}))
+    assert only(liar).grade is Grade.REFUTED
+    lost = json.dumps({"dependencies": {"kit": "1.0.0", "nowhere": "1.0.0"}})
+    vain = {"package.json": lost, "up.js": "exports.up = require('nowhere').up;\n"}
+    assert [one.name for one in (await trial.prove(contract, await trial.head(vain))).missing_from_environment] == [
+        "nowhere"
+    ]

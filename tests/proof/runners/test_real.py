@@ -285,3 +285,51 @@ async def test_what_panics_on_the_base_is_red_and_on_the_head_refuted(tmp_path: 
     assert only(honest).grade is Grade.TESTED, only(honest).why
     still = await trial.prove(contract, await trial.head({"calc/calc.go": later + "\nfunc More() {}\n"}))
     assert only(still).grade is Grade.REFUTED, only(still).why
+
+
+# -- new modules -------------------------------------------------------------------------------------------------------
+
+NEW_TESTS = {
+    "vitest": (
+        "import { expect, test } from 'vitest';\nimport { triple } from '../src/triple.js';\n"
+        "test('triples', () => { expect(triple(2)).toBe(6); });\n"
+    ),
+    "jest": "const { triple } = require('../src/triple.js');\ntest('triples', () => { expect(triple(2)).toBe(6); });\n",
+    "mocha": (
+        "const assert = require('assert');\nconst { triple } = require('../src/triple.js');\n"
+        "it('triples', () => { assert.equal(triple(2), 6); });\n"
+    ),
+}
+OLD_TESTS = {
+    "vitest": "import { expect, test } from 'vitest';\ntest('old', () => { expect(1).toBe(1); });\n",
+    "jest": "test('old', () => { expect(1).toBe(1); });\n",
+    "mocha": "it('old', () => {});\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-1", "LAW-5")
+@pytest.mark.parametrize("runner", ["vitest", "jest", "mocha"])
+async def test_a_test_file_of_a_new_module_is_red_on_the_base_and_its_work_self_tested(
+    tmp_path: Path, runner: str
+) -> None:
+    needs = {"vitest": {"vitest": "^3"}, "jest": {"jest": "^29"}, "mocha": {"mocha": "^11"}}[runner]
+    ending = "mjs" if runner == "vitest" else "js"
+    base = {
+        "package.json": json.dumps({"scripts": {"test": "x"}, "devDependencies": needs}),
+        "package-lock.json": locked(tmp_path / "lock", needs),
+        f"test/old.test.{ending}": OLD_TESTS[runner],
+    }
+    new = f"test/triple.test.{ending}"
+    command = {"vitest": "npx vitest run", "jest": "npx jest", "mocha": "npx mocha"}[runner]
+    check = {"kind": "tests", "command": command, "files": [new]}
+    trial = Trial(tmp_path / "trial", base, [{"id": "r", "text": "triple(2) is 6", "checks": [check]}])
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
+    contract = await trial.seal()
+    head: dict[str, str | None] = {new: NEW_TESTS[runner], "src/triple.js": "exports.triple = (x) => 3 * x;\n"}
+    verdict = await trial.prove(contract, await trial.head(head))
+    assert only(verdict).grade is Grade.SELF_TESTED, (only(verdict).why, [one.tried for one in verdict.evidence])
+    assert verdict.holds
+    liar = await trial.prove(contract, await trial.head({new: NEW_TESTS[runner]}))
+    assert (liar.grade, liar.holds) == (Grade.UNPROVEN, False)
+    assert liar.gaps

@@ -42,3 +42,14 @@ def test_conflicts_are_shown_in_every_workflow() -> None:
     ]
     remarks = [row for row in Progress(events, "team").rows.values() if isinstance(row, Remark)]
     assert [(row.key, row.warning) for row in remarks] == [("wave 1 T02/join", True), ("wave 1 T02/join", False)]
+
+
+@pytest.mark.spec("USE-4", "DAY-12")
+def test_a_check_that_is_sealed_again_in_a_built_environment_is_counted_once() -> None:
+    tape = Recorder()
+    events = [
+        tape.event("sealed", check="c1", sort="examples", serves=["r"], cases={"unjudged": 6}),
+        tape.event("sealed", check="c1", sort="examples", serves=["r"], cases={"guard": 5, "red": 1}),
+        tape.event("sealed", check="c2", sort="tests", serves=["r"], cases={"red": 1}),
+    ]
+    assert dict(Progress(events, "purple").on_base) == {"guard": 5, "red": 2}

@@ -128,6 +128,10 @@ class AddedPackages:
     unknown: tuple[str, ...] = ()  # packages that no registry has: the head's own mistake
     said: tuple[str, ...] = ()
 
+    def brings(self, module: str) -> bool:
+        """Was a package installed that brings this module?"""
+        return any(provides_module(name, module) for name in self.versions)
+
     def awaits(self, module: str) -> str:
         """The declared package that would bring this module and could not be installed, or ""."""
         return next((name for name in self.unavailable if name == module or provides_module(name, module)), "")

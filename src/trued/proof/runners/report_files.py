@@ -393,7 +393,7 @@ def _jest(data: bytes) -> list[ReportedTest]:
 def _jest_file(part: dict[str, Any]) -> Iterator[ReportedTest]:
     file = str(part["name"])
     if not part["assertionResults"] and part.get("status") == "failed":
-        yield ReportedTest(name=file, file=file, outcome="failed", text=str(part.get("message", ""))[-4000:])
+        yield ReportedTest(name="", file=file, outcome="failed", text=str(part.get("message", ""))[-4000:])
     for one in part["assertionResults"]:
         status = str(one["status"])
         outcome = {"passed": "passed", "failed": "failed"}.get(status, "skipped")
