@@ -16,8 +16,8 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from trued.proof.checks.programs import is_python
-from trued.proof.room.bench import SYSTEM_PATH
 from trued.proof.room.dependencies import is_dependency_manifest, provides_module, read_declarations
+from trued.proof.room.virtualenv import SYSTEM_PATH
 
 NODE = ("node", "nodejs")
 # CPython's own letters: those that stand alone and change nothing of what is run, and those that take a value.

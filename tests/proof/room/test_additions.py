@@ -19,6 +19,7 @@ from trued.model import Grade, Verdict
 
 CASES = {"kind": "examples", "cases": [{"call": "up:up", "args": ["ox"], "returns": "oxen"}]}
 OWN = {"kind": "tests", "command": "python -m pytest -q tests/test_up.py"}
+COMMAND = {"kind": "command", "command": 'python -c \'import up; assert up.up("ox") == "oxen"\''}
 UP = "import inflexion\n\n\ndef up(word):\n    return inflexion.plural(word)\n"
 TEST = "import inflexion\nfrom up import up\n\n\ndef test_up():\n    assert up('ox') == inflexion.plural('ox')\n"
 
@@ -68,7 +69,9 @@ async def verdict_on(place: Path, head: dict[str, str | None], check: dict[str, 
 
 @pytest.mark.spec("DAY-2", "LAW-4")
 @pytest.mark.parametrize(
-    ("check", "grade"), [(CASES, Grade.PROVEN), (OWN, Grade.SELF_TESTED)], ids=["cases", "own tests"]
+    ("check", "grade"),
+    [(CASES, Grade.PROVEN), (OWN, Grade.SELF_TESTED), (COMMAND, Grade.TESTED)],
+    ids=["cases", "own tests", "command"],
 )
 async def test_what_the_head_declares_is_installed_for_its_evidence_and_recorded(
     tmp_path: Path, registry: Path, check: dict[str, object], grade: Grade
@@ -79,6 +82,14 @@ async def test_what_the_head_declares_is_installed_for_its_evidence_and_recorded
     assert only(verdict).grade is grade, (only(verdict).why, verdict.undecided)
     assert any(one.versions.get("inflexion") == "1.0" for one in verdict.evidence if one.side == "head")
     assert any("inflexion 1.0" in one for one in verdict.undecided)
+
+
+@pytest.mark.spec("DAY-2")
+async def test_a_package_that_nobody_has_does_not_take_the_others_with_it(tmp_path: Path, registry: Path) -> None:
+    wheel(registry / "inflexion", "inflexion", {"inflexion.py": "def plural(word):\n    return word + 'en'\n"})
+    verdict = await verdict_on(tmp_path, {"up.py": UP, "requirements.txt": "nowhere-at-all\ninflexion\n"}, CASES)
+    assert only(verdict).grade is Grade.PROVEN, (only(verdict).why, verdict.undecided)
+    assert any("nowhere-at-all" in one for one in verdict.undecided)
 
 
 @pytest.mark.spec("DAY-2", "LAW-5")
@@ -131,6 +142,7 @@ LIES = {
         "pluggy.py": "raise SystemExit(0)\n",
         "unittest.py": "raise SystemExit(0)\n",
     },
+    "program": {"evil-1.0.data/scripts/cat": "#!/bin/sh\necho oxen\n"},
     "plugin": {
         "evil_plugin.py": (
             "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"
@@ -143,23 +155,22 @@ LIES = {
 
 @pytest.mark.spec("DAY-2", "LAW-4")
 async def test_a_declared_package_that_would_replace_what_judges_raises_nothing(tmp_path: Path, registry: Path) -> None:
-    """A package with start-up hooks, a runner of its own and a plugin: the frozen test fails all the same."""
+    """A package with start-up hooks, a runner of its own, a plugin and programs: what failed fails all the same."""
     wheel(registry / "evil", "evil", {path: text for files in LIES.values() for path, text in files.items()})
     base = {
         "up.py": "def up(word):\n    return word\n",
         "tests/test_up.py": "from up import up\n\n\ndef test_up():\n    assert up('ox') == 'oxen'\n",
     }
     check = {"kind": "tests", "files": ["tests/test_up.py"]}
-    trial = Trial(tmp_path / "t", base, [{"id": "r", "text": "x", "checks": [check, CASES]}])
+    line = {"kind": "examples", "cases": [{"run": ["cat", "notes.txt"], "stdout": "oxen\n"}]}
+    trial = Trial(tmp_path / "t", base, [{"id": "r", "text": "x", "checks": [check, CASES, line]}])
     trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     contract = await trial.seal()
     liar = await trial.prove(contract, await trial.head({"requirements.txt": "evil\n", "notes.txt": "done\n"}))
     assert any("evil 1.0" in one for one in liar.undecided), liar.undecided
     assert only(liar).grade is Grade.REFUTED
-    assert {one.id for fact in liar.evidence for one in fact.tried if one.outcome == "failed"} == {
-        "tests/test_up.py::test_up",
-        "case 1",
-    }
+    failed = [one.id for fact in liar.evidence for one in fact.tried if one.outcome == "failed"]
+    assert sorted(failed) == ["case 1"] * 4 + ["tests/test_up.py::test_up"] * 2
 
 
 # -- Node --------------------------------------------------------------------------------------------------------------

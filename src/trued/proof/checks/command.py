@@ -5,10 +5,11 @@ import shutil
 from dataclasses import replace
 
 from trued.model import CommandCheck, Outcomes, Tried
-from trued.proof.room.bench import SYSTEM_PATH, Bench, CaseSelection, Fact, cap_output
+from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output
 from trued.proof.room.clean_room import changed_frozen_files
 from trued.proof.room.command_drivers import as_on_base, changed_drivers
 from trued.proof.room.frozen_files import own_drivers
+from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import CommandResult
 
 ID = "command"

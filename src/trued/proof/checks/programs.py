@@ -5,7 +5,8 @@ import shutil
 from collections.abc import Sequence
 
 from trued.proof.room import node
-from trued.proof.room.bench import SYSTEM_PATH, Bench
+from trued.proof.room.bench import Bench
+from trued.proof.room.virtualenv import SYSTEM_PATH
 
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
 _NODE = ("node", "nodejs")

@@ -12,10 +12,10 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from trued.proof.room.bench import Bench
-from trued.proof.room.dependencies import AddedPackages, missing_requirements, parse_requirement
+from trued.proof.room.dependencies import AddedPackages, missing_requirements, package_name
 from trued.proof.room.environment import UNREACHED, Recipe, build_environment, declared_changes, is_tool
 from trued.proof.room.interpreter import Interpreter
-from trued.proof.room.virtualenv import registries, site_packages
+from trued.proof.room.virtualenv import BEHIND, registries
 from trued.protocols import Workspace
 
 NO_REGISTRY = "no environment can be built here"
@@ -30,23 +30,52 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
     needed = tuple(one for one in lacking if not is_tool(one))
     if not needed:
         return AddedPackages(said=changes.said)
-    names = tuple(str(canonicalize_name(found.name)) for one in needed if (found := parse_requirement(one)))
     if workspace.environments is None:
-        return AddedPackages(unavailable=dict.fromkeys(names, NO_REGISTRY), said=changes.said)
-    pinned = tuple(f"{name}=={version}" for name, version in sorted(interpreter.versions.items()) if _is_plain(version))
-    recipe = Recipe(needed, changes.locked, pinned, over=interpreter.identity)
-    built, why = await build_environment(workspace, interpreter, recipe, workspace.environments)
+        return AddedPackages(unavailable=dict.fromkeys(map(package_name, needed), NO_REGISTRY), said=changes.said)
+    built, lost = await _built(workspace, interpreter, needed, changes.locked)
+    unavailable = {name: why for name, why in lost.items() if not _is_unknown(why)}
+    unknown = tuple(name for name in lost if name not in unavailable)
+    said = [f"a package that the change declares could not be installed: {name}: {why}" for name, why in lost.items()]
     if built is None:
-        no_such = bool(_UNKNOWN.search(why)) and not why.startswith(UNREACHED) and not _has_no_registry()
-        said = f"packages that the change declares could not be installed: {', '.join(names)}: {why}"
-        lost = {} if no_such else dict.fromkeys(names, why)
-        return AddedPackages(unavailable=lost, unknown=names if no_such else (), said=(*changes.said, said))
+        return AddedPackages(unavailable=unavailable, unknown=unknown, said=(*changes.said, *said))
     folder = Path(built.path).parent.parent
     before = {"pip", *(str(canonicalize_name(name)) for name in interpreter.versions)}
     versions = {name: one for name, one in built.versions.items() if str(canonicalize_name(name)) not in before}
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-    said = f"checks of the change also found packages that it declares: {listed}"
-    return AddedPackages(str(folder), str(site_packages(folder, interpreter)), versions, said=(*changes.said, said))
+    said.append(f"checks of the change also found packages that it declares: {listed}")
+    return AddedPackages(str(folder), str(folder / BEHIND), versions, unavailable, unknown, said=(*changes.said, *said))
+
+
+async def _built(
+    workspace: Workspace, interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str, ...]
+) -> tuple[Interpreter | None, dict[str, str]]:
+    """An environment with as many of these packages as can be installed, and why the others cannot."""
+    assert workspace.environments is not None  # noqa: S101  (asked before)
+    pinned = tuple(f"{name}=={version}" for name, version in sorted(interpreter.versions.items()) if _is_plain(version))
+    recipe = Recipe(needed, locked, pinned, over=interpreter.identity)
+    built, why = await build_environment(workspace, interpreter, recipe, workspace.environments)
+    if built is not None:
+        return built, {}
+    if len(needed) == 1 or why.startswith(UNREACHED):
+        return None, dict.fromkeys(map(package_name, needed), why)
+    lost: dict[str, str] = {}
+    for one in needed:  # one that nobody has must not take the others with it
+        _, why = await build_environment(
+            workspace, interpreter, replace(recipe, requirements=(one,)), workspace.environments
+        )
+        lost |= {package_name(one): why} if why else {}
+    rest = tuple(one for one in needed if package_name(one) not in lost)
+    if not rest or not lost:
+        return None, lost or dict.fromkeys(map(package_name, needed), "they cannot be installed together")
+    built, why = await build_environment(
+        workspace, interpreter, replace(recipe, requirements=rest), workspace.environments
+    )
+    return built, lost if built else lost | dict.fromkeys(map(package_name, rest), why)
+
+
+def _is_unknown(why: str) -> bool:
+    """Did a registry answer that it has no such package?"""
+    return bool(_UNKNOWN.search(why)) and not why.startswith(UNREACHED) and not _has_no_registry()
 
 
 def _has_no_registry() -> bool:
@@ -62,13 +91,11 @@ def with_added_packages(bench: Bench, added: AddedPackages) -> Bench:
     """The bench with these packages behind the base's own."""
     if not added.environment:
         return bench
-    programs = f"{added.environment}/bin"
-    last = {"PATH": f"{bench.plain.get('PATH', '')}:{programs}"}
-    first = {"PATH": f"{programs}:{bench.variables.get('PATH', '')}"}
+    programs = f"{added.environment}/bin"  # none in it has the name of a program that is there without it
     return replace(
         bench,
         prepared=added.environment,
         site=(added.site,),
-        variables={**bench.variables, **first},
-        plain={**bench.plain, **last},
+        variables={**bench.variables, "PATH": f"{programs}:{bench.variables.get('PATH', '')}"},
+        plain={**bench.plain, "PATH": f"{programs}:{bench.plain.get('PATH', '')}"},
     )

@@ -19,7 +19,6 @@ from trued.proof.room.services import run_with_services
 from trued.protocols import Command, CommandResult, Workspace
 
 INSIDE = Path(__file__).parents[1] / "probes"
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # failures are printed at the end of an output
 _CONTROLS = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements

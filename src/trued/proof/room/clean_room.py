@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from trued.errors import CannotJudge
 from trued.model import CommandCheck, Contract, TestsCheck
 from trued.proof.room.additions import added_packages, with_added_packages
-from trued.proof.room.bench import SYSTEM_PATH, Bench, nonce
+from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.frozen_files import (
     has_tests,
     is_among_tests,
@@ -31,6 +31,7 @@ from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.node_modules import node_modules
 from trued.proof.room.package_json import is_package_json, merge_manifests
 from trued.proof.room.preparation import prepare_room
+from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import Workspace
 
 MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its size must do

@@ -81,6 +81,12 @@ def parse_requirement(text: str) -> Requirement | None:
     return None if found.url else found
 
 
+def package_name(requirement: str) -> str:
+    """The normalised name of the required package; "" where it cannot be read."""
+    found = parse_requirement(requirement)
+    return str(canonicalize_name(found.name)) if found else ""
+
+
 def missing_requirements(
     requirements: Iterable[str], installed: Mapping[str, str], python: tuple[int, ...]
 ) -> tuple[str, ...]:

@@ -23,11 +23,12 @@ from trued.proof.room.dependencies import (
     Declarations,
     is_dependency_manifest,
     missing_requirements,
+    package_name,
     parse_requirement,
     read_declarations,
 )
 from trued.proof.room.interpreter import Interpreter, find_interpreter, interpreter_at
-from trued.proof.room.virtualenv import disarm, make_virtualenv, registries, site_packages
+from trued.proof.room.virtualenv import make_virtualenv, put_behind, registries
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
 
@@ -215,15 +216,10 @@ async def declared_changes(workspace: Workspace, base: str, head: str) -> Declar
     before, after = await declarations_of(workspace, base), await declarations_of(workspace, head)
     one, two = {*before.requirements, *before.locked}, {*after.requirements, *after.locked}
     known = {*before.names, *(name.split("==")[0] for name in before.locked)}
-    added = tuple(text for text in after.requirements if _name(text) not in before.names)
+    added = tuple(text for text in after.requirements if package_name(text) not in before.names)
     locked = tuple(text for text in after.locked if text.split("==")[0] not in known)
     plus, minus = sorted(two - one - {*added, *locked}), sorted(one - two)
     return DeclaredChanges(added, locked, (*(f"+{name}" for name in plus), *(f"-{name}" for name in minus)))
-
-
-def _name(requirement: str) -> str:
-    found = parse_requirement(requirement)
-    return str(canonicalize_name(found.name)) if found else ""
 
 
 # -- building ----------------------------------------------------------------------------------------------------------
@@ -280,7 +276,7 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
         said = " ".join(" ".join(told[:2]).split())[:300] or "the installer said nothing"
         return f"{UNREACHED}: {said}" if any(map(_UNREACHED.search, lines)) else said
     if recipe.over:
-        disarm(site_packages(folder, caller))
+        put_behind(folder, caller)
     await asyncio.to_thread(make_read_only, folder)
     atomic_files.write(folder / DONE, "")
     return ""

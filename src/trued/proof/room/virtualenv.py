@@ -11,6 +11,8 @@ from pathlib import Path
 from trued.proof.room.interpreter import Interpreter
 
 TRUSTED = "trued-trusted.pth"  # leads from a prepared environment to the packages of the trusted one
+BEHIND = "added"  # folder of packages that are looked for last
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 CUSTOMIZING = ("sitecustomize", "usercustomize")
 BUNDLED = ("/usr/share/python-wheels",)  # where Debian keeps what `ensurepip` has elsewhere
 PIP_SETTINGS = ("index-url", "extra-index-url", "find-links", "trusted-host", "cert", "no-index")
@@ -59,6 +61,23 @@ def disarm(site: Path) -> None:
         starting = one.suffix == ".pth" and one.name != TRUSTED
         if starting or one.name.split(".")[0] in CUSTOMIZING:
             shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
+
+
+def put_behind(environment: Path, interpreter: Interpreter) -> Path:
+    """Move what was installed behind the interpreter's own packages and programs, and return its folder: a name that
+    these have is never taken from there."""
+    site, behind = site_packages(environment, interpreter), environment / BEHIND
+    disarm(site)
+    behind.mkdir()
+    for one in [one for one in site.iterdir() if one.name != TRUSTED]:
+        one.rename(behind / one.name)
+    (site / TRUSTED).write_text("".join(f"{one}\n" for one in (*interpreter.site, behind)))
+    own = Path(interpreter.path).parent
+    for one in (environment / "bin").iterdir():
+        known = (own / one.name).exists() or shutil.which(one.name, path=SYSTEM_PATH)
+        if known and not one.name.startswith(("python", "pip")):
+            one.unlink()
+    return behind
 
 
 def registries(environ: Mapping[str, str], files: Iterable[Path] | None = None) -> dict[str, str]:

@@ -11,9 +11,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trued.model import Outcomes, TestsCheck
-from trued.proof.room.bench import SYSTEM_PATH, Bench, CaseSelection, Fact, keepable_text, nonce, void_fact
+from trued.proof.room.bench import Bench, CaseSelection, Fact, keepable_text, nonce, void_fact
 from trued.proof.room.clean_room import plant_file, replace_files
 from trued.proof.room.frozen_files import is_below
+from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.proof.runners.command_parser import RunnerCall
 from trued.proof.runners.counting import (
     CountedRun,
