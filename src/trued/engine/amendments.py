@@ -10,6 +10,8 @@ from trued.engine.run_end import conclude_run
 from trued.engine.run_store import Amendment, RunStore
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
+from trued.inputs.plans.plan_to_seal import plan_to_seal
+from trued.inputs.plans.selection import chosen_requirements
 from trued.inputs.recognition import is_plan
 from trued.inputs.requirements.coverage import user_requirements
 from trued.inputs.requirements.file import load_requirements
@@ -130,8 +132,12 @@ def _changed(inputs: Inputs, contract: Contract, change: ContractChange) -> tupl
         raise BadInput(what, str(change.requirements), "change it instead: --add FILE, --remove ID")
     if change.requirements:
         given = load_requirements(change.requirements)
+        plan = _plan(inputs)
+        if plan and inputs.edition > 1 and descriptor(inputs.settings.workflow).takes_parts:
+            part = plan_to_seal(plan, inputs.settings, given)
+            given, plan = chosen_requirements(given, plan, part), part
         before = {(one.id, one.text): one for one in requirements if one.checks}
-        found = user_requirements(_plan(inputs), inputs.goal, given)
+        found = user_requirements(plan, inputs.goal, given)
         requirements = tuple(one if one.checks else before.get((one.id, one.text), one) for one in found)
     added = load_requirements(change.add) if change.add else None
     if added:

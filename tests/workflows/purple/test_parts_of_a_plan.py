@@ -7,6 +7,7 @@ import pytest
 
 from tests.workflows.conftest import CODE, PASSED, PLAN, REQUIREMENTS, Ground, built, chunk_of, events, honest, saying
 from tests.workflows.purple.test_purple import lazy, roles
+from trued.engine.amendments import ContractChange, amend
 from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
@@ -260,6 +261,17 @@ async def test_a_chosen_chunk_is_built_alone_and_the_rest_is_named_and_not_met(g
     assert "- [ ] strings" in (engine.store.folder(record.id) / "files" / "PLAN.md").read_text()
 
 
+@pytest.mark.spec("DAY-6", "LAW-3")
+async def test_an_amended_contract_is_still_that_of_the_chosen_part(ground: Ground) -> None:
+    engine, _ = ground.engine()
+    record = await ground.run(engine, chunks=("1B",), plan_only=True)
+    ground.require(REQUIREMENTS)
+    await amend(engine.store, record.id, ContractChange(requirements=ground.requirements, who="ann", why="the same"))
+    contract = engine.store.contract(record.id)
+    assert contract
+    assert [one.id for one in contract.requirements] == ["triple"]
+
+
 @pytest.mark.spec("DAY-6", "USE-7")
 async def test_a_part_that_the_plan_does_not_have_is_one_sentence_and_changes_nothing(ground: Ground) -> None:
     engine, _ = ground.engine()
@@ -292,6 +304,10 @@ def test_a_phase_is_chosen_with_its_own_criteria_and_constraints_and_the_goals_a
         )
     )
     assert [one.id for one in chosen_requirements(given, plan, part).requirements] == ["b", "c", "e"]
+    every = chosen_parts(plan, ("1A", "2A"), ())
+    assert every == plan
+    whole = Requirements(requirements=(Requirement(id="all", text="all", covers=("goal",)),))
+    assert chosen_requirements(whole, plan, every) == whole
 
 
 @pytest.mark.spec("DAY-6")

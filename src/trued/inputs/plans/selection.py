@@ -66,6 +66,8 @@ def chosen_tasks(plan: Plan, chunks: Sequence[str], phases: Sequence[str]) -> tu
 def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirements:
     """The requirements file for this part: what stands for anything that is not chosen is left out, and comes back
     with the run that builds that."""
+    if len(part.tasks) == len(plan.tasks):
+        return given
     kept = tuple(one for one in given.requirements if _is_about(one.covers, plan, part))
     return given.model_copy(update={"requirements": kept})
 
@@ -73,6 +75,8 @@ def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirem
 def stands_for_part(one: Requirement, plan: Plan, part: Plan) -> bool:
     """Whether a requirement of the whole plan's contract is about this part alone: about its chunks or criteria, or the
     user's own without saying what it covers. What is made of others is about the whole."""
+    if len(part.tasks) == len(plan.tasks):
+        return True
     if one.parts:
         return False
     if any(task.id == one.id for task in plan.tasks):

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from trued.inputs.plans.done_marks import marked_done
-from trued.inputs.plans.prose import joined_prose
-from trued.inputs.plans.selection import chosen_parts
+from trued.inputs.plans.plan_to_seal import plan_to_seal
+from trued.inputs.recognition import is_plan
 from trued.model import Finding, Goal, Grade, Outcome, Plan, Task, Verdict
 from trued.model.events.proof import ClaimRefuted
 from trued.model.events.run import TaskSkipped
@@ -17,13 +16,9 @@ OWN_CHANGE = 2  # the edition since which a chunk needs a change of its own, and
 
 def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
     """The parts of the plan that the user chose, with the marks of what it calls done, and its prose by section."""
-    given = run.context.requirements.requirements if run.context.requirements else ()
-    part = chosen_parts(plan, run.settings.chunks, run.settings.phases, [one.covers for one in given])
-    if run.context.edition < OWN_CHANGE or not goal.source.file:
-        return part
-    marked = marked_done(goal.text, goal.source.file)
-    part = joined_prose(part, [entry for one in given for entry in one.covers])
-    return part.model_copy(update={"done": tuple(one.id for one in part.tasks if one.id in marked)})
+    if run.context.edition < OWN_CHANGE or not is_plan(goal.text, goal.source.file):
+        return plan
+    return plan_to_seal(plan, run.settings, run.context.requirements)
 
 
 async def is_met_without_work(run: Run, memory: Memory, chunk: Task, plan: Plan) -> bool:
