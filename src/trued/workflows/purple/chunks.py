@@ -31,7 +31,8 @@ async def is_met_without_work(run: Run, memory: Memory, chunk: Task, plan: Plan)
     if not (_is_uncontradicted(verdict) if marked else verdict.holds):
         return False
     section = memory.section(run, chunk).without_work(verdict)
-    how = "its cases passed before this run" if section.status == "already met" else "no check shows it"
+    tried = any(one.evidence for one in verdict.requirements)
+    how = "its cases passed before this run" if tried else "no check covers it"
     why = f"{chunk.source} marks it as done, and {how}" if marked else how
     await run.record(TaskSkipped(task=chunk.id, why=why))
     await memory.add(run, section)

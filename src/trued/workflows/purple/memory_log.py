@@ -22,7 +22,7 @@ MARKS: dict[ChunkStatus, str] = {
     "in progress": "… in progress",
     "not checked": "❔ built, and no check shows that it is right: a person decides",
     "already met": "✅ met before this run, and not built again",
-    "marked done": "❔ marked as done in the plan, and no check shows it: a person decides",
+    "marked done": "❔ marked as done in the plan, and not built again: a person decides",
 }
 ITERATION = re.compile(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
 CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
