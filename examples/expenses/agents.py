@@ -18,9 +18,9 @@ Order = dict[str, Any]
 RECORDING = {
     "name": "record an expense",
     "priority": "high",
-    "criteria": [
-        "`add` writes an expense down and prints the whole book",
-        "an amount that is not above zero, or has more than two decimals, is refused with exit code 2",
+    "criteria": [  # the goal's own words, which the user's file covers: nothing is left that nobody checks
+        "`python -m expenses add FILE PAYER AMOUNT NAMES` writes an expense down and prints the whole book",
+        "An AMOUNT that is not above zero, or has more than two decimals, is refused with exit code 2",
     ],
     "stories": [
         {
@@ -36,7 +36,10 @@ OWING = {
     "name": "who owes whom",
     "priority": "medium",
     "depends_on": ["record an expense"],
-    "criteria": ["`owes` prints who owes whom, set off and to the cent", "`owes` says so where nobody owes anybody"],
+    "criteria": [
+        "An expense is shared to the cent: cents that are left over are borne by those who are named first",
+        "Where nobody owes anything, `owes` prints `nobody owes anybody`",
+    ],
     "stories": [
         {
             "name": "at the end of the month",

@@ -162,6 +162,12 @@ def amend(  # noqa: PLR0913  a flag is a parameter
         Path | None, typer.Option(metavar="FILE", help="Replace the requirements file by this one.")
     ] = None,
     add: Annotated[Path | None, typer.Option(metavar="FILE", help="Add the requirements in this file.")] = None,
+    criterion: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID", help="Take this criterion, which nothing checks, into the contract; a feature's id, or all."
+        ),
+    ] = None,
     remove: Annotated[list[str] | None, typer.Option(metavar="ID", help="Remove this requirement.")] = None,
     keep: Annotated[
         list[str] | None,
@@ -197,6 +203,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
             remove=tuple(remove or ()),
             keep=tuple(keep or ()),
             supersedes=_tests(supersedes or []),
+            criteria=tuple(criterion or ()),
             who=name,
             why=why,
         )

@@ -115,9 +115,16 @@ def resume(
             metavar="N", help="For a run that ended without proof: N more rounds for what fails.", show_default=False
         ),
     ] = 0,
+    reopen: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Open this failed task or feature again, and continue with it."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Continue a run. Finished calls are not made again; calls still in progress are adopted."""
+    """Continue a run. Finished calls are not made again; calls still in progress are adopted.
+
+    A run that ended without being proven continues if you edited what it works by (a team's backlog.md), or --reopen.
+    """
     outside_agents("resume")
     more = parse_limits(limit or [])
     with opened() as store:
@@ -131,6 +138,8 @@ def resume(
             ),
             as_json=as_json,
         )
+    if named and reopen:
+        raise BadInput("--reopen is for one run", then="name that run alone")
     run = runs[0] if runs else None
     if left := _only_left(run):
         drive(lambda engine: engine.start(_from(left, yes=yes, wait=wait, limit=limit)), as_json=as_json)
@@ -139,7 +148,9 @@ def resume(
         before = tuple(store.journal.events(record.id))
     screen = Lines() if is_plain_output() else Tree(record.id, before)
     drive(
-        lambda engine: engine.resume(record.id, yes=yes, wait=wait, more=more, rounds=rounds, who=whoami()),
+        lambda engine: engine.resume(
+            record.id, yes=yes, wait=wait, more=more, rounds=rounds, who=whoami(), reopened=reopen or ()
+        ),
         screen=screen,
         as_json=as_json,
     )

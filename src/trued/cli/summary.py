@@ -270,6 +270,8 @@ def _expected(check: BrowserCheck) -> list[str]:
 
 def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
     """Print what needs a person, each thing with its command, and the next steps by the run's state."""
+    from trued.engine.ways_on import ways_on  # loaded for a run that has ended
+
     name, end, console = record.id, run_end(store, record, found), err()
     state = state_of(record, store.journal.driver(name))
     needs = end.needs()
@@ -289,6 +291,8 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
         "not proven": f"next: {why} (the evidence) · trued diff {name} (the work){_ways_on(store, record)}",
         "done": f"next: {_home(store, name)}trued diff {name} · trued report {name}",
     }
+    for command, does in ways_on(store, record):
+        hint(f"{command}  ({does})")
     if then.get(state):
         hint(then[state])
     if (count := end.notes.count) and state != "planned":

@@ -13,10 +13,10 @@ from trued.inputs.plans.plan import parse_plan
 from trued.inputs.plans.plan_to_seal import plan_to_seal
 from trued.inputs.plans.selection import chosen_requirements
 from trued.inputs.recognition import is_plan
-from trued.inputs.requirements.coverage import user_requirements
+from trued.inputs.requirements.coverage import user_requirements, with_named_commands
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.tickets.plan import ticket_plan
-from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Value, Verdict
+from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Source, Value, Verdict
 from trued.model.events.proof import ContractAmended
 from trued.model.step_keys import amendment_key, is_final_verdict
 from trued.proof.contract import conclude, contract_hash
@@ -31,6 +31,8 @@ from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
 from trued.workspace.git.workspace import GitWorkspace
 
+EVERY = "all"  # criteria that the contract does not hold
+
 
 class ContractChange(Value):
     """A person's request to change a run's contract."""
@@ -40,6 +42,7 @@ class ContractChange(Value):
     remove: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     supersedes: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
+    criteria: tuple[str, ...] = ()  # that nothing checks yet, by id or by the part they belong to; EVERY: all of them
     who: str
     why: str
 
@@ -48,6 +51,7 @@ class ContractChange(Value):
         """In words, for the journal."""
         words = [f"requirements from {self.requirements.name}"] if self.requirements else []
         words += [f"requirements of {self.add.name} added"] if self.add else []
+        words += [f"criteria taken in: {', '.join(self.criteria)}"] if self.criteria else []
         words += [f"{name} removed" for name in self.remove] + [f"{name} is kept work" for name in self.keep]
         return (*words, *(f"{name} supersedes {', '.join(tests)}" for name, tests in self.supersedes.items()))
 
@@ -60,9 +64,11 @@ async def amend(store: RunStore, run_id: str, change: ContractChange) -> RunReco
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
     if not change.what:
         raise BadInput(
-            "the amendment changes nothing", then="name --requirements, --add, --remove, --keep or --supersedes"
+            "the amendment changes nothing",
+            then="name --requirements, --add, --criterion, --remove, --keep or --supersedes",
         )
     _known(contract, record, change)
+    taken = _criteria(store, record, contract, change.criteria)
     refuse_if_agent_could_answer(store, record)
     with store.journal.claim(record.id):
         inputs = store.inputs(record.id)
@@ -73,7 +79,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange) -> RunReco
         ended = any(map(is_final_verdict, before))
 
         async def step() -> str:
-            sealed = await _sealed(workspace, inputs, contract, change, journal.emit)
+            sealed = await _sealed(workspace, inputs, contract, change, taken, journal.emit)
             verdict = await _judged(store, record, workspace, sealed, journal.emit) if ended else None
             return Amendment(
                 who=change.who, why=change.why, what=change.what, before=before, contract=sealed, verdict=verdict
@@ -99,10 +105,41 @@ def _known(contract: Contract, record: RunRecord, change: ContractChange) -> Non
         raise BadInput("a contract without requirements proves nothing", then="leave one, or cancel the run")
 
 
+def _criteria(
+    store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
+) -> tuple[Requirement, ...]:
+    """The criteria outside the contract that these names stand for, as requirements. One that names a command has it as
+    a check. Raises BadInput if a name stands for none."""
+    if not wanted:
+        return ()
+    final, held = store.final_verdict(record.id), {one.id for one in contract.requirements}
+    outside = [one for one in (final.requirements if final else ()) if one.outside and one.id not in held]
+    for name in wanted:
+        if not any(name in (one.id, one.outside, EVERY) for one in outside):
+            listed = ", ".join(one.id for one in outside)
+            then = f"it has {listed}" if listed else "its last verdict lists none; while it works, none is listed yet"
+            raise BadInput(f"run {record.id} has no criterion {name!r} outside its contract", then=then)
+    meant = [one for one in outside if {one.id, one.outside, EVERY} & {*wanted}]
+    bare = [Requirement(id=one.id, text=one.text, source=_source(one.source), covers=(one.outside,)) for one in meant]
+    checked = {one.id: one for one in with_named_commands(bare)}
+    return tuple(checked.get(one.id, one) for one in bare)
+
+
+def _source(written: str) -> Source:
+    file, _, line = written.rpartition(":")
+    return Source(file=file, line=int(line)) if file and line.isdigit() else Source(file=written)
+
+
 async def _sealed(
-    workspace: GitWorkspace, inputs: Inputs, contract: Contract, change: ContractChange, tell: Emit
+    workspace: GitWorkspace,
+    inputs: Inputs,
+    contract: Contract,
+    change: ContractChange,
+    taken: tuple[Requirement, ...],
+    tell: Emit,
 ) -> Contract:
     asked, fresh = _changed(inputs, contract, change)
+    asked = asked.model_copy(update={"requirements": (*asked.requirements, *taken)})
     asked = await with_server(asked, partial(find_server, workspace, asked.environment, tell=tell))
     guards = list(contract.guards)
     if change.requirements or change.keep:
@@ -190,7 +227,7 @@ async def _judged(
     """The verdict by the new contract. Open objections of agents stay open."""
     ids, final = [one.id for one in contract.requirements], store.final_verdict(record.id)
     objections = tuple(one for one in (final.objections if final else ()) if one.requirement in {*ids, ""})
-    return await prove(
+    verdict = await prove(
         workspace,
         contract,
         ids,
@@ -200,3 +237,5 @@ async def _judged(
         owned=store.owned_files(record.id),
         tell=tell,
     )
+    outside = [one for one in (final.requirements if final else ()) if one.outside and one.id not in ids]
+    return verdict.model_copy(update={"requirements": (*verdict.requirements, *outside)})

@@ -33,6 +33,7 @@ from trued.engine.run_store import FINISHED, RunStore
 from trued.engine.shared_slots import SharedSlots
 from trued.engine.start import new_record, prepare_inputs
 from trued.engine.ticket_branch import choose_ticket_branch
+from trued.engine.ways_on import CONTINUABLE, is_continuable, reopen
 from trued.errors import Busy, Cancelled, Waiting
 from trued.inputs.settings.limits import LimitChange
 from trued.inputs.settings.loader import user_home
@@ -135,14 +136,18 @@ class Engine:
         more: Sequence[LimitChange] = (),
         rounds: int = 0,
         who: str = "",
+        reopened: Sequence[str] = (),
     ) -> RunRecord:
-        """Continue a run; `more`: higher limits, recorded with the name `who`. A finished run stays as it is, unless it
-        is given more `rounds`."""
+        """Continue a run; `more`: higher limits, recorded with the name `who`; `reopened`: parts to be open again. A
+        finished run stays as it is, unless it is given more `rounds`, or was not proven and a person edited what it
+        works by."""
         record = self.store.journal.run(run_id)
         if rounds:
             add_rounds(self.store, record, rounds, who)
             record = self.store.journal.run(run_id)
-        if record.state in FINISHED:
+        if reopened:
+            reopen(self.store, record, reopened)
+        if record.state in FINISHED and not is_continuable(self.store, record):
             return record
         descriptor(record.workflow)  # refused before anything is written, if its package is gone
         raise_limits(self.store, record, more, who)
@@ -153,7 +158,8 @@ class Engine:
         }
         said["limits"] = limits_in_force(self.store, record.id)
         settings = inputs.settings.model_copy(update={"plan_only": False, **said})
-        return await self.drive(record, inputs.model_copy(update={"settings": settings}))
+        again = record.state in FINISHED
+        return await self.drive(record, inputs.model_copy(update={"settings": settings}), again=again)
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run for good: stop its agents; its work stays on its branch and rescue refs."""
@@ -186,11 +192,11 @@ class Engine:
             await asyncio.sleep(0.1)
         raise Busy(f"process {driver}, which drives run {record.id}, does not end; kill it, and cancel again")
 
-    async def drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
-        """Drive the run until it ends or needs a person, and record how it ended."""
+    async def drive(self, record: RunRecord, inputs: Inputs, *, again: bool = False) -> RunRecord:
+        """Drive the run until it ends or needs a person, and record how it ended. `again`: it has ended before."""
         with self.store.journal.claim(record.id):
             record = self.store.journal.run(record.id)  # it may have ended before we held the claim
-            if record.state in FINISHED:
+            if record.state in FINISHED and not (again and record.state in CONTINUABLE):
                 return record
             if self.store.cancel_mark(record.id).exists():
                 return await self._cancel(record)
@@ -251,6 +257,7 @@ class Engine:
             edition=inputs.edition,
             more_rounds=rounds_granted(self.store, record.id),
             person_files=inputs.person_files(Path(record.repository)),
+            asks_people=workflow.asks_people or inputs.edition == 1,
         )
 
     async def _ask_person(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:

@@ -8,6 +8,7 @@ from trued.engine.spending import spending_lines
 from trued.model import Event, RunRecord, Verdict
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import NoProgress, VerdictReached
+from trued.model.events.run import WorkSetAside
 from trued.support import atomic_files
 from trued.support.plurals import counted
 
@@ -37,8 +38,10 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
 
     Otherwise remove the file of an earlier halt, and return "".
     """
+    from trued.engine.ways_on import ways_on  # loaded when a run ends: looking at one needs no live copies
+
     events = tuple(store.journal.events(record.id))
-    stuck = any(event.kind == NoProgress.KIND for event in events)
+    stuck = any(event.kind in (NoProgress.KIND, WorkSetAside.KIND) for event in events)  # it gave something up
     file = store.folder(record.id) / "files" / NAME
     if record.state != "limited" and not (stuck and record.state in HALTED):
         file.unlink(missing_ok=True)
@@ -52,7 +55,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
         tuple(one.id for one in contract.requirements) if contract else (),
         events,
         tuple(spending_lines(store, record.id)),
-        tuple(_commands(record)),
+        (*ways_on(store, record), *_commands(record)),
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     atomic_files.write(file, handover_text(standing).encode(), sync=False)

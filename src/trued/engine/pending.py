@@ -8,12 +8,13 @@ from trued.model import Judged, Requirement, RunRecord, Value
 from trued.run.approvals import is_manual, steps_of
 
 SIGNED = "--as NAME --reason TEXT"
+NAMED = 5  # criteria in one sentence
 
 
 class Wait(Value):
     """One thing that only a person can do, and the command that does it."""
 
-    kind: str  # go on | answer | judge | attest | approve | limit | branch | resume
+    kind: str  # go on | answer | judge | attest | amend | approve | limit | branch | resume
     what: str
     since: float
     command: str
@@ -49,11 +50,27 @@ def _words(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         requirement = asked.get(one.id) if lacking.isdisjoint(one.parts) else None  # with its parts it is met, too
         if requirement and one.lacks == "attest" and (final or is_manual(requirement)):
             yield _judged(record, one, requirement, verdict.commit, since.get(one.id, record.updated_at))
+    yield from _not_checked(record, [one for one in verdict.requirements if one.outside and one.id not in asked])
     unread = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
     if unread:
         what = f"nobody has approved the contract on which {', '.join(unread)} rest{'s' if len(unread) == 1 else ''}"
         when = max(since.get(name, record.updated_at) for name in unread)
         yield Wait(kind="approve", what=what, since=when, command=f"trued approve {record.id} {SIGNED}")
+
+
+def _not_checked(record: RunRecord, criteria: list[Judged]) -> Iterator[Wait]:
+    """One wait for all criteria that the contract does not hold: one command takes them in."""
+    if not criteria:
+        return
+    named = "; ".join(f"{one.id}: {one.text}" for one in criteria[:NAMED])
+    more = f" and {len(criteria) - NAMED} more" if len(criteria) > NAMED else ""
+    which = quote(criteria[0].id) if len(criteria) == 1 else "all"
+    yield Wait(
+        kind="amend",
+        what=f"not checked, because the contract does not hold it: {named}{more}",
+        since=record.updated_at,
+        command=f"trued amend {record.id} --criterion {which} {SIGNED}",
+    )
 
 
 def _judged(record: RunRecord, one: Judged, requirement: Requirement, commit: str, since: float) -> Wait:

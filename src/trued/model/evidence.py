@@ -101,6 +101,8 @@ class Judged(Value):
     parts: tuple[str, ...] = ()  # requirements that it is made of
     rests_on: str = ""  # the user's own cases, an examiner's, or a person's approval
     missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged: no fault of the work, and no gap in it
+    # The part of the work whose criterion this is, if the contract does not hold it: nothing checks it.
+    outside: str = ""
 
     @property
     def reason(self) -> str:

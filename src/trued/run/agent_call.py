@@ -174,7 +174,8 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
     while True:
         report, clone = await _work_until_reported(context, here, ask, exchange)
         exchange.add(report)
-        if question := report.question or str((report.reply or {}).get("question") or ""):
+        said = str((report.reply or {}).get("question") or "") if context.asks_people else ""
+        if question := report.question or said:
             exchange.questions += 1
             if exchange.questions > QUESTIONS and not exchange.found:  # a person who resumes wants to answer
                 return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange

@@ -19,6 +19,10 @@ EDIT_LIMIT = 1024 * 1024  # bytes of a file that a person may edit
 FILE_CHARS, ALL_CHARS = 8_000, 18_000  # of files that go into a brief; agents can read the rest themselves
 
 
+class _NothingNew(Exception):
+    """There is no edit: nothing is recorded."""
+
+
 class SetUp(Value):
     """How the project's own set-up ended, in the clone of the agent that works next."""
 
@@ -176,9 +180,28 @@ class Branch:
         `problem` says why a text cannot be read. Such an edit stays in the copy until somebody corrects it, and is
         reported by an event.
         """
+        return await self._read_edit(path, problem, f"edited {path}")
+
+    async def read_new_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
+        """The same at the end of a run: if there is nothing new, no step is recorded, so that a resumed run looks
+        again."""
+        try:
+            return await self._read_edit(path, problem, f"edited after the end {path}", always=False)
+        except _NothingNew:
+            return None
+
+    async def _read_edit(
+        self, path: str, problem: Callable[[str], str], name: str, *, always: bool = True
+    ) -> Edit | None:
         place = self._copies.place(path)
 
         async def step() -> str:
+            found = await read()
+            if not found and not always:
+                raise _NothingNew
+            return found
+
+        async def read() -> str:
             now = place.read_bytes() if place.is_file() else None
             if now is None or content_hash(now) in (versions := self._copies.known_versions(path)):
                 return ""
@@ -193,7 +216,7 @@ class Branch:
             edit = Edit(before=closest_version(versions.values(), text), after=text, sha256=content_hash(now))
             return in_json(self._steps.context.redact, edit.model_dump_json())
 
-        found = await self._steps.once(self._steps.key(f"edited {path}"), digest(path), step)
+        found = await self._steps.once(self._steps.key(name), digest(path), step)
         if not found:
             return None
         edit = Edit.model_validate_json(found)

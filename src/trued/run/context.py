@@ -10,8 +10,9 @@ from trued.model import Contract, Goal, Question, Requirements, Role, Settings, 
 from trued.protocols import Capabilities, ForgePullRequest, Journal, Runtime, Workspace
 from trued.run.budget import Budget
 
-# What a replay has to repeat. 1: runs whose agents were not given the log; 2: MEMORY.md is recalled, a chunk needs a
-# change of its own, and one that is met already is not built.
+# What a replay has to repeat: rules, briefs and files of workflows are part of recorded steps. 1: runs whose agents were
+# not given the log; 2: MEMORY.md is recalled; a chunk or task needs a change of its own, and one that is met already is
+# not built; team and pipeline ask nobody.
 EDITION = 2
 
 # Puts a question to a person: answer, comment and name; None if nobody is there.
@@ -54,3 +55,4 @@ class RunContext:
     more_rounds: tuple[tuple[int, int], ...] = ()  # granted after so many finishes, and how many
     person_files: tuple[str, ...] = ()  # documents of people in the repository: agents cannot change them
     reviewing_roles: frozenset[str] = frozenset()  # only look, and write one document, which is not code
+    asks_people: bool = True  # whether agents may put a question to a person

@@ -79,6 +79,11 @@ class LiveCopies:
         own = {content_hash(one): one.decode(errors="replace") for one in self._written(path).values()}
         return own | dict([self._files.edits[path]] if path in self._files.edits else [])
 
+    def is_edited(self, path: str) -> bool:
+        """Whether the copy is not as the engine wrote it: a person's edit waits there, readable or not."""
+        place = self.place(path)
+        return place.is_file() and content_hash(place.read_bytes()) not in self.known_versions(path)
+
     def is_new_refusal(self, path: str, content: bytes) -> bool:
         """Whether this unreadable edit has not been reported before; from now on it has."""
         known, name = self._versions_folder(path) / "unread", content_hash(content).encode()

@@ -4,7 +4,20 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trued.errors import BadInput
-from trued.model import Contract, Figures, Finding, Grade, Outcomes, Plan, Task, TestsCheck, Value, Verdict
+from trued.model import (
+    Contract,
+    Figures,
+    Finding,
+    Grade,
+    Judged,
+    Outcomes,
+    Plan,
+    Requirement,
+    Task,
+    TestsCheck,
+    Value,
+    Verdict,
+)
 from trued.model.events.proof import (
     BuildRan,
     CaseDisclosed,
@@ -42,6 +55,7 @@ from trued.support.redaction import in_json
 FRUITLESS = 2  # rounds that end with the same failing set: then one case is disclosed
 NO_PROGRESS = 2  # rounds that changed nothing: a third would not, either
 UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
+NOT_CHECKED = "not checked"
 LINE = 200  # characters of a build's output in a warning
 
 
@@ -188,12 +202,14 @@ class Judgement:
         inputs = digest(head, ids, given, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
         same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
+        outside = state.outside if name == "finish" else ()
 
         async def step() -> str:
             for one in unrun:
                 steps.emit(name, ObjectionNotRun(what=self._context.redact(one.what), by=one.by, why=one.where))
             if same:
-                verdict = same.model_copy(update={"subject": subject_name(subject)})
+                judged = (*same.requirements, *outside)
+                verdict = same.model_copy(update={"subject": subject_name(subject), "requirements": judged})
                 steps.emit(name, _summary(verdict, taken_by=state.last[1]))
                 return verdict.model_dump_json()
             async with self._context.turn():
@@ -209,11 +225,14 @@ class Judgement:
                     tell=steps.emitter(name),
                 )
             verdict = verdict.about(wanted) if more else verdict
-            verdict = verdict.model_copy(update={"undecided": (*verdict.undecided, *unverified)})
+            judged = (*verdict.requirements, *outside)
+            verdict = verdict.model_copy(
+                update={"requirements": judged, "undecided": (*verdict.undecided, *unverified)}
+            )
             steps.emit(name, _summary(verdict))
             return in_json(self._context.redact, verdict.model_dump_json())
 
-        found = await steps.once(key, inputs, step)
+        found = await steps.once(key, digest(inputs, [one.id for one in outside]) if outside else inputs, step)
         verdict = Verdict.model_validate_json(found)
         state.last = (digest(inputs, owned), key, found)
         known = {one.id for one in state.evidence}
@@ -297,6 +316,11 @@ class Judgement:
         the same thing."""
         self._state.unverified[about] = tuple(warnings)
 
+    def set_outside(self, criteria: Iterable[Requirement], why: str) -> None:
+        """Criteria that the contract does not hold: the final verdict lists each as not checked, and the run is no
+        better than that. A criterion `covers` the part of the work that it belongs to."""
+        self._state.outside = tuple(_not_checked(one, why) for one in criteria)
+
     async def count_tests(self, check: TestsCheck, at: str = "") -> Figures:
         """How many tests of a command pass on the newest commit (or `at`), and how much code they reach. Information
         for people and agents, never evidence."""
@@ -362,6 +386,17 @@ def _passed_on_base(contract: Contract, requirement: str, check: str) -> bool:
     facts = [one for one in contract.base_facts if (one.requirement, one.check) == (requirement, check)]
     found = on_base(facts)
     return bool(found) and all(state is Base.GUARD for state in found.values())
+def _not_checked(criterion: Requirement, why: str) -> Judged:
+    return Judged(
+        id=criterion.id,
+        text=criterion.text,
+        source=str(criterion.source),
+        grade=Grade.UNPROVEN,
+        why=(f"{NOT_CHECKED}: {why}",),
+        holds=True,
+        rests_on="nothing: the contract does not hold it",
+        outside=next(iter(criterion.covers), criterion.id),
+    )
 
 
 def subject_name(subject: Task | Plan) -> str:

@@ -69,6 +69,11 @@ class Run:
         return self.context.settings
 
     @property
+    def edition(self) -> int:
+        """The edition of the workflow's rules, briefs and files that this run was begun with."""
+        return self.context.edition
+
+    @property
     def ticket(self) -> Ticket | None:
         """The ticket that the run was started with, if it was."""
         return self.context.ticket

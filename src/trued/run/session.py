@@ -97,7 +97,8 @@ class Session(Generic[R]):
             await self.steps.context.workspace.drop_clone(self.clone, "the session has ended")
 
     def _request(self, subject: Subject, context: Mapping[str, BriefContext], *, resumed: bool) -> AgentRequest:
-        steps, contract, schema = self.steps, self.steps.state.proof.contract, _schema(self.reply)
+        steps, contract = self.steps, self.steps.state.proof.contract
+        schema = _schema(self.reply, asks=steps.context.asks_people)
         if contract and contract.interface:  # names and shapes that implementer and examiner must share
             context = {"interface": "\n".join(contract.interface), **context}
         told = partial(
@@ -207,8 +208,12 @@ class Session(Generic[R]):
 
 
 @cache
-def _schema(reply: type[Reply]) -> dict[str, Any]:
-    return reply.model_json_schema()
+def _schema(reply: type[Reply], *, asks: bool = True) -> dict[str, Any]:
+    """The shape of a reply; without the question to a person, unless agents of this run may ask one."""
+    schema = reply.model_json_schema()
+    if not asks:
+        schema["properties"] = {name: one for name, one in schema["properties"].items() if name != "question"}
+    return schema
 
 
 @cache

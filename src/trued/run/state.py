@@ -4,7 +4,7 @@ from collections import Counter
 from copy import copy
 from dataclasses import dataclass, field, replace
 
-from trued.model import Contract, Evidence, Finding, Heard, Verdict
+from trued.model import Contract, Evidence, Finding, Heard, Judged, Verdict
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class ProofState:
     disputed: set[str] = field(default_factory=set)  # requirements whose cases a second examiner has answered again
     also: set[str] = field(default_factory=set)  # further tasks that the current commit is evaluated for
     unverified: dict[str, tuple[str, ...]] = field(default_factory=dict)  # beyond the contract; in every verdict
+    outside: tuple[Judged, ...] = ()  # criteria that the contract does not hold; in the verdict of `finish`
     last: tuple[str, str, str] = ("", "", "")  # the last verdict: hash of its inputs, its step, the verdict as JSON
     final: Verdict | None = None  # what `finish` found, before anybody approved anything
 

@@ -99,6 +99,7 @@ class WorkflowDescriptor:
     repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # they write about code and never write code
     other_vendor_roles: frozenset[str] = frozenset()  # given to another vendor than the builder's, where there are two
+    asks_people: bool = True  # its agents may put a question to a person; if not, their replies have no such field
     estimate: Reference = ""  # SealedWork → role → CallRange; else every role works on every task, in every round
 
     # what it writes
@@ -107,12 +108,16 @@ class WorkflowDescriptor:
     rewritten_folders: tuple[str, ...] = ()  # owned, and written whole by each run: the last one that lands wins
     writes_into: str = ""  # a folder of the repository; the run is refused if a file is in its place
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
+    editable: str = ""  # a file of the branch in whose live copy people may write, also after the run has ended
+    reopen: Reference = ""  # (its text, ids) → its text with these parts open again; raises BadInput for unknown ids
     records_approvals: bool = False  # its files on the branch say what people approved
     offers_pull_request: bool = False  # its work goes to the forge, if there is one
 
     takes_more_rounds: bool = False  # after its end, with `trued resume RUN --rounds N`: see `People.granted_rounds`
 
     # how people see it
+    # (run id, its events) → how to continue a run that ended without success: (command, what it does)
+    ways_on: Reference = ""
     rounds: Rounds | None = None
     view: Reference = ""  # a WorkflowView
 
@@ -120,7 +125,7 @@ class WorkflowDescriptor:
         if not NAME.fullmatch(self.name):
             raise ValueError(f"the name {self.name!r} is not made of small letters, digits and hyphens")
         given = {"flow": self.flow, "check_input": self.check_input, "estimate": self.estimate, "view": self.view}
-        given |= {"replies": self.replies, "handbook": self.handbook}
+        given |= {"replies": self.replies, "handbook": self.handbook, "reopen": self.reopen, "ways_on": self.ways_on}
         for name, reference in given.items():
             if (reference or name == "flow") and not REFERENCE.fullmatch(reference):
                 raise ValueError(f"{name} = {reference!r} is not like 'package.module:name'")

@@ -104,7 +104,9 @@ async def test_an_issue_whose_own_case_passes_is_closed_and_is_not_told_as_if_no
 
 @pytest.mark.slow
 @pytest.mark.spec("TEAM-5", "LAW-11")
-async def test_a_task_for_which_nothing_was_changed_is_done_by_words_alone_and_the_verdict_says_so(one: Teams) -> None:
+async def test_a_task_for_which_nothing_was_changed_is_done_by_evidence_alone_and_the_verdict_says_so(
+    one: Teams,
+) -> None:
     tasks = [{"title": "write double"}, {"title": "write triple"}]
     members = Members({**planned("double"), "stories": [{"name": "numbers", "tasks": tasks}]})
     idle: dict[str, Any] = {"summary": "it was there already"}

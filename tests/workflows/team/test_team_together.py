@@ -240,7 +240,8 @@ async def test_two_teams_that_began_at_the_same_commit_land_one_after_the_other(
         cases = [{"call": f"{name}s:{name}", "args": [each], "returns": TIMES[name][0] * each} for each in (7, 5)]
         checks = [{"kind": "examples", "cases": cases}]
         one.require([{"id": name, "text": name, "covers": ["goal"], "checks": checks}])
-        engine = one.played(Members(planned(name)).play("dev", builds(name)))
+        feature = {**planned(name), "criteria": [f"{name}(x) multiplies"]}  # the user's words
+        engine = one.played(Members(feature).play("dev", builds(name)))
         ended.append(await one.teamed(engine, f"{name}(x) multiplies."))
     assert [record.code for record in ended] == [0, 0]
     landings = [await land(engine.store, record.id, LandingRequest(who="ann"), engine.person) for record in ended]

@@ -7,8 +7,9 @@ from typing import Any
 
 from trued.engine.pending import Wait
 from trued.model import Approval, Finding, Grade, Question
+from trued.model.events import of_kind
 from trued.model.events.call import CallAdopted, ReportFound
-from trued.model.events.run import RunResumed
+from trued.model.events.run import EditApplied, RunResumed
 from trued.proof.notes import is_fact
 from trued.reporting.html.calls import ReportedCall, Text, calls
 from trued.reporting.html.comparison import Compared, compared
@@ -79,6 +80,7 @@ class Page:
     notes: tuple[str, ...]  # what the engine did: whose files, which environment
     approvals: tuple[Approval, ...]
     questions: tuple[Question, ...]
+    edits: tuple[tuple[float, EditApplied], ...]  # people's, of files that they may write in
     waits: tuple[Wait, ...]
     documents: tuple[Document, ...]
     environments: tuple[Environment, ...]
@@ -122,6 +124,7 @@ def page(material: Material) -> Page:
         notes=tuple(one for one in verdict.undecided if is_fact(one)) if verdict else (),
         approvals=tuple(material.approvals),
         questions=tuple(material.questions),
+        edits=tuple((stored.at, event) for stored, event in of_kind(material.events, EditApplied)),
         waits=tuple(one for one in material.waits if one.kind not in ASKED),
         documents=tuple(Document(name, Text.of(text, DOCUMENT)) for name, text in material.documents.items()),
         environments=tuple(_environments(material)),

@@ -18,6 +18,7 @@ PIPELINE = WorkflowDescriptor(
     replies="trued.workflows.pipeline.replies:REPLIES",
     handbook="trued.workflows.pipeline.handbook:handbook",
     reviewing_roles=frozenset(REVIEWING),
+    asks_people=False,
     estimate="trued.workflows.pipeline.estimate:calls",
     writes_into="docs/feature/",
     documents=("docs/feature/",),

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from trued.model import Plan, Task
 from trued.workflows.team.backlog.brief import brief_of
-from trued.workflows.team.files import FOLDER
+from trued.workflows.team.backlog.items import MARKS
+from trued.workflows.team.files import FOLDER, NOTES, context_notes
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
 
@@ -27,7 +28,34 @@ def rows(lines: Iterable[str], path: str, most: int = ROWS) -> str:
 
 
 def for_pm(crew: Crew) -> dict[str, str]:
-    return {"project": _project(crew)}
+    """For the PM at the beginning: the project, what is known of it, and what is in the backlog already."""
+    known = {"project": _project(crew)}
+    if crew.edition == 1:
+        return known
+    known |= {"context": _context(crew), "in_the_backlog_already": _listed_work(crew)}
+    known |= {"earlier_decisions": _tail(crew, "decisions", "pm/decisions.md")}
+    return {name: text for name, text in known.items() if text}
+
+
+def _context(crew: Crew) -> str:
+    """What people and older tools say of the project, beyond its kind and commands."""
+    notes = context_notes(crew.records.context) if NOTES in crew.records.context else ()
+    return rows(notes, "context.md") if notes else ""
+
+
+def _listed_work(crew: Crew) -> str:
+    """Features with their tasks: planned before, so that nobody plans them a second time."""
+    lines = []
+    for feature in crew.backlog.features:
+        lines.append(f"{feature.id}: {feature.name} ({feature.status})")
+        lines += [f"- {MARKS[one.state]} {one.id}: {one.description}" for one in feature.tasks if one.state != "done"]
+    return rows(lines, "backlog.md", 2 * ROWS)
+
+
+def _tail(crew: Crew, log: str, path: str) -> str:
+    """The end of a log, cut to size: what was said last counts most."""
+    text, most = crew.records.tail(log, LAST), WORDS // 2
+    return text if len(text) <= most else f"(earlier ones: see {FOLDER}{path})\n{text[-most:].partition(chr(10))[2]}"
 
 
 def for_fixes(crew: Crew, name: str) -> dict[str, str]:
@@ -38,6 +66,7 @@ def for_fixes(crew: Crew, name: str) -> dict[str, str]:
 
 def for_techlead(crew: Crew, name: str) -> dict[str, str]:
     known = {"goal": _goal(crew), "project": _project(crew), "backlog": brief_of(crew.backlog, name, FOLDER)}
+    known |= {"context": _context(crew)} if crew.edition > 1 and _context(crew) else {}
     return {**known, "earlier_decisions": _decisions(crew)}
 
 
@@ -46,6 +75,8 @@ def for_dev(crew: Crew, task: str) -> dict[str, str]:
     one, name = crew.backlog.task(task), crew.backlog.feature(task).id
     spec = shortened(crew.specs.get(name, ""), "techlead/specs.md")
     known = {"feature": _feature(crew, name), "specification": spec, "project": _project(crew)}
+    if crew.edition > 1 and one.attempts == 1 and (before := crew.records.results.get(task)):  # it was opened again
+        known["earlier_results"] = shortened(before, "qa/results.md", WORDS // 2)
     return {**known, "backlog": brief_of(crew.backlog, task, FOLDER), "attempt": f"{one.attempts} of {one.limit}"}
 
 
@@ -76,7 +107,8 @@ def _goal(crew: Crew) -> str:
 
 def _project(crew: Crew) -> str:
     commands = [f"{step}: {command}" for step, command in crew.kind.commands.items()]
-    return "\n".join((f"kind: {crew.kind.name}", *commands))
+    more = [f"more about the project: {FOLDER}context.md"] if crew.edition > 1 else []
+    return "\n".join((f"kind: {crew.kind.name}", *commands, *more))
 
 
 def _feature(crew: Crew, name: str) -> str:
@@ -91,5 +123,7 @@ def _features(crew: Crew) -> str:
 
 
 def _decisions(crew: Crew) -> str:
+    if crew.edition > 1:
+        return _tail(crew, "architecture", "techlead/architecture.md")
     log = crew.records.logs.get("architecture")
     return shortened("\n".join(log.entries[-LAST:]) if log else "", "techlead/architecture.md", WORDS // 2)

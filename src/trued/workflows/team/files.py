@@ -1,6 +1,7 @@
 """The files of a team in `.trued/team/`: what its members decided, built, tested and accepted, for people to read."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from trued.model import TeamSettings, Value
 from trued.support.plurals import counted
 from trued.support.timestamps import utc_timestamp
 from trued.workflows.team.backlog import ARCHIVE, NAME, Backlog, BacklogFeature, Priority, archive, put_away, render
+from trued.workflows.team.backlog.items import unescaped
 from trued.workflows.team.inbox import Inbox, MessageKind
 from trued.workflows.team.log import Log
 from trued.workflows.team.quoting import line, listed, quoted
@@ -15,6 +17,7 @@ from trued.workflows.team.reply_parts import Failure
 
 FOLDER = ".trued/team/"
 ROLES = ("pm", "techlead", "dev", "qa", "uat")
+NOTES = "To be known"  # the heading above what people and older tools say of the project
 RESULTS = 20  # of tasks that have not passed, in full; all are in the history
 LOGS = {
     "decisions": ("pm/decisions.md", "Decisions of the PM"),
@@ -38,20 +41,39 @@ class Records(Value):
     results: dict[str, str] = {}  # noqa: RUF012  task → its last test, where it has not passed; "" the last that has
     context: str = ""  # of the project: its kind and commands
 
+    # -- what earlier runs left ----------------------------------------------------------------------------------------
+
+    def continued(self, texts: Mapping[str, str]) -> "Records":
+        """With the logs that earlier runs left, to be continued. `texts`: the files of the folder, by their path in
+        it."""
+        logs = dict(self.logs)
+        for name, (path, title) in LOGS.items():
+            if text := texts.get(path):
+                stem, _, ending = path.rpartition(".")
+                pages = sum(re.fullmatch(rf"{re.escape(stem)}-\d{{3,}}\.{ending}", one) is not None for one in texts)
+                numbers = [int(one) for one in _NUMBERS[name].findall(text)] if name in _NUMBERS else []
+                logs[name] = Log.continued(text, title, pages=pages, given=max(numbers, default=0))
+        return self.model_copy(update={"logs": logs})
+
+    def tail(self, name: str, entries: int) -> str:
+        """The end of a log: its last entries, after what earlier runs left on the same page."""
+        log = self.logs.get(name, Log())
+        return "\n".join((*([log.earlier] if log.earlier else []), *log.entries[-entries:]))
+
     # -- what happened -------------------------------------------------------------------------------------------------
 
     def with_project(self, kind: str, commands: Mapping[str, str], notes: Sequence[str] = ()) -> "Records":
         """The kind of project and its commands, which people correct in `[commands]` of trued.toml."""
         rows = [f"- **{name}**: `{command.replace('`', chr(39))}`" for name, command in commands.items() if command]
         body = "\n".join((f"- **Kind**: {line(kind or 'unknown')}", *rows))
-        text = f"# Context\n\n{body}\n\n{listed('To be known', tuple(notes))}".rstrip() + "\n"
+        text = f"# Context\n\n{body}\n\n{listed(NOTES, tuple(notes))}".rstrip() + "\n"
         return self.model_copy(update={"context": text})
 
-    def with_plan(self, backlog: Backlog, decisions: Sequence[str], when: float) -> "Records":
-        features = "\n".join(map(_broken_down, backlog.features))
+    def with_plan(self, planned: Sequence[BacklogFeature], decisions: Sequence[str], when: float) -> "Records":
+        features = "\n".join(map(_broken_down, planned))
         found = self._with_entry("breakdown", f"## {utc_timestamp(when)}: the goal as features\n\n{features}\n")
         return found.with_decisions("pm", "the goal", decisions, when)._with_step(
-            "planned", when, features=len(backlog.features), tasks=backlog.counts[2]
+            "planned", when, features=len(planned), tasks=sum(one.counts[2] for one in planned)
         )
 
     def with_decisions(self, role: str, about: str, decisions: Sequence[str], when: float) -> "Records":
@@ -195,6 +217,20 @@ class Records(Value):
 
 
 _HOME = {"pm": "decisions", "techlead": "architecture"}
+_NUMBERS = {  # how entries are numbered, where they are
+    "decisions": re.compile(r"^## (\d{1,6})\.", re.MULTILINE),
+    "architecture": re.compile(r"^## ADR-(\d{1,6})", re.MULTILINE),
+    "history": re.compile(r'^\{"n": (\d{1,9})', re.MULTILINE),
+}
+
+
+def context_notes(text: str) -> tuple[str, ...]:
+    """What a context file says beyond the kind of project and its commands: one line each."""
+    _, found, rest = text.partition(f"{NOTES}:\n")
+    if not found and "- **Kind**:" in text:
+        return ()
+    lines = [line.strip().removeprefix("- ").strip() for line in (rest if found else text).splitlines()]
+    return tuple(unescaped(one) if found else one for one in lines if one and not one.startswith("#"))
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:

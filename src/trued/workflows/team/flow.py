@@ -16,12 +16,23 @@ async def team(run: Run, goal: Goal) -> Outcome:
     plan = await run.seal(crew.plan())
     crew = await build_and_integrate(run, plan, crew)
     outcome = await steps.finish(run, plan, crew)
-    while (rejected := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are issues
-        for feature, issues in steps.rejected_features(run, crew, rejected):
-            crew = await plan_fixes(run, crew, feature, issues)
-        crew = await build_and_integrate(run, plan, crew)
+    while (changed := await take_up_changes(run, plan, crew)) is not None:
+        crew = await build_and_integrate(run, plan, changed)
         outcome = await steps.finish(run, plan, crew)
     return outcome
+
+
+async def take_up_changes(run: Run, plan: Plan, crew: Crew) -> Crew | None:
+    """What people decided or edited since the end: rejections become fix tasks, and an edit of the backlog opens work
+    again. None: there is nothing new."""
+    rejected = await run.people.rejected_tasks(plan)
+    edited = await steps.apply_new_edit(run, crew)
+    if rejected is None and edited is None:
+        return None
+    crew = edited or crew
+    for feature, issues in steps.rejected_features(run, crew, rejected or ()):
+        crew = await plan_fixes(run, crew, feature, issues)
+    return crew
 
 
 async def plan_goal(run: Run, goal: Goal) -> Crew:
@@ -122,7 +133,7 @@ async def check_attempt(run: Run, plan: Plan, crew: Crew, desk: TaskDesk) -> Cre
     """Merge one attempt and check it. QA can reject it; only evidence lets it pass."""
     desk.tested, gaps = None, await desk.merge(run)
     if not gaps:
-        crew = await ask_qa(run, crew, desk)
+        crew = crew if desk.unchanged else await ask_qa(run, crew, desk)  # QA is not sent to look at nothing
         gaps = await desk.prove(run, crew, plan)
     if gaps:
         desk.take_back(run)

@@ -3,6 +3,7 @@
 from trued.model import Value
 
 PAGE = 100  # entries of one page
+NOTHING = "Nothing yet."
 
 
 class Log(Value):
@@ -11,22 +12,46 @@ class Log(Value):
     entries: tuple[str, ...] = ()  # of the page that is being filled
     full: tuple[str, ...] = ()  # the last full page
     pages: int = 0
+    earlier: str = ""  # what earlier runs wrote on the page that is being filled, as it was
+    first: int = 0  # pages that earlier runs filled
+    given: int = 0  # entries of earlier runs, by the numbers that they gave
+
+    @classmethod
+    def continued(cls, text: str, title: str, *, pages: int, given: int) -> "Log":
+        """The log of an earlier run, to be continued: `text` is its current page."""
+        lines = text.split("\n")
+        head = 1 if title and lines[:1] == [f"# {title}"] else 0
+        kept = [one for one in lines[head:] if one not in (NOTHING, _earlier_note(one))]
+        body = "\n".join(kept).strip("\n")
+        page = f"{body}\n" if body else ""
+        if sum(one.startswith(("## ", "- 2", "{")) for one in kept) < PAGE:
+            return cls(pages=pages, first=pages, given=given, earlier=page)
+        return cls(full=(page,), pages=pages + 1, first=pages, given=given - PAGE)  # it is full
 
     def with_entry(self, text: str) -> "Log":
         if len(self.entries) < PAGE:
             return self.model_copy(update={"entries": (*self.entries, text)})
-        return Log(entries=(text,), full=self.entries, pages=self.pages + 1)
+        full = (self.earlier, *self.entries) if self.earlier else self.entries
+        return Log(entries=(text,), full=full, pages=self.pages + 1, first=self.first, given=self.given)
 
     @property
     def count(self) -> int:
-        return self.pages * PAGE + len(self.entries)
+        return self.given + (self.pages - self.first) * PAGE + len(self.entries)
 
     def files(self, path: str, title: str = "") -> dict[str, str]:
         """The current page under the log's own name, and the last full page beside it."""
-        found = {path: _page(title, self.entries, _earlier(path, self.pages) if title and self.pages else "")}
-        if self.pages:
+        entries = (
+            (self.earlier if title else self.earlier.rstrip("\n"), *self.entries) if self.earlier else self.entries
+        )
+        found = {path: _page(title, entries, _earlier(path, self.pages) if title and self.pages else "")}
+        if self.pages > self.first:
             found[_numbered(path, self.pages)] = _page(f"{title}, page {self.pages}" if title else "", self.full)
         return found
+
+
+def _earlier_note(line: str) -> str:
+    """The line itself, if it only says where earlier entries are: it is written anew."""
+    return line if line.startswith("Earlier entries are in ") else ""
 
 
 def _numbered(path: str, page: int) -> str:
@@ -42,6 +67,6 @@ def _earlier(path: str, pages: int) -> str:
 def _page(title: str, entries: tuple[str, ...], note: str = "") -> str:
     if not title:
         return "".join(f"{entry}\n" for entry in entries)
-    parts = [f"# {title}\n", *([note] if note else []), *(entries or ("Nothing yet.\n",))]
+    parts = [f"# {title}\n", *([note] if note else []), *(entries or (f"{NOTHING}\n",))]
     text = "\n".join(parts)
     return text if text.endswith("\n") else f"{text}\n"

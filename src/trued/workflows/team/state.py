@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from trued.inputs.goals import parse_goal
 from trued.inputs.project.kind import ProjectKind
 from trued.model import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
-from trued.workflows.team.backlog import NAME, Backlog, BacklogTask, render
+from trued.workflows.team.backlog import NAME, Backlog, BacklogFeature, BacklogTask, render
 from trued.workflows.team.files import FOLDER, Records
 from trued.workflows.team.reply_parts import FixTask, NamedTests, Needs, PlannedFeature, PlannedTask
 
 RANK = {"high": 0, "medium": 1, "low": 2}
 RESULTS = f"{FOLDER}qa/results.md"
+STUCK, SEE_RESULTS = f"no progress; see {RESULTS}", f"see {RESULTS}"  # notes at a task that failed
+SHOWN_BEFORE = "nothing was changed for it: evidence shows every criterion of its feature"
 TITLE_LIMIT = 80
+BACKLOG = f"{FOLDER}{NAME}"
 
 
 class Crew(Value):
@@ -36,6 +39,11 @@ class Crew(Value):
     kept: dict[str, str] = {}  # noqa: RUF012  files that were there before, as they were
     criteria: tuple[Criterion, ...] = ()  # of a list that came before the goal
     written: dict[str, str] = {}  # noqa: RUF012  the files as they are on the branch
+    edition: int = 2  # of the rules, briefs and files that the run was begun with
+    planned: tuple[str, ...] = ()  # features that were there when the contract was sealed
+    idle: tuple[str, ...] = ()  # tasks for which nothing was changed: they wait for the evidence on their feature
+    sent_back: tuple[str, ...] = ()  # tasks in which QA or the engine found a gap
+    earlier: tuple[str, ...] = ()  # features of earlier goals: they stay in the backlog, and are not this run's work
 
     def with_old_plan(
         self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion] = ()
@@ -46,6 +54,24 @@ class Crew(Value):
                 backlog = backlog.with_task(one.id, state="open", note=one.note or "it had failed before")
         update = {"backlog": backlog, "kept": {**self.kept, **original}, "criteria": tuple(criteria)}
         return self.model_copy(update=update)
+
+    # -- earlier goals -------------------------------------------------------------------------------------------------
+
+    @property
+    def features(self) -> tuple[BacklogFeature, ...]:
+        """The features of this run's goal."""
+        return tuple(one for one in self.backlog.features if one.id not in self.earlier)
+
+    @property
+    def task_counts(self) -> tuple[int, int]:
+        """Tasks of this run's goal: done, and all."""
+        counts = [one.counts for one in self.features]
+        return sum(done for done, _, _ in counts), sum(every for _, _, every in counts)
+
+    def with_earlier_goals(self, backlog: Backlog) -> "Crew":
+        """With the backlog that earlier goals left. What is open there is not worked on, unless somebody reopens it."""
+        names = tuple(one.id for one in backlog.features)
+        return self.model_copy(update={"backlog": backlog, "earlier": names})
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
@@ -118,7 +144,7 @@ class Crew(Value):
     def _concerned(self, issues: Sequence[Finding]) -> str:
         """The feature whose criterion an issue names; else the first feature."""
         named = [one.requirement.partition("-")[0] for one in issues if one.requirement]
-        ids = [feature.id for feature in self.backlog.features]
+        ids = [feature.id for feature in self.features]
         return next((name for name in named if name in ids), ids[0])
 
     # -- who plays -----------------------------------------------------------------------------------------------------
@@ -154,7 +180,7 @@ class Crew(Value):
         features = {one.id: one for one in self.backlog.features}
         ready = [
             one
-            for one in features.values()
+            for one in self.features
             if one.status in ("pending", "in_progress")
             and all(features[name].status == "completed" for name in one.depends_on if name in features)
         ]
@@ -166,16 +192,29 @@ class Crew(Value):
         if not self.backlog.holds(name):  # a person took it away
             return ()
         states = {one.id: one.state for one in self.backlog.tasks}
-        opened = [one for one in self.backlog.feature(name).tasks if one.is_open]
+        every = [one for one in self.backlog.feature(name).tasks if one.is_open]
+        opened = [one for one in every if one.id not in self.idle] or every  # idle ones are tried again at the end
         free = [one.id for one in opened if all(states.get(each, "done") == "done" for each in one.depends_on)]
         return tuple(free[:most])
 
     def is_open(self, task: str) -> bool:
-        return self.backlog.task(task).is_open
+        """Whether the task is to be worked on now."""
+        return self.backlog.task(task).is_open and task not in self.idle
 
     def is_last(self, task: str) -> bool:
-        """Whether all other tasks of its feature are done, so that the feature's criteria are due."""
-        return all(one.state == "done" for one in self.backlog.feature(task).tasks if one.id != task)
+        """Whether all other tasks of its feature are done, so that the feature's criteria are due. Idle ones wait for
+        just that."""
+        others = [one for one in self.backlog.feature(task).tasks if one.id != task]
+        return all(one.state == "done" or one.id in self.idle for one in others)
+
+    def idle_tasks(self, task: str) -> tuple[str, ...]:
+        """Other tasks of the same feature for which nothing was changed."""
+        return tuple(one.id for one in self.backlog.feature(task).tasks if one.id in self.idle and one.id != task)
+
+    def has_other_work(self, task: str) -> bool:
+        """Whether other tasks of its feature are still to be worked on."""
+        others = [one for one in self.backlog.feature(task).tasks if one.id != task]
+        return any(one.is_open and one.id not in self.idle for one in others)
 
     def due_after(self, task: str) -> tuple[str, ...]:
         """What must hold once this task is done: its feature after the feature's last task, and the plan after the last
@@ -183,7 +222,7 @@ class Crew(Value):
         if not self.is_last(task):
             return ()
         name = self.backlog.feature(task).id
-        others = [one for one in self.backlog.features if one.id != name]
+        others = [one for one in self.features if one.id != name]
         return (name, "plan") if all(one.status == "completed" for one in others) else (name,)
 
     def has_all_tasks_done(self, name: str) -> bool:
@@ -192,7 +231,7 @@ class Crew(Value):
 
     @property
     def is_completed(self) -> bool:
-        return bool(self.backlog.features) and all(one.status == "completed" for one in self.backlog.features)
+        return bool(self.features) and all(one.status == "completed" for one in self.features)
 
     def with_doubt(self, about: str, part: str, words: str) -> "Crew":
         """With a planner's doubt about a part of the backlog; "" takes an earlier doubt back."""
@@ -203,7 +242,7 @@ class Crew(Value):
         """Yield (feature id, reason) for everything that is unfinished; feature id "" means the whole plan."""
         for part, words in self.doubts.values():
             yield self.backlog.feature(part).id if self.backlog.holds(part) else "", words
-        for feature in self.backlog.features:
+        for feature in self.features:
             tasks = tuple(feature.tasks)
             for one in tasks:
                 if one.state == "failed":
@@ -226,23 +265,41 @@ class Crew(Value):
 
     # -- what happened -------------------------------------------------------------------------------------------------
 
-    def with_new_attempts(self, tasks: Iterable[str]) -> "Crew":
+    def with_new_attempts(self, tasks: Sequence[str]) -> "Crew":
         """With one more attempt for each task."""
         backlog = self.backlog
         for name in tasks:
             backlog = backlog.with_task(name, attempts=backlog.task(name).attempts + 1)
-        return self.model_copy(update={"backlog": backlog})
+        idle = tuple(one for one in self.idle if one not in {*tasks})
+        return self.model_copy(update={"backlog": backlog, "idle": idle})
+
+    def with_idle(self, name: str) -> "Crew":
+        """With a task for which nothing was changed put off until the others of its feature are done."""
+        return self.model_copy(update={"idle": (*self.idle, name)})
+
+    def with_idle_done(self, task: str) -> "Crew":
+        """With the idle tasks of a task's feature done, because evidence shows every criterion of it."""
+        backlog, names = self.backlog, self.idle_tasks(task)
+        for name in names:
+            backlog = backlog.with_task(name, state="done", note=SHOWN_BEFORE)
+        left = tuple(one for one in self.idle if one not in names)
+        return self.model_copy(update={"backlog": backlog, "idle": left})
 
     def with_result(self, name: str, gaps: Sequence[Finding], *, stuck: bool) -> "Crew":
         """With the result of an attempt: done without a gap; failed if it is stuck or the last attempt; else open."""
         task = self.backlog.task(name)
         over = stuck or task.attempts >= task.limit
         state = "done" if not gaps else "failed" if over else "open"
-        note = (f"no progress; see {RESULTS}" if stuck else f"see {RESULTS}") if state == "failed" else ""
-        update: dict[str, object] = {"backlog": self.backlog.with_task(name, state=state, note=note or task.note)}
-        if state == "done" and task.attempts > 1:
+        note = (STUCK if stuck else SEE_RESULTS) if state == "failed" else ""
+        kept = "" if self.edition > 1 and task.note in (STUCK, SEE_RESULTS) else task.note
+        update: dict[str, object] = {"backlog": self.backlog.with_task(name, state=state, note=note or kept)}
+        if state == "done" and task.attempts > 1 and (self.edition == 1 or name in self.sent_back):
             update["recoveries"] = self.recoveries + 1
         return self.model_copy(update=update)
+
+    def with_sent_back(self, name: str) -> "Crew":
+        """With a task in which QA or the engine found something; a conflict with other work is no such finding."""
+        return self.model_copy(update={"sent_back": tuple(dict.fromkeys((*self.sent_back, name)))})
 
     def with_held(self, judged: Iterable[Judged]) -> "Crew":
         """With the requirements that hold on the newest accepted commit."""
@@ -268,7 +325,10 @@ class Crew(Value):
             opened = any(one.is_open and states.get(one.id) != "open" for one in feature.tasks)
             if opened and feature.status in ("completed", "failed"):
                 backlog = backlog.with_feature(feature.id, status="in_progress", uat="pending")
-        return self.model_copy(update={"backlog": backlog})
+        again = {one.id for one in backlog.features if one.status in ("pending", "in_progress")}
+        before = {one.id for one in self.backlog.features if one.status in ("pending", "in_progress")}
+        earlier = tuple(one for one in self.earlier if one not in again - before)  # reopened: it is work of this run
+        return self.model_copy(update={"backlog": backlog, "earlier": earlier})
 
     def with_feature(self, name: str, **fields: object) -> "Crew":
         return self.model_copy(update={"backlog": self.backlog.with_feature(name, **fields)})
@@ -299,7 +359,7 @@ class Crew(Value):
     def plan(self) -> Plan:
         """The plan to seal: every sentence of the goal, and every criterion of a feature."""
         parts = parse_goal(self.goal)
-        features = self.backlog.features
+        features = self.features
         tasks = [self.feature_task(one.id) for one in features]
         tasks += [self.task(one.id) for feature in features for one in feature.tasks]
         return Plan(
@@ -308,7 +368,7 @@ class Crew(Value):
             criteria=(*parts.criteria, *parts.constraints, *self.criteria),
             unread=parts.sentences,
             source=self.goal.source,
-            requirements=tuple(_requirements(self.backlog)),
+            requirements=tuple(_requirements(self.backlog, features)),
             author="pm",
             text=self.goal.text,
             undecided=self.unchecked,
@@ -341,13 +401,18 @@ class Crew(Value):
         return tuple(dict.fromkeys(one.command.strip() for one in due))
 
 
-def _requirements(backlog: Backlog) -> Iterator[Requirement]:
-    """Each criterion as a requirement, with its line in the backlog."""
+def criterion_lines(backlog: Backlog) -> dict[str, int]:
+    """Criterion → its line in the backlog."""
     rows = enumerate(render(backlog).splitlines(), 1)
-    lines = {found[1]: number for number, text in rows if (found := re.match(r"- \*\*(F\d+-C\d+)\*\*", text))}
-    for feature in backlog.features:
+    return {found[1]: number for number, text in rows if (found := re.match(r"- \*\*(F\d+-C\d+)\*\*", text))}
+
+
+def _requirements(backlog: Backlog, features: Sequence[BacklogFeature]) -> Iterator[Requirement]:
+    """Each criterion of these features as a requirement, with its line in the backlog."""
+    lines = criterion_lines(backlog)
+    for feature in features:
         for one in feature.criteria:
-            source = Source(file=f"{FOLDER}{NAME}", line=lines.get(one.id, 1))
+            source = Source(file=BACKLOG, line=lines.get(one.id, 1))
             yield Requirement(id=one.id, text=one.text, source=source, covers=(feature.id,))
 
 

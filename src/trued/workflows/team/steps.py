@@ -1,21 +1,23 @@
 """Steps of the team workflow: each records what happened, as events, in the crew's state and in the team's files."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trued.errors import BadInput
 from trued.inputs.project.kind import with_user_commands
 from trued.model import Finding, Goal, Outcome, Plan, Reply, Task, TeamSettings, Verdict
 from trued.model.events.run import EditApplied, EditNotUnderstood
+from trued.run.branch import Edit
 from trued.run.project import detect_project
 from trued.run.run import Run
 from trued.run.session import Session
 from trued.support.plurals import counted
+from trued.workflows.team.backlog import ARCHIVE, BacklogTask, parse_backlog, put_away, with_archive
 from trued.workflows.team.backlog import NAME as BACKLOG
-from trued.workflows.team.backlog import BacklogTask, parse_backlog, put_away
 from trued.workflows.team.backlog.merge import honoured
 from trued.workflows.team.briefs import for_pm
 from trued.workflows.team.consulting import consult_until_sure, doubt_in
+from trued.workflows.team.criteria import outside_criteria
 from trued.workflows.team.events import (
     FileNotTakenOver,
     FileTakenOver,
@@ -25,8 +27,9 @@ from trued.workflows.team.events import (
     RoleAsks,
     TeamReported,
 )
-from trued.workflows.team.files import FOLDER, Records, changed
+from trued.workflows.team.files import FOLDER, Records, changed, context_notes
 from trued.workflows.team.flat_plan import ORIGINAL, is_flat_plan, migrated
+from trued.workflows.team.quoting import quoted
 from trued.workflows.team.replies import Breakdown, Clarified, Fixes, Specified, Validated
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.sheen_config import NAME as OLD_CONFIG
@@ -34,7 +37,8 @@ from trued.workflows.team.sheen_config import team_settings
 from trued.workflows.team.state import Crew
 from trued.workflows.team.task_desk import TaskDesk, verdict_gaps
 
-OLD_PLAN = ".sheen/plan.md"
+OLD_PLAN, OLD_CONTEXT = ".sheen/plan.md", ".sheen/context.md"
+EARLIER_GOALS = "earlier-goals.md"
 FOUND = 50  # features that are named at the beginning; all are in the backlog
 
 
@@ -45,10 +49,47 @@ async def start_crew(run: Run, goal: Goal) -> Crew:
     """Detect the project, read the team's settings, and take over an older list of tasks if there is one."""
     run.branch.own(FOLDER)
     kind = with_user_commands(await detect_project(run.branch), run.settings.commands)
-    crew = Crew(goal=goal, settings=await _settings(run), kind=kind)
-    return await _take_over_old_plan(
-        run, crew.with_records(crew.records.with_project(kind.name, kind.commands, kind.why))
-    )
+    crew = Crew(goal=goal, settings=await _settings(run), kind=kind, edition=run.edition)
+    if crew.edition == 1:
+        return await _take_over_old_plan(
+            run, crew.with_records(crew.records.with_project(kind.name, kind.commands, kind.why))
+        )
+    left = await _files_left(run)
+    notes = context_notes(left.get("context.md") or await run.branch.read(OLD_CONTEXT, run.branch.base) or "")
+    if notes and "context.md" not in left:
+        told = f"{counted(len(notes), 'line of it is', 'lines of it are')} in context.md now"
+        await run.record(FileTakenOver(file=OLD_CONTEXT, said=(told,)))
+    records = crew.records.continued(left)
+    notes = tuple(dict.fromkeys((*kind.why, *notes)))
+    crew = crew.with_records(records.with_project(kind.name, kind.commands, notes))
+    crew = await _take_over_old_plan(run, crew, notes)
+    return _with_earlier_goals(crew, left)
+
+
+async def _files_left(run: Run) -> dict[str, str]:
+    """The team's files as earlier goals left them on the base, by their path in the folder."""
+    base = run.branch.base
+    paths = [one for one in await run.branch.paths(base) if one.startswith(FOLDER)]
+    found = await run.branch.texts(paths, base)
+    return {path.removeprefix(FOLDER): text for path, text in found.items() if text is not None}
+
+
+def _with_earlier_goals(crew: Crew, left: Mapping[str, str]) -> Crew:
+    """Continue the backlog of earlier goals, and keep their words. A backlog that cannot be read is not continued."""
+    try:
+        backlog = with_archive(parse_backlog(left.get(BACKLOG, "")), left.get(ARCHIVE, ""))
+    except BadInput:
+        return crew
+    if crew.backlog.features:  # an older list of tasks: of what is in its backlog, the completed is an earlier goal's
+        done = tuple(one.id for one in crew.backlog.features if one.status == "completed")
+        return crew if crew.planned_before else crew.model_copy(update={"earlier": done})
+    if not backlog.features:
+        return crew
+    goals = f"{left.get(EARLIER_GOALS) or '# Earlier goals'}".rstrip()
+    if (goal := left.get("goal.md", "").strip()) and goal != crew.goal.text.strip():
+        goals += f"\n\n## {backlog.features[0].id} to {backlog.features[-1].id}, and before\n\n{quoted(goal)}"
+    kept = {**crew.kept, f"{FOLDER}{EARLIER_GOALS}": f"{goals}\n"}
+    return crew.with_earlier_goals(backlog).model_copy(update={"kept": kept})
 
 
 async def _settings(run: Run) -> TeamSettings:
@@ -67,7 +108,7 @@ async def _settings(run: Run) -> TeamSettings:
     return given.model_copy(update=taken)
 
 
-async def _take_over_old_plan(run: Run, crew: Crew) -> Crew:
+async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -> Crew:
     """Read a flat list of tasks once: the goal itself, or what an older tool left. The original is kept."""
     flat = is_flat_plan(crew.goal.text)
     file = crew.goal.source.file if flat else OLD_PLAN
@@ -86,7 +127,7 @@ async def _take_over_old_plan(run: Run, crew: Crew) -> Crew:
     await run.record(FileTakenOver(file=file, said=tuple(old.said)))
     crew = crew.with_old_plan(old.backlog, {original: text}, () if flat else old.criteria)
     crew = crew.model_copy(update={"planned_before": flat})
-    notes = (*crew.kind.why, *old.said, *filter(None, old.context.splitlines()))
+    notes = (*(known or crew.kind.why), *old.said, *filter(None, old.context.splitlines()))
     return crew.with_records(crew.records.with_project(crew.kind.name, crew.kind.commands, notes))
 
 
@@ -99,11 +140,11 @@ async def break_down_goal(run: Run, crew: Crew) -> Breakdown:
 
 async def write_first_files(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew:
     """Write the team's files before anybody works. The user's commit stays the base."""
-    sealed = tuple(one.id for feature in crew.backlog.features for one in feature.criteria)
-    crew = crew.model_copy(update={"sealed": sealed})
-    crew = crew.with_records(crew.records.with_plan(crew.backlog, decisions, run.branch.when))
+    sealed = tuple(one.id for feature in crew.features for one in feature.criteria)
+    crew = crew.model_copy(update={"sealed": sealed, "planned": tuple(one.id for one in crew.backlog.features)})
+    crew = crew.with_records(crew.records.with_plan(crew.features, decisions, run.branch.when))
     crew = await write_files(run, crew, "docs: what the team has to do")
-    features = tuple(f"{one.id}: {one.name}" for one in crew.backlog.features[:FOUND])
+    features = tuple(f"{one.id}: {one.name}" for one in crew.features[:FOUND])
     await report(run, crew, "begun", project=crew.kind.name, commands=crew.kind.commands, found=features)
     return crew
 
@@ -124,7 +165,7 @@ async def report(run: Run, crew: Crew, kind: ReportKind, *, task: str = "", feat
     """Emit an event that says where the team is."""
     backlog = crew.backlog
     name = backlog.feature(task or feature).id if task or feature else ""
-    done, _, every = backlog.counts
+    done, every = crew.task_counts
     one = backlog.task(task) if task else None
     value = TeamReported(
         kind=kind,
@@ -134,8 +175,8 @@ async def report(run: Run, crew: Crew, kind: ReportKind, *, task: str = "", feat
         task_name=one.description if one else "",
         attempt=one.attempts if one else 0,
         attempts=one.limit if one else 0,
-        features_done=sum(each.status == "completed" for each in backlog.features),
-        features=len(backlog.features),
+        features_done=sum(each.status == "completed" for each in crew.features),
+        features=len(crew.features),
         tasks_done=done,
         tasks=every,
         recoveries=crew.recoveries,
@@ -147,10 +188,18 @@ async def report(run: Run, crew: Crew, kind: ReportKind, *, task: str = "", feat
 
 async def apply_edits(run: Run, crew: Crew) -> Crew:
     """Apply what a person changed in the backlog since the last task, as far as the sealed contract allows."""
+    edit = await run.branch.read_edit(f"{FOLDER}{BACKLOG}", _problem_in)
+    return crew if edit is None else await _with_edit(run, crew, edit)
+
+
+async def apply_new_edit(run: Run, crew: Crew) -> Crew | None:
+    """The same after the end; None if nobody edited it since."""
+    edit = await run.branch.read_new_edit(f"{FOLDER}{BACKLOG}", _problem_in)
+    return None if edit is None else await _with_edit(run, crew, edit)
+
+
+async def _with_edit(run: Run, crew: Crew, edit: Edit) -> Crew:
     path = f"{FOLDER}{BACKLOG}"
-    edit = await run.branch.read_edit(path, _problem_in)
-    if edit is None:
-        return crew
     try:
         before, after = parse_backlog(edit.before, path), parse_backlog(edit.after, path)
     except BadInput as error:
@@ -210,13 +259,17 @@ async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
 
 
 async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Finding]) -> Crew:
-    """Record how an attempt ended: done, to be tried again with the gaps, or failed."""
+    """Record how an attempt ended: done, put off, to be tried again with the gaps, or failed."""
     desk.gaps = tuple(gaps)
-    stuck = bool(gaps) and desk.part.judgement.check_for_stall(Verdict.open(desk.task, *gaps))
+    if desk.unchanged and gaps and crew.has_other_work(desk.task):
+        return await _put_off(run, crew, desk)
+    stuck = bool(gaps) and desk.part.judgement.check_for_stall(Verdict.open(desk.task, *_without_questions(crew, desk)))
+    crew = crew.with_sent_back(desk.task) if gaps and not desk.conflict else crew
     crew = crew.with_result(desk.task, gaps, stuck=stuck)
     if not gaps:
         desk.warn_if_unchanged(run)
         crew = crew.with_held(desk.judged).with_proven(*desk.due)
+        crew = crew.with_idle_done(desk.task) if desk.shown and desk.due else crew
     task = crew.backlog.task(desk.task)
     crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when))
     why = tuple(one.what for one in gaps)
@@ -224,11 +277,31 @@ async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Fi
     await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=why)
     if task.state == "failed":
         await run.branch.set_aside(desk.task, back_to=run.branch.head, work=desk.part.branch.head)
-    return await write_files(run, crew, f"docs: {desk.task} {task.state}")
+    ended = "sent back" if crew.edition > 1 and task.is_open else task.state
+    return await write_files(run, crew, f"docs: {desk.task} {ended}")
+
+
+async def _put_off(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
+    """Nothing was changed for the task: it waits for the evidence on its feature, while the other tasks are done."""
+    crew = crew.with_idle(desk.task)
+    task = crew.backlog.task(desk.task)
+    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when))
+    await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=tuple(one.what for one in desk.gaps))
+    return await write_files(run, crew, f"docs: {desk.task} put off")
+
+
+def _without_questions(crew: Crew, desk: TaskDesk) -> tuple[Finding, ...]:
+    """The gaps by which progress is judged: the same question in other words is none."""
+    asks = desk.developed.asks if desk.developed and crew.edition > 1 else None
+    if asks is None:
+        return desk.gaps
+    return tuple(Finding(what="a question") if asks.text in one.what else one for one in desk.gaps)
 
 
 def _qa_result(desk: TaskDesk) -> str:
     """QA's own result, and whether the engine's evidence says something else."""
+    if desk.unchanged:
+        return "not asked: nothing was changed"
     if not desk.tested:
         return "skipped"
     objects = bool(desk.tested.objections)
@@ -373,13 +446,16 @@ async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
     unmet = tuple(crew.gaps_in_plan())
     objections = [Finding(what=what, requirement=_first_criterion(crew, feature)) for feature, what in unmet]
     run.judgement.object("the team", objections)
+    if crew.edition > 1:
+        why = "it is in the backlog, and the contract does not hold it"
+        run.judgement.set_outside(outside_criteria(run.judgement.contract(), crew), why)
     await report(run, crew, "finished", why=tuple(what for _, what in unmet))
     return await run.finish(plan)
 
 
 def rejected_features(run: Run, crew: Crew, tasks: Iterable[Task]) -> Iterator[tuple[str, tuple[Finding, ...]]]:
     """Features that people rejected, with their reasons; "" for reasons given for several features at once."""
-    features, reasons = {one.id for one in crew.backlog.features}, dict[tuple[Finding, ...], list[str]]()
+    features, reasons = {one.id for one in crew.features}, dict[tuple[Finding, ...], list[str]]()
     for task in tasks:
         gaps = run.take_feedback(task).gaps
         if task.id in features and gaps:

@@ -11,6 +11,7 @@ from trued.run.session import BriefContext, Session
 from trued.support.redaction import subject_line
 from trued.workflows.team import briefs
 from trued.workflows.team.consulting import consult, doubt_in
+from trued.workflows.team.criteria import is_shown, speaking_requirements
 from trued.workflows.team.replies import Developed, Tested
 from trued.workflows.team.state import Crew
 
@@ -35,6 +36,8 @@ class TaskDesk:
     accepted: str = ""  # the run's head without this task's work
     title: str = ""  # of the task, for the commit message
     due: tuple[str, ...] = ()  # what had to hold after this task: its feature, the whole plan
+    unchanged: bool = False  # this attempt changed nothing that is not the engine's
+    shown: bool = False  # evidence shows every criterion of its feature
 
     @classmethod
     def open(cls, run: Run, crew: Crew, task: str) -> "TaskDesk":
@@ -71,7 +74,8 @@ class TaskDesk:
         """Merge the developer's work into what was accepted. A conflict is returned as a gap; both sides go back."""
         self.accepted = run.branch.head
         conflict = await run.parallel.merge(self.part.branch, subject_line("merge", self.task, self.title))
-        self.conflict, self.judged = conflict.files if conflict else (), ()
+        self.conflict, self.judged, self.shown = conflict.files if conflict else (), (), False
+        self.unchanged = conflict is None and run.edition > 1 and not await run.branch.changes(self.accepted)
         if conflict is None:
             return ()
         names = ", ".join(one.path for one in conflict.files)
@@ -86,23 +90,44 @@ class TaskDesk:
         """Everything that keeps the task from being done: the engine's own evidence, QA's objections, and the
         developer's own doubts."""
         run.judgement.drop_objections(self.task)
+        subject, contract = self._subject(crew, plan), run.judgement.contract()
+        feature = crew.backlog.feature(self.task).id
+        asked = self.unchanged or crew.idle_tasks(self.task)
+        speaking = speaking_requirements(contract, crew, feature) if asked else ()
         verdict = await self.scope.prove(
-            self._subject(crew, plan),
+            subject,
             self.tested.objections if self.tested else (),
             by=self.qa,
             disputes=self.developed.disputes if self.developed else (),
-            also=[crew.feature_task(one.id) for one in crew.backlog.features],
+            also=[
+                *(crew.feature_task(one.id) for one in crew.features),
+                *(Task(id=name, title=name) for name in speaking),
+            ],
         )
         self.judged = (*verdict.requirements, *verdict.beside)
+        self.shown = bool(asked) and is_shown(contract, crew, feature, self.judged)
         failing = [gap for one in crew.named_tests(self.task) for gap in await named_test_gaps(self.scope, one)]
-        return (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *failing)
+        found = (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *failing)
+        return (*self._nothing_changed(), *found)
+
+    def _nothing_changed(self) -> tuple[Finding, ...]:
+        """A task is judged by its own change, whatever was changed before it; evidence alone can speak for it."""
+        if not self.unchanged or self.shown:
+            return ()
+        what = f"nothing was changed for {self.task}, and no evidence shows that all of it was there already"
+        return (Finding(what=what),)
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
         """Finished tasks that this work breaks. None while existing tests fail: these refute everything already."""
         return crew.regressions(verdict.beside) if all(one.holds for one in verdict.suites) else ()
 
     def warn_if_unchanged(self, run: Run) -> None:
-        """If a task is done with nothing changed, every verdict says that only agents' words stand behind it."""
+        """If a task is done with nothing changed, every verdict says so: evidence shows its feature's criteria, and
+        nothing shows the task's own words."""
+        if run.edition > 1:
+            idle = f"nothing was changed for {self.task}: only its feature's criteria were checked, not its own words"
+            run.judgement.set_unverified(f"task {self.task}", [idle] if self.unchanged else [])
+            return
         idle = f"nothing was changed for {self.task}: that it was there already is the developer's word"
         qa = " and QA's" if self.tested else ""
         warning = f"{idle}{qa}; the engine saw only that nothing is worse"

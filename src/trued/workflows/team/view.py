@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from trued.model.events import JournalEvent
+from trued.model import Event
+from trued.model.events import JournalEvent, of_kind
 from trued.model.step_keys import inner_scope, scope_of
 from trued.support.plurals import counted
 from trued.workflows.team.events import (
@@ -310,6 +311,29 @@ def _cut(text: str) -> str:
 def _few(names: Sequence[str], most: int) -> str:
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+    """How a team that ended continues: its failed tasks and features opened again, by their newest reports."""
+    tasks, features = dict[str, str](), dict[str, tuple[str, str]]()
+    integration = ""
+    for _, one in of_kind(events, TeamReported):
+        if one.kind == "task":
+            tasks[one.task] = one.state
+        elif one.kind == "feature" and one.feature:
+            features[one.feature] = (one.state, one.feature_name)
+        elif one.kind == "uat" and not one.feature and one.uat:
+            integration = one.uat
+    failed = [name for name, state in tasks.items() if state == "failed"]
+    homes = {name.partition("-")[0] for name in failed}
+    failed += [name for name, (state, _) in features.items() if state == "failed" and name not in homes]
+    if not failed and integration == "failed":
+        failed = [*features][-1:]
+    if failed:
+        flags = " ".join(f"--reopen {name}" for name in failed[:FAILED])
+        again = "it" if len(failed) == 1 else "them"
+        does = f"opens {again} again and continues; change the words first in its backlog.md, if they were the reason"
+        yield f"trued resume {run} {flags}", does
 
 
 class TeamView(WorkflowView):

@@ -1,5 +1,8 @@
 """`backlog.md`: what a team has to do, written for people, read back with whatever they changed."""
 
+from collections.abc import Sequence
+
+from trued.errors import BadInput
 from trued.workflows.team.backlog.brief import brief_of
 from trued.workflows.team.backlog.items import (
     ARCHIVE,
@@ -37,6 +40,7 @@ __all__ = [
     "parse_backlog",
     "put_away",
     "render",
+    "reopened",
     "with_archive",
 ]
 
@@ -73,6 +77,22 @@ def with_archive(backlog: Backlog, text: str, file: str = ARCHIVE) -> Backlog:
         if feature.archived and feature.id in held and not feature.stories:
             backlog = backlog.with_part(feature.changed(stories=held[feature.id].stories))
     return backlog
+
+
+def reopened(text: str, names: Sequence[str], file: str = NAME) -> str:
+    """The file with these tasks and features open again: failed tasks of a feature, too, and its acceptance. Raises
+    BadInput for an id that is not there, or a file that cannot be read."""
+    backlog = parse_backlog(text, file)
+    for name in names:
+        if not backlog.holds(name):
+            known = ", ".join(one.id for one in backlog.features)
+            raise BadInput(f"the backlog has no task or feature {name!r}", file, f"its features are {known}")
+        feature = backlog.feature(name)
+        own = [one.id for one in feature.tasks if one.id == name or (feature.id == name and one.state == "failed")]
+        for task in own:
+            backlog = backlog.with_task(task, state="open", attempts=0)
+        backlog = backlog.with_feature(feature.id, status="in_progress", uat="pending")
+    return render(backlog)
 
 
 def render(backlog: Backlog) -> str:

@@ -1,0 +1,60 @@
+"""How an ended run continues: a person's edit that it has not read, parts opened again, and the commands for both."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from trued.engine.impersonation import refuse_if_agent_could_answer
+from trued.engine.run_store import RunStore
+from trued.errors import BadInput
+from trued.model import RunRecord
+from trued.run.editable_files import LiveCopies
+from trued.run.state import FileState
+from trued.support import atomic_files
+from trued.workflows.descriptor import load
+from trued.workflows.registry import descriptor, find_descriptor
+
+CONTINUABLE = ("not proven",)  # of the finished states: all others are final
+
+
+def ways_on(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
+    """Commands that continue a run which ended without success, each with what it does."""
+    workflow = find_descriptor(record.workflow)
+    if workflow is None or not workflow.ways_on or record.state not in (*CONTINUABLE, "waiting"):
+        return []
+    return [*load(workflow.ways_on)(record.id, store.journal.events(record.id))]
+
+
+def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
+    """Whether a person edited the file that the run's workflow lets them edit, and the run has not read it."""
+    workflow = find_descriptor(record.workflow)
+    return bool(workflow and workflow.editable) and _copies(store, record).is_edited(workflow.editable)
+
+
+def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
+    """Open parts of the work again, by an edit of the live copy. Raises BadInput for a name that is not there."""
+    workflow = descriptor(record.workflow)
+    if not workflow.reopen:
+        raise BadInput(f"a run of {workflow.name} has no part that can be opened again", then="leave out --reopen")
+    refuse_if_agent_could_answer(store, record)
+    place = _copies(store, record).place(workflow.editable)
+    if not place.is_file():
+        raise BadInput(f"run {record.id} has planned nothing yet", then=f"`trued resume {record.id}` continues it")
+    text = load(workflow.reopen)(place.read_text(encoding="utf-8", errors="surrogateescape"), names)
+    atomic_files.write(place, str(text).encode(errors="surrogateescape"), sync=True)
+
+
+def is_continuable(store: RunStore, record: RunRecord) -> bool:
+    """Whether a finished run is driven again: it was not proven, and a person has edited what it works by. Raises
+    BadInput if an edit waits that nothing will ever read."""
+    if not has_unread_edit(store, record):
+        return False
+    if record.state in CONTINUABLE:
+        return True
+    what = (
+        f"run {record.id} is {record.state}: your edit of {descriptor(record.workflow).editable} is not read any more"
+    )
+    raise BadInput(what, then="start a new run; it continues from what has landed")
+
+
+def _copies(store: RunStore, record: RunRecord) -> LiveCopies:
+    return LiveCopies(store.folder(record.id), FileState(owned=store.owned_files(record.id)), Counter())

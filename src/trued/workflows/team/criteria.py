@@ -1,0 +1,99 @@
+"""Which requirements of the contract speak for a criterion of the backlog, and which criteria none speaks for."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from trued.inputs.goals import parse_goal
+from trued.model import Contract, Goal, Grade, Judged, Requirement, Source
+from trued.workflows.team.backlog import Acceptance, BacklogFeature
+from trued.workflows.team.backlog.items import one_line
+from trued.workflows.team.state import BACKLOG, Crew, criterion_lines
+
+EDITED = "-edited"  # a sealed criterion in a person's later words: the contract keeps the id for the words it holds
+
+
+def requirements_for(contract: Contract, goal: Goal, criterion: Acceptance) -> tuple[Requirement, ...]:
+    """The requirements that speak for this very criterion: it is their text, or it quotes a sentence of the goal that
+    they are or cover. An agent's own words are nobody's sentence."""
+    words, every = _words(criterion.text), contract.requirements
+    own = tuple(one for one in every if criterion.id in (one.id, *one.covers) and _words(one.text) == words)
+    if own or not _is_quotation(goal, words):
+        return own
+    whole = _words(goal.text)
+    return tuple(
+        one
+        for one in every
+        for spoken in [{_words(one.text), *(_entry(entry, goal) for entry in one.covers)}]
+        if words in spoken or any(each != whole and _quotes(words, each) for each in spoken)
+    )
+
+
+def is_held(contract: Contract, goal: Goal, criterion: Acceptance) -> bool:
+    """Whether the contract holds the criterion: a requirement speaks for it or, if it quotes the goal, the user says
+    that a requirement covers the whole goal."""
+    if requirements_for(contract, goal, criterion):
+        return True
+    entries = (_entry(entry, goal) for one in contract.requirements for entry in one.covers)
+    return _words(goal.text) in entries and _is_quotation(goal, _words(criterion.text))
+
+
+def _is_quotation(goal: Goal, words: str) -> bool:
+    """Whether it says nothing but what the user said: one passage of a sentence of the goal, word for word."""
+    return any(_quotes(words, _words(one.text)) for one in parse_goal(goal).asked)
+
+
+def _quotes(words: str, text: str) -> bool:
+    return bool(words) and re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
+
+
+def is_shown(contract: Contract, crew: Crew, feature: str, judged: Iterable[Judged]) -> bool:
+    """Whether evidence on each criterion of a feature by itself shows them all. An implementer's own tests are not
+    enough here: whoever changed nothing could have written them before."""
+    found = {one.id: one for one in judged}
+    criteria = crew.backlog.feature(feature).criteria
+    needed = [requirements_for(contract, crew.goal, one) for one in criteria]
+    return bool(needed) and all(names and all(_by_evidence(found.get(one.id)) for one in names) for names in needed)
+
+
+def _by_evidence(judged: Judged | None) -> bool:
+    return judged is not None and judged.holds and judged.grade.rank >= Grade.TESTED.rank
+
+
+def speaking_requirements(contract: Contract, crew: Crew, feature: str) -> tuple[str, ...]:
+    """The ids of all requirements that speak for a criterion of the feature."""
+    criteria = crew.backlog.feature(feature).criteria
+    found = (one.id for each in criteria for one in requirements_for(contract, crew.goal, each))
+    return tuple(dict.fromkeys(found))
+
+
+def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
+    """Criteria that the contract does not hold: added or changed by a person since it was sealed, or the PM's own where
+    the user's file speaks for the whole goal. A person's feature without any criterion is one itself."""
+    lines = criterion_lines(crew.backlog)
+    held = {one.id for one in contract.requirements}
+    for feature in crew.features:
+        for one in feature.criteria:
+            if not is_held(contract, crew.goal, one):
+                name = f"{one.id}{EDITED}" if one.id in held else one.id
+                if name not in held:
+                    source = Source(file=BACKLOG, line=lines.get(one.id, 1))
+                    yield Requirement(id=name, text=one.text, source=source, covers=(feature.id,))
+        if _is_unspoken(feature, crew.planned) and feature.id not in held:
+            yield Requirement(id=feature.id, text=feature.name, source=Source(file=BACKLOG, line=1))
+
+
+def _is_unspoken(feature: BacklogFeature, planned: Sequence[str]) -> bool:
+    return not feature.criteria and feature.id not in planned
+
+
+def _entry(text: str, goal: Goal) -> str:
+    """What an entry of `covers` names: the whole goal, or a sentence, without the kind before it ("goal: …")."""
+    if text == goal.id:
+        return _words(goal.text)
+    kind, colon, rest = text.partition(":")
+    return _words(rest) if colon and kind.strip().lower() in ("ship", "goal", "constraint", "text") else _words(text)
+
+
+def _words(text: str) -> str:
+    """The text as it is compared: on one line, without the full stop at its end."""
+    return one_line(text).rstrip(".").strip()
