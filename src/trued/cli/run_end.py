@@ -131,6 +131,8 @@ class RunEnd:
                 return Need(what, one.command, steps, one.command.replace("approve", "reject", 1))
             case "branch":
                 return Need(f"the work is not on its branch {self.record.branch}: {line(one.what)}", one.command)
+            case "amend":
+                return Need(line(one.what, VALUE), one.command)
             case "limit" | "resume":
                 return Need(line(one.what.removesuffix(one.command).rstrip(" :;"), VALUE), one.command)
             case _:
