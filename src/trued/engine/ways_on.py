@@ -19,7 +19,7 @@ CONTINUABLE = ("not proven",)  # of the finished states: all others are final
 def ways_on(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
     """Commands that continue a run which ended without success, each with what it does."""
     workflow = find_descriptor(record.workflow)
-    if workflow is None or not workflow.ways_on or record.state not in (*CONTINUABLE, "waiting"):
+    if workflow is None or not workflow.ways_on or record.state not in CONTINUABLE:
         return []
     return [*load(workflow.ways_on)(record.id, store.journal.events(record.id))]
 
@@ -44,10 +44,10 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
 
 
 def is_continuable(store: RunStore, record: RunRecord) -> bool:
-    """Whether a finished run is driven again: it was not proven, and a person has edited what it works by. Raises
-    BadInput if an edit waits that nothing will ever read."""
+    """Whether a finished run is driven again: it was not proven, and a person has edited what it works by, or its
+    workflow can continue as it is. Raises BadInput if an edit waits that nothing will ever read."""
     if not has_unread_edit(store, record):
-        return False
+        return any(command == f"trued resume {record.id}" for command, _ in ways_on(store, record))
     if record.state in CONTINUABLE:
         return True
     what = (

@@ -1,7 +1,14 @@
 """NamedTests: tests that an agent or a user named by their command, as the engine counted them."""
 
+from typing import TYPE_CHECKING
+
 from trued.inputs.project.test_files import TEST_FILES
 from trued.model import Figures, Finding, Value
+from trued.proof.checks.tests import package_scripts
+from trued.proof.runners.command_parser import recognise_runner
+
+if TYPE_CHECKING:  # a branch is part of a run, and runs count tests
+    from trued.run.branch import Branch
 
 OUTPUT = 1_500  # characters of what failing tests printed
 ENGINE = "run by the engine"
@@ -38,3 +45,10 @@ class CountedTests(Value):
 def missing_test_files(command: str, paths: set[str]) -> tuple[str, ...]:
     """Test files that a command names and that are not among the paths."""
     return tuple(word for word in command.split() if word.endswith(TEST_FILES) and word not in paths)
+
+
+async def is_countable(branch: "Branch", command: str) -> bool:
+    """Whether the command starts a runner whose tests the engine can count; a package script is followed, as the base
+    has it."""
+    manifest = await branch.read("package.json", at=branch.base) or ""
+    return recognise_runner(command, package_scripts(manifest.encode())) is not None

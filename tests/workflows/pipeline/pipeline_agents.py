@@ -10,6 +10,7 @@ from tests.workflows.conftest import Ground, events, example
 from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
+from trued.errors import Interrupted
 from trued.model import RunRecord
 from trued.wire import Order
 from trued.workflows.pipeline.feature_folder import artifact_of
@@ -169,22 +170,23 @@ def decided(engine: Engine, record: RunRecord) -> list[tuple[str, str]]:
 # -- many ways to go on from one point ---------------------------------------------------------------------------------
 
 
-ASKING = {"question": "shall I?"}
+def halts(_: Order) -> dict[str, Any]:
+    raise Interrupted("it was stopped here")
 
 
 class Halt:
-    """A run that waits because this agent asks something: kept as it is, so that many can go on from there."""
+    """A run that was interrupted while this agent worked: kept as it is, so that many can go on from there."""
 
     def __init__(self, folder: Path) -> None:
         self.place, self.kept, self.id = folder / "place", folder / "kept", ""
 
-    async def reached(self, agent: str, crew: Crew, act: Any = ASKING) -> "Halt":
+    async def reached(self, agent: str, crew: Crew, act: Any = halts) -> "Halt":
         self.place.mkdir(parents=True)
         with ExitStack() as stack:
             line = Line(self.place, stack)
             crew.acts[agent] = act
             record = await line.piped(line.played(crew))
-            assert (record.state, record.code) == ("waiting", 3), record.why
+            assert (record.state, record.code) == ("interrupted", 130), record.why
             self.id = record.id
         shutil.copytree(self.place, self.kept, symlinks=True)
         return self

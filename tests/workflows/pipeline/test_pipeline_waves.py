@@ -19,6 +19,7 @@ from tests.workflows.pipeline.pipeline_agents import (
     builds,
     crashes,
     decided,
+    halts,
     task,
 )
 from trued.engine.approvals import Decision, decide
@@ -72,7 +73,7 @@ async def test_a_wave_that_was_broken_off_goes_on_where_it_was_with_a_writer_amo
 
     def asks(order: Order) -> dict[str, Any]:
         merging = "<<<<<<<" in (Path(order.folder) / "tiny.py").read_text()
-        return {"question": "which line first?"} if merging else builds(order)
+        return halts(order) if merging else builds(order)
 
     def writes(order: Order) -> dict[str, Any]:
         (Path(order.folder) / "README.md").write_text("double and triple\n")

@@ -25,9 +25,12 @@ class WaveStarted(JournalEvent, kind="wave"):
 class ClusterDecided(JournalEvent, kind="decided"):
     """The answers of a cluster of agents were added up by a decision table."""
 
+    OMITS = ("silent",)
+
     cluster: str
     result: Status | Literal[""]
     why: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()  # agents that were asked and gave no good answer
 
 
 class CritiqueClosed(JournalEvent, kind="critique"):

@@ -1,11 +1,13 @@
 """Pipeline: research, spec, design, critique, plan, waves, verification, review; a table decides after each."""
 
-from trued import Goal, Outcome, Plan, Returned, Run, Status
+from trued import Goal, Outcome, Plan, Returned, Run, Severity, Status
+from trued.model.events.run import StepRepeated
 from trued.workflows.pipeline import verification
 from trued.workflows.pipeline.decision_tables import (
     CHECKERS,
     CRITICS,
     CRITIQUE_TABLE,
+    GATE,
     RESEARCH,
     RESEARCH_TABLE,
     REVIEWERS,
@@ -23,7 +25,7 @@ from trued.workflows.pipeline.replies import (
     Specified,
     Verified,
 )
-from trued.workflows.pipeline.verification import CheckResult
+from trued.workflows.pipeline.verification import CONTENT, Answers, CheckEnd, CheckResult
 from trued.workflows.pipeline.waves import Gaps, implement
 
 
@@ -36,11 +38,16 @@ async def pipeline(run: Run, goal: Goal) -> Outcome:
     await lead.make_plan(lead.errand("planner", Planned, (*RESEARCH_FILES, FEATURE, DESIGN), **lead.critique_context))
     plan = await run.seal(lead.plan)
     await implement(lead, lead.tasks)
-    outcome = await check(lead, plan)
-    while (rejected := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are gaps
-        await fix(lead, {task.id: run.take_feedback(task).gaps for task in rejected})
-        outcome = await check(lead, plan)
-    return outcome
+    outcome, end = await check(lead, plan)
+    while True:
+        rejected = await run.people.rejected_tasks(plan)
+        if rejected is not None:  # people's reasons are gaps
+            await fix(lead, {task.id: run.take_feedback(task).gaps for task in rejected})
+            outcome, end = await check(lead, plan)
+        elif end.was_resumed and not end.is_good:
+            outcome, end = await check_again(lead, plan, end)
+        else:
+            return outcome
 
 
 async def research(lead: Orchestrator) -> None:
@@ -57,7 +64,7 @@ async def design(lead: Orchestrator) -> None:
     if decision is Status.NEEDS_REVISION:
         await lead.send_one("design", lead.errand("designer", Designed, (*reads, DESIGN, *CRITIQUES)))
         _, returned = await criticize(lead)
-        lead.critiques = verification.grave_critiques(returned, before)
+        lead.critiques = verification.grave_critiques(returned, before, edition=lead.run.edition)
 
 
 async def criticize(lead: Orchestrator) -> tuple[Status, dict[str, Returned[Critique]]]:
@@ -67,27 +74,80 @@ async def criticize(lead: Orchestrator) -> tuple[Status, dict[str, Returned[Crit
     return decision.status, returned
 
 
-async def check(lead: Orchestrator, plan: Plan) -> Outcome:
+async def check(lead: Orchestrator, plan: Plan) -> tuple[Outcome, CheckEnd]:
     """Verify in rounds, then review. What a reviewer calls Major is fixed once, and everything is checked again."""
     verified = await lead.run.clusters.repeat(lambda _: verify(lead, plan), lambda found: replan(lead, found))
-    reviewed = await review(lead, plan)
+    return await conclude(lead, plan, verified, await review(lead, plan))
+
+
+async def check_again(lead: Orchestrator, plan: Plan, end: CheckEnd) -> tuple[Outcome, CheckEnd]:
+    """A person resumed a run whose checks had ended badly: ask those who gave no answer, and them alone; if all
+    answered, fix what they found and check everything again."""
+    await lead.run.record(StepRepeated(why=end.why_again))
+    if end.verified.silent:
+        verified = await verify(lead, plan, end.verified.good)
+        if verified.settled:
+            return await conclude(lead, plan, verified, await review(lead, plan, end.reviewed.good))
+        await replan(lead, verified)
+        return await check(lead, plan)
+    if not end.verified.settled:
+        await replan(lead, end.verified)
+        return await check(lead, plan)
+    if end.reviewed.silent:
+        return await conclude(lead, plan, end.verified, await review(lead, plan, end.reviewed.good))
+    await fix(lead, verification.gaps_by_task(lead, (*end.reviewed.findings, *end.critiques)))
+    return await check(lead, plan)
+
+
+async def conclude(
+    lead: Orchestrator, plan: Plan, verified: CheckResult, reviewed: CheckResult
+) -> tuple[Outcome, CheckEnd]:
+    """Fix once what the review asks for, record what is still open, and prove the last commit."""
     if reviewed.needs_revision:
         await fix(lead, verification.gaps_by_task(lead, reviewed.findings))
         verified = await verify(lead, plan)
         reviewed = await review(lead, plan)
+    await ask_critics_again(lead)
     await verification.record_open_objections(lead, verified, reviewed)
-    return await lead.run.finish(plan)
+    critiques = tuple(one for one in lead.critiques.values() if one.severity >= Severity.CRITICAL)
+    end = CheckEnd(verified, reviewed, critiques, was_resumed=not lead.run.is_live)
+    return await lead.run.finish(plan), end
 
 
-async def verify(lead: Orchestrator, plan: Plan) -> CheckResult:
-    """Pattern B: if it does not build, nobody looks further. The engine checks, too, and the worse result counts."""
+async def ask_critics_again(lead: Orchestrator) -> None:
+    """A critique that was still Critical after the revision stays open until its critic, who sees the work now, takes
+    it back."""
+    names = {one.by for one in lead.critiques.values() if one.severity >= Severity.CRITICAL}
+    if not names or lead.run.edition == 1:
+        return
+    more = {**await lead.changes_context(), **lead.critique_context}
+    reads = (FEATURE, DESIGN, *lead.task_files)
+    await lead.begin_step("critique", sorted(names))
+    returned = await lead.run.clusters.send_all([lead.errand(name, Critique, reads, **more) for name in sorted(names)])
+    decision = CRITIQUE_TABLE.decide(
+        {**dict.fromkeys(CRITICS, CONTENT), **await lead.write_files("critique", returned)}
+    )
+    await lead.end_step("critique", decision, sorted(names))
+    settled = verification.withdrawn_by(returned)
+    lead.critiques = {name: one for name, one in lead.critiques.items() if one.by not in settled}
+
+
+async def verify(lead: Orchestrator, plan: Plan, kept: Answers | None = None) -> CheckResult:
+    """Pattern B: if it does not build, nobody looks further. The engine checks, too, and the worse result counts.
+    `kept`: answers to the same work that need not be given again."""
+    known = dict(kept or {})
     reads, build = (FEATURE, PLAN, *lead.task_files), await verification.build_project(lead)
     gate = lead.errand("v-build", BuildChecked, reads, evidence=verification.build_in_words(build))
     more = {**await lead.changes_context(), **lead.critique_context}
-    others = [lead.errand(name, Verified, reads, **more) for name in CHECKERS]
+    others = [lead.errand(name, Verified, reads, **more) for name in CHECKERS if name not in known]
     await lead.begin_step("verification", VERIFIERS)
     builds = build is None or build.ok
-    returned = await lead.run.clusters.send_behind_gate(gate, others, opens=lambda first: first.good and builds)
+    if GATE in known and builds:
+        found = {**known, **await lead.run.clusters.send_all(others)}
+    else:
+        found = await lead.run.clusters.send_behind_gate(gate, others, opens=lambda first: first.good and builds)
+        found = {**known, **found} if len(found) > 1 else found
+    returned = {name: found[name] for name in VERIFIERS if name in found}
     gaps = await verification.proof_gaps(lead, plan, returned) if len(returned) > 1 else ()
     return await verification.decide_verification(lead, returned, build, gaps)
 
@@ -107,12 +167,15 @@ async def fix(lead: Orchestrator, gaps: Gaps) -> bool:
     return bool(gaps)
 
 
-async def review(lead: Orchestrator, plan: Plan) -> CheckResult:
-    """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give."""
+async def review(lead: Orchestrator, plan: Plan, kept: Answers | None = None) -> CheckResult:
+    """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give.
+    `kept`: answers to the same work that need not be given again."""
+    known = dict(kept or {})
     await lead.begin_step("review", REVIEWERS)
     reads = (FEATURE, PLAN, *lead.task_files, *VERIFICATION)
     more = {**await lead.changes_context(), **lead.critique_context}
-    errands = [lead.errand(name, Reviewed, reads, **more) for name in REVIEWERS]
-    returned = await lead.run.clusters.send_all(errands)
+    errands = [lead.errand(name, Reviewed, reads, **more) for name in REVIEWERS if name not in known]
+    found = {**known, **await lead.run.clusters.send_all(errands)}
+    returned = {name: found[name] for name in REVIEWERS}
     gaps = await verification.proof_gaps(lead, plan, returned) if verification.runnable_objections(returned) else ()
     return await verification.decide_review(lead, returned, gaps)

@@ -41,7 +41,7 @@ def _flat(words: object) -> str:
     return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
 
 
-def _inert(words: str) -> str:
+def inert_line(words: str) -> str:
     """The same, escaped for Markdown: it stays one item of its list."""
     quiet = _MARKUP.sub(r"\\\1", _flat(words))
     starts = _BLOCK.match(quiet)
@@ -97,9 +97,9 @@ class Memory(Value):
             "",
             f"Role: {self.role}",
             f"Status: {self.status}",
-            f"Highest severity: {_inert(self.severity) or 'none'}",
-            *_section("Key findings", map(_inert, self.findings[:FINDINGS])),
-            *_section("Decisions", map(_inert, self.decisions[:DECISIONS])),
+            f"Highest severity: {inert_line(self.severity) or 'none'}",
+            *_section("Key findings", map(inert_line, self.findings[:FINDINGS])),
+            *_section("Decisions", map(inert_line, self.decisions[:DECISIONS])),
             *_section("Artifacts", iter(artifacts)),
         ]
         return "\n".join(lines) + "\n"
@@ -135,9 +135,9 @@ class SharedMemory(Value):
     older_updates: int = 0
 
     def render(self) -> str:
-        title = f"# Memory of {_inert(self.slug)}" if self.slug else "# Memory"
+        title = f"# Memory of {inert_line(self.slug)}" if self.slug else "# Memory"
         index = (f"`{one.text}`: {one.by}" for one in self.artifacts)
-        decided = (f"{one.by}: {_inert(one.text)}" for one in self.decisions)
+        decided = (f"{one.by}: {inert_line(one.text)}" for one in self.decisions)
         lines = [
             title,
             "",
@@ -162,9 +162,9 @@ def _older(number: int) -> str:
 
 
 def _updated(one: Update) -> Iterator[str]:
-    severity = f", {_inert(one.severity)}" if one.severity else ""
+    severity = f", {inert_line(one.severity)}" if one.severity else ""
     yield f"### {one.agent}: {one.status}{severity}"
-    yield from (f"- {_inert(finding)}" for finding in one.findings)
+    yield from (f"- {inert_line(finding)}" for finding in one.findings)
 
 
 # -- merging -----------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from trued.workflows.pipeline.feature_folder import (
     initial_request,
     plan_files,
 )
-from trued.workflows.pipeline.memory import SHARED, Memory, SharedMemory, memory_file, merge_memories
+from trued.workflows.pipeline.memory import SHARED, Memory, SharedMemory, inert_line, memory_file, merge_memories
 from trued.workflows.pipeline.replies import PipelineReply, Planned, TaskState, Verified
 from trued.workflows.pipeline.task_plan import Work, plan_problems
 
@@ -50,6 +50,8 @@ WORDS = 6_000  # characters of the request in a brief; the rest is in initial-re
 ARTIFACT = 200_000  # characters of one artifact
 FILES = 100  # that are named in a brief
 ONLY_ENGINE = "only the engine writes it"
+FOUND_BY_ENGINE = "What the engine found itself"
+IN_ROUNDS = ("ct-review", "verification", "review", "memory")  # folders whose documents are written round by round
 SCALES: dict[str, type[Scale]] = {"ct": Concern, "r": Flaw}
 
 
@@ -75,6 +77,7 @@ class Orchestrator:
     objecting: dict[str, Memory] = field(default_factory=dict)  # by agent: objections not taken back
     undone: dict[str, tuple[str, ...]] = field(default_factory=dict)  # agent → files that were not its to write
     wave: int = 0
+    rounds: dict[str, int] = field(default_factory=dict)  # document → its earlier rounds that are kept
 
     @classmethod
     async def start(cls, run: Run, goal: Goal) -> "Orchestrator":
@@ -144,8 +147,12 @@ class Orchestrator:
     async def begin_step(self, step: str, agents: Iterable[str]) -> None:
         await self.run.record(StepReported(step=step, agents=tuple(agents)))
 
-    async def end_step(self, step: str, decision: Decision, agents: Iterable[str]) -> Decision:
-        decided = ClusterDecided(cluster=step, result=decision.status, why=decision.why)
+    async def end_step(
+        self, step: str, decision: Decision, agents: Iterable[str], silent: Sequence[str] = ()
+    ) -> Decision:
+        """Record what a step came to. `silent`: who was asked and gave no good answer."""
+        unheard = tuple(silent) if self.run.edition > 1 else ()
+        decided = ClusterDecided(cluster=step, result=decision.status, why=decision.why, silent=unheard)
         await self.run.record(decided, step="decision")  # `decided` is what people have
         ended = StepReported(step=step, agents=tuple(agents), result=str(decision.status), why=decision.why)
         await self.run.record(ended)
@@ -157,21 +164,49 @@ class Orchestrator:
         returned: Mapping[str, Returned[Any]],
         memories: Mapping[str, Memory | None] | None = None,
         files: Mapping[str, str] | None = None,
+        notes: Mapping[str, Sequence[str]] | None = None,
     ) -> dict[str, Memory | None]:
-        """Commit what an agent or a cluster left: documents, memories and `memory.md`. Returns the memories."""
+        """Commit what an agent or a cluster left: documents, memories and `memory.md`. Returns the memories.
+
+        `notes`: by agent, what the engine found itself; it stands at the end of that agent's document.
+        """
         written = dict(files or {})
         for one in returned.values():
             written |= await self._take_artifact(one)
             await self._record_undone(one)
             if one.reply is None:  # only a warning: the decision tables handle it
                 await self.run.record(MemoryMissing(agent=one.name, step=step))
+        if self.run.edition > 1:
+            written |= dict(self._noted(name, lines, written) for name, lines in (notes or {}).items() if lines)
         kept = dict(memories) if memories is not None else self.memories(returned)
         written |= {self.folder.path(memory.file): memory.render() for memory in kept.values() if memory}
         left = {name: self._documents_of(name) for name in kept}
         self.shared = merge_memories(self.shared, kept, left)
+        if self.run.edition > 1:
+            written |= await self._earlier_rounds(written)
         written[self.folder.path(SHARED)] = self.shared.render()
         await self.run.branch.write(written, f"docs: {step}")
         return kept
+
+    def _noted(self, name: str, lines: Sequence[str], written: Mapping[str, str]) -> tuple[str, str]:
+        """An agent's document of this round with what the engine found; one of its own if the agent left none."""
+        path = self.folder.artifact(name)
+        text = written.get(path, f"# {name}\n\nThe agent left no document in this round.")
+        self.artifacts.add(path.removeprefix(self.folder.root))
+        self.missing.pop(path.removeprefix(self.folder.root), None)
+        return path, f"{text.rstrip()}\n\n## {FOUND_BY_ENGINE}\n\n" + "".join(f"- {inert_line(one)}\n" for one in lines)
+
+    async def _earlier_rounds(self, written: Mapping[str, str]) -> dict[str, str]:
+        """Documents and memories that this step writes over, under the number of their round."""
+        found = dict[str, str]()
+        for path, text in written.items():
+            folder, _, name = path.rpartition("/")
+            old = await self.run.branch.read(path) if folder.rpartition("/")[2] in IN_ROUNDS else None
+            if old is not None and old != text:
+                self.rounds[path] = self.rounds.get(path, 0) + 1
+                stem, _, ending = name.partition(".")
+                found[f"{folder}/{stem}.round-{self.rounds[path]}.{ending}"] = old
+        return found
 
     def memories(self, returned: Mapping[str, Returned[Any]]) -> dict[str, Memory | None]:
         """By agent: what it leaves in a few lines; None if it gave no reply."""

@@ -4,15 +4,13 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from trued.model import Finding, Plan, Severity, Status, TestsCheck
-from trued.proof.checks.tests import package_scripts
-from trued.proof.runners.command_parser import recognise_runner
 from trued.run.clusters import Returned
 from trued.run.judgement import Built
+from trued.run.named_tests import is_countable
 from trued.run.project import detect_project
-from trued.run.run import Run
 from trued.workflows.pipeline.decision_tables import (
     CRITICS,
     GATE,
@@ -21,6 +19,7 @@ from trued.workflows.pipeline.decision_tables import (
     REVIEWERS,
     VERIFICATION_TABLE,
     VERIFIERS,
+    Concern,
     Decision,
 )
 from trued.workflows.pipeline.events import CritiqueClosed
@@ -37,6 +36,8 @@ NOT_COUNTED = "`{command}`, which the plan names for its tests, is of no runner 
 SHOWN = 20  # gaps in a brief: the verification files have them all
 LINE = 300
 GRAVE = ("fail", "Major", "Blocker", "Critical")
+Answers: TypeAlias = Mapping[str, Returned[Any]]  # by agent
+CONTENT = Memory(agent="nobody", role="nobody", status=Status.DONE)  # stands for critics that are not asked
 RANK = (Status.DONE, Status.NEEDS_REVISION, Status.ERROR)
 
 
@@ -53,6 +54,16 @@ class CheckResult:
     @property
     def settled(self) -> bool:
         return self.decision.status is Status.DONE
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Agents that were asked and gave no good answer: they crashed, or say ERROR."""
+        return silent_agents(self)
+
+    @property
+    def good(self) -> Answers:
+        """Answers that need not be given again while the work stays as it is."""
+        return {name: back for name, back in self.returned.items() if back.good}
 
     @property
     def needs_revision(self) -> bool:
@@ -74,6 +85,30 @@ class CheckResult:
         replies = [one.reply for one in self.returned.values() if isinstance(one.reply, Verified | Reviewed)]
         words = {word for reply in replies for word in reply.repeats if word.strip()}
         return {name for word in words for name in _critiques_named(word, known)}
+
+
+@dataclass(frozen=True)
+class CheckEnd:
+    """How the last verification and review ended. `was_resumed`: all of it came from the journal, so that a person who
+    resumes the run wants it to continue."""
+
+    verified: CheckResult
+    reviewed: CheckResult
+    critiques: tuple[Finding, ...]  # that are still Critical, by the word of their critics
+    was_resumed: bool
+
+    @property
+    def is_good(self) -> bool:
+        silent = (*self.verified.silent, *self.reviewed.silent)
+        return self.verified.settled and self.reviewed.settled and not silent and not self.critiques
+
+    @property
+    def why_again(self) -> str:
+        """Why everything is checked once more, for people."""
+        silent = (*self.verified.silent, *self.reviewed.silent)
+        if silent:
+            return f"{', '.join(silent)} gave no answer and {'is' if len(silent) == 1 else 'are'} asked again"
+        return "what verification and review found is fixed, and everything is checked again"
 
 
 def _replies_of(back: Returned[Any]) -> tuple[PipelineReply, ...]:
@@ -138,7 +173,7 @@ async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
             named.setdefault(work.tests.strip(), []).append(work)
     found, unsure = list[Finding](), [NOT_RUN.format(command=one[:LINE]) for one in list(named)[COMMANDS:]]
     for command, works in list(named.items())[:COMMANDS]:
-        if not await _is_counted(lead.run, command):  # no implementer could fix that
+        if not await is_countable(lead.run.branch, command):  # no implementer could fix that
             unsure.append(NOT_COUNTED.format(command=command[:LINE]))
             continue
         check = TestsCheck(command=command)
@@ -151,12 +186,6 @@ async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
         found += [Finding(what=f"{one.id}: {tests.problem}", where="run by the engine") for one in works]
     lead.run.judgement.set_unverified("tests", unsure)
     return tuple(found)
-
-
-async def _is_counted(run: Run, command: str) -> bool:
-    """Whether the command starts a runner whose tests the engine can count."""
-    manifest = await run.branch.read("package.json", at=run.branch.base) or ""
-    return recognise_runner(command, package_scripts(manifest.encode())) is not None
 
 
 async def proof_gaps(lead: Orchestrator, plan: Plan, returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
@@ -209,10 +238,14 @@ async def decide_verification(
         seen[TASKS] = overruled(said[TASKS], TASKS, Status.NEEDS_REVISION, lines)
         gaps, beyond = (*gaps, *unfinished_ones), (*beyond, *unfinished_ones)
     asked = {name: seen[name] for name in VERIFIERS if name in returned or seen[name] is not None}
-    await lead.write_files("verification", returned, asked)
+    notes = {GATE: build.said.splitlines()[-SHOWN:]} if build is not None and not build.ok else {}
+    notes |= {TESTS: [one.what for one in gaps if one not in unfinished_ones]} if len(returned) > 1 else {}
+    notes |= {TASKS: [one.what for one in unfinished_ones]}
+    await lead.write_files("verification", returned, asked, notes=notes)
     decision = max(map(VERIFICATION_TABLE.decide, (seen, said)), key=lambda one: RANK.index(one.status))
-    decision = await lead.end_step("verification", _by_engine(decision, said, seen), VERIFIERS)
-    return CheckResult(decision, said, returned, gaps, beyond)
+    result = CheckResult(_by_engine(decision, said, seen), said, returned, gaps, beyond)
+    await lead.end_step("verification", result.decision, VERIFIERS, silent_agents(result))
+    return result
 
 
 def _by_engine(decision: Decision, said: Mapping[str, Memory | None], seen: Mapping[str, Memory | None]) -> Decision:
@@ -237,8 +270,9 @@ async def decide_review(
     if gaps and decision.status is Status.DONE:  # a reviewer's case fails
         why = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps[:SHOWN])
         decision = Decision(status=Status.NEEDS_REVISION, why=why)
-    decision = await lead.end_step("review", decision, REVIEWERS)
-    return CheckResult(decision, memories, returned, gaps)
+    result = CheckResult(decision, memories, returned, gaps)
+    await lead.end_step("review", decision, REVIEWERS, silent_agents(result))
+    return result
 
 
 def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[str]) -> Memory:
@@ -270,11 +304,34 @@ async def record_open_objections(lead: Orchestrator, verification: CheckResult, 
     feature = verification.returned.get("v-feature")
     looked = (feature and feature.good) or review.decision.status is not Status.ERROR
     left = {name: one for name, one in lead.critiques.items() if name in again or not looked}
+    if lead.run.edition > 1:
+        left |= {name: one for name, one in lead.critiques.items() if one.severity >= Severity.CRITICAL}
+        lead.run.judgement.set_unverified("critiques", [_as_note(*one) for one in lead.critiques.items()])
     for critic in CRITICS:
         lead.run.judgement.object(critic, [one for one in left.values() if one.by == critic])
     closed = sorted(lead.critiques.keys() - left.keys())
     if lead.critiques:
         await lead.run.record(CritiqueClosed(stands=tuple(sorted(left)), closed=tuple(closed)))
+
+
+def _as_note(name: str, critique: Finding) -> str:
+    """A critique of the design that its critic upheld after the revision, for the notes of every verdict."""
+    severity = "Critical" if critique.severity >= Severity.CRITICAL else "High"
+    return f"{name}, {severity} by {critique.by} after the design's revision, is settled by no check: {critique.what}"
+
+
+def withdrawn_by(returned: Mapping[str, Returned[Any]]) -> set[str]:
+    """Critics who were asked about the work and take their critique back: only they themselves can."""
+    return {
+        name
+        for name, back in returned.items()
+        if back.good and not any(_is_grave(worst_severity(name, one), one.status) for one in _replies_of(back))
+    }
+
+
+def silent_agents(checked: CheckResult) -> tuple[str, ...]:
+    """Agents that were asked and gave no good answer: they crashed, or say ERROR."""
+    return tuple(name for name, back in checked.returned.items() if not back.good and name != KNOWLEDGE)
 
 
 def _open_findings(name: str, checked: CheckResult) -> tuple[Finding, ...]:
@@ -308,23 +365,35 @@ def _unretracted(lead: Orchestrator, name: str, checked: CheckResult) -> tuple[F
 
 
 def grave_critiques(
-    returned: Mapping[str, Returned[Any]], before: Mapping[str, Returned[Any]] | None = None
+    returned: Mapping[str, Returned[Any]], before: Mapping[str, Returned[Any]] | None = None, *, edition: int = 2
 ) -> dict[str, Finding]:
     """Critiques that are High or worse after the revision, by id. If a critic did not look again, what it said `before`
-    stands."""
+    stands. Runs of the first edition called all of them High."""
     found = list[Finding]()
     for name, now in returned.items():
         back = now if now.good or not before else before[name]
         for reply in _replies_of(back):
             if _is_grave(worst_severity(name, reply), reply.status):
-                found += [Finding(what=what[:LINE], severity=Severity.HIGH, by=name) for what in _grave_lines(reply)]
+                found += [
+                    one.model_copy(update={"by": name}) for one in _grave_lines(reply, worst_severity(name, reply))
+                ]
+    if edition == 1:
+        found = [one.model_copy(update={"severity": Severity.HIGH}) for one in found]
     return {f"C{number}": one for number, one in enumerate(found, 1)}
 
 
-def _grave_lines(reply: PipelineReply) -> list[str]:
-    """Its grave findings; if there are none, all of them, or its key findings or summary."""
-    grave = [one for one in reply.findings if one.severity >= Severity.HIGH] or [*reply.findings]
-    return [one.what for one in grave] or list(reply.key_findings) or [reply.summary or reply.severity]
+def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
+    """Its grave findings, each as severe as it says; if there are none, all of them, or its key findings or summary, as
+    severe as its worst."""
+    whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
+    grave = [one for one in reply.findings if one.severity >= Severity.HIGH]
+    if grave:
+        most = max(one.severity for one in grave)
+        return [
+            Finding(what=one.what[:LINE], severity=whole if one.severity == most else one.severity) for one in grave
+        ]
+    lines = [one.what for one in reply.findings] or list(reply.key_findings) or [reply.summary or reply.severity]
+    return [Finding(what=one[:LINE], severity=whole) for one in lines]
 
 
 def _is_grave(severity: str, status: Status) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from trued.model.events import JournalEvent, call, run
+from trued.model import Event, Status
+from trued.model.events import JournalEvent, call, of_kind, run
 from trued.model.step_keys import label_of, step_name
 from trued.support.plurals import counted
 from trued.workflows.pipeline.events import (
@@ -286,6 +287,18 @@ def _task(stages: Stages, part: str) -> str:
     if last in stages.tasks:
         return last
     return next((task for task in (last.rpartition(" ")[2], last.partition("-")[2]) if task in stages.tasks), "")
+
+
+def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+    """How a pipeline that ended continues: whoever gave no answer is asked again; if all answered, what they found is
+    fixed, and everything is checked again."""
+    last = {one.cluster: one for _, one in of_kind(events, ClusterDecided)}
+    checks = [last[name] for name in ("verification", "review") if name in last]
+    critiques = [one.stands for _, one in of_kind(events, CritiqueClosed)]
+    if silent := [name for one in checks for name in one.silent]:
+        yield f"trued resume {run}", f"asks {', '.join(silent)} again, who gave no answer"
+    elif any(one.result != Status.DONE for one in checks) or (critiques and critiques[-1]):
+        yield f"trued resume {run}", "has what was found fixed, and checks everything again"
 
 
 class PipelineView(WorkflowView):

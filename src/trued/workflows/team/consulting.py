@@ -30,6 +30,13 @@ async def _consult_once(session: Session[R], subject: Subject, context: Mapping[
     return reply
 
 
+def last_reply(session: Session[R] | None) -> R | None:
+    """What a session replied last: it may have been asked again, with evidence, while its objections were judged."""
+    if session is None or session.last is None or session.last.reply is None:
+        return None
+    return session.reply.model_validate(session.last.reply)
+
+
 def doubt_in(reply: Reply) -> str:
     """What an agent says against its own work: its status and summary; "" if it says DONE."""
     return "" if reply.status is Status.DONE else f"{reply.status}: {reply.summary or 'and nothing more'}"

@@ -2,7 +2,7 @@
 
 from trued import Finding, Goal, Outcome, Plan, Run, Task
 from trued.workflows.team import briefs, steps
-from trued.workflows.team.consulting import consult, consult_until_sure
+from trued.workflows.team.consulting import consult, consult_until_sure, last_reply
 from trued.workflows.team.replies import Clarified, Fixes, Specified, Validated
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
@@ -160,7 +160,9 @@ async def validate(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, tu
     uat = run.session("uat", Validated, publishes=False) if crew.validates(subject) else None
     validated = await consult(uat, subject, **briefs.for_uat(crew, subject)) if uat else None
     issues = await steps.find_issues(run, crew, subject, validated, uat)
-    return await steps.record_validation(run, crew, subject, validated, issues), issues
+    again = last_reply(uat) if crew.edition > 1 else None
+    replies = [one for one in (validated, again) if one is not None]
+    return await steps.record_validation(run, crew, subject, replies, issues), issues
 
 
 async def plan_fixes(run: Run, crew: Crew, feature: str, issues: tuple[Finding, ...]) -> Crew:

@@ -255,6 +255,9 @@ async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
         await report(run, crew, "attempt", task=name)
         records = crew.records.with_attempt(name, task.description, task.attempts, task.limit, run.branch.when)
         crew = crew.with_records(records)
+    shown = crew.files  # while they work, people see it in the live copies; on the branch nobody works at a commit
+    for name in ("dev/progress.md", "feature-status.md"):
+        run.branch.show(f"{FOLDER}{name}", shown[f"{FOLDER}{name}"])
     return crew
 
 
@@ -267,11 +270,12 @@ async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Fi
     crew = crew.with_sent_back(desk.task) if gaps and not desk.conflict else crew
     crew = crew.with_result(desk.task, gaps, stuck=stuck)
     if not gaps:
+        await desk.check_claims(run)
         desk.warn_if_unchanged(run)
         crew = crew.with_held(desk.judged).with_proven(*desk.due)
         crew = crew.with_idle_done(desk.task) if desk.shown and desk.due else crew
     task = crew.backlog.task(desk.task)
-    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when))
+    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when, crew.edition))
     why = tuple(one.what for one in gaps)
     why += ("no progress: the same gaps, and nothing was changed",) if stuck else ()
     await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=why)
@@ -285,7 +289,7 @@ async def _put_off(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
     """Nothing was changed for the task: it waits for the evidence on its feature, while the other tasks are done."""
     crew = crew.with_idle(desk.task)
     task = crew.backlog.task(desk.task)
-    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when))
+    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when, crew.edition))
     await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=tuple(one.what for one in desk.gaps))
     return await write_files(run, crew, f"docs: {desk.task} put off")
 
@@ -309,9 +313,9 @@ def _qa_result(desk: TaskDesk) -> str:
     return result if objects == bool(desk.gaps) else f"{result}, overruled by evidence"
 
 
-def _with_test(records: Records, desk: TaskDesk, task: BacklogTask, when: float) -> Records:
+def _with_test(records: Records, desk: TaskDesk, task: BacklogTask, when: float, edition: int) -> Records:
     """The records with this attempt: QA's failures, the engine's findings and, if the task is done, what was done."""
-    own = {one.finding.what: one for one in desk.tested.failures} if desk.tested else {}
+    own = {one.finding.what: one for one in desk.failures}
     failures = [own.get(gap.what, gap.what) for gap in desk.gaps]
     tried = [*desk.tested.tried] if desk.tested else []
     tried.append(f"the engine's own checks: {counted(len(desk.judged), 'requirement')}")
@@ -327,7 +331,7 @@ def _with_test(records: Records, desk: TaskDesk, task: BacklogTask, when: float)
         first = f"{task.id} failed, {task.attempts}/{task.limit}: see qa/results.md"
         records = records.with_message("dev", "qa", first, when, kind="notification", priority="high")
     if task.state == "done":
-        files = desk.developed.files if desk.developed else ()
+        files = desk.changed if edition > 1 else desk.developed.files if desk.developed else ()
         records = records.with_completed(task.id, task.description, task.attempts, when, summary=summary, files=files)
     return records
 
@@ -388,9 +392,11 @@ async def find_issues(
 
 
 async def record_validation(
-    run: Run, crew: Crew, subject: Task | Plan, validated: Validated | None, issues: Sequence[Finding]
+    run: Run, crew: Crew, subject: Task | Plan, replies: Sequence[Validated], issues: Sequence[Finding]
 ) -> Crew:
-    """Record how a validation ended. It passes only if neither UAT nor the evidence leaves an issue."""
+    """Record how a validation ended. It passes only if neither UAT nor the evidence leaves an issue. `replies`: UAT's,
+    the second one after it was shown the evidence; none if nobody validates."""
+    validated = replies[0] if replies else None
     name, why = _subject_name(subject), tuple(one.what for one in issues)
     crew = crew if issues else crew.with_proven(name)
     result = "failed" if issues else "passed"
@@ -399,19 +405,22 @@ async def record_validation(
     elif validated:
         crew = crew.with_feature(name, uat=result)
     feature = "" if isinstance(subject, Plan) else name
-    crew = crew.with_records(_with_validation(crew.records, feature, validated, issues, run.branch.when))
+    crew = crew.with_records(_with_validation(crew.records, feature, replies, issues, run.branch.when))
     uat = result if validated else ""
     await report(run, crew, "uat", feature=feature, uat=uat, why=why or _overruled(validated))
     return await write_files(run, crew, f"docs: UAT of {feature or 'all features'}: {result}")
 
 
 def _with_validation(
-    records: Records, feature: str, validated: Validated | None, found: Sequence[Finding], when: float
+    records: Records, feature: str, replies: Sequence[Validated], found: Sequence[Finding], when: float
 ) -> Records:
     """The records with a validation: what was tried, the issues left after evidence, and requirements not met."""
-    own = {one.finding.what: one for one in validated.issues} if validated else {}
+    validated = replies[0] if replies else None
+    own = {one.finding.what: one for reply in replies for one in reply.issues}
     tried = validated.tried if validated else ("nobody: UAT is off; the engine's own checks",)
-    unmet = validated.not_met if validated and found else ()
+    unmet = tuple(dict.fromkeys(one for reply in replies for one in reply.not_met)) if found else ()
+    if len(replies) > 1:  # what it took back when it was shown the evidence is not listed
+        unmet = tuple(one for one in unmet if any(one in each.what for each in found))
     listed = {f"not met: {one}" for one in unmet}
     left = [own.get(one.what, one.what) for one in found if one.what not in listed]
     if validated:

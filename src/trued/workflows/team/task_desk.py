@@ -1,21 +1,25 @@
 """TaskDesk: where one task of a team is worked on, merged and checked against evidence."""
 
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from trued.model import Finding, Judged, Plan, Task, TestsCheck, Verdict
-from trued.model.events.proof import TestsNotCounted
+from trued.model.events.proof import ClaimRefuted, TestsNotCounted
 from trued.proof.runners.command_parser import recognise_runner
+from trued.run.named_tests import is_countable
 from trued.run.parallel import Both
 from trued.run.run import Run
 from trued.run.session import BriefContext, Session
 from trued.support.redaction import subject_line
 from trued.workflows.team import briefs
-from trued.workflows.team.consulting import consult, doubt_in
+from trued.workflows.team.consulting import consult, doubt_in, last_reply
 from trued.workflows.team.criteria import is_shown, speaking_requirements
 from trued.workflows.team.replies import Developed, Tested
+from trued.workflows.team.reply_parts import Failure
 from trued.workflows.team.state import Crew
 
 COMMAND = 1_500  # characters of a command in a warning
+NAMED = 5  # files in one sentence
 
 
 @dataclass
@@ -36,7 +40,9 @@ class TaskDesk:
     accepted: str = ""  # the run's head without this task's work
     title: str = ""  # of the task, for the commit message
     due: tuple[str, ...] = ()  # what had to hold after this task: its feature, the whole plan
+    changed: tuple[str, ...] = ()  # files that this task's work changes, by git, in all of its attempts
     unchanged: bool = False  # this attempt changed nothing that is not the engine's
+    retested: Tested | None = None  # what QA replied when it was shown the evidence
     shown: bool = False  # evidence shows every criterion of its feature
 
     @classmethod
@@ -75,7 +81,8 @@ class TaskDesk:
         self.accepted = run.branch.head
         conflict = await run.parallel.merge(self.part.branch, subject_line("merge", self.task, self.title))
         self.conflict, self.judged, self.shown = conflict.files if conflict else (), (), False
-        self.unchanged = conflict is None and run.edition > 1 and not await run.branch.changes(self.accepted)
+        self.changed = await run.branch.changes(self.accepted) if conflict is None else ()
+        self.unchanged = conflict is None and run.edition > 1 and not self.changed
         if conflict is None:
             return ()
         names = ", ".join(one.path for one in conflict.files)
@@ -105,6 +112,7 @@ class TaskDesk:
             ],
         )
         self.judged = (*verdict.requirements, *verdict.beside)
+        self.retested = last_reply(self.qa) if self.tested and run.edition > 1 else None
         self.shown = bool(asked) and is_shown(contract, crew, feature, self.judged)
         failing = [gap for one in crew.named_tests(self.task) for gap in await named_test_gaps(self.scope, one)]
         found = (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *failing)
@@ -116,6 +124,19 @@ class TaskDesk:
             return ()
         what = f"nothing was changed for {self.task}, and no evidence shows that all of it was there already"
         return (Finding(what=what),)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What QA found, with steps, expected and actual: at first, and after it was shown the evidence."""
+        return tuple(one for reply in (self.tested, self.retested) if reply for one in reply.failures)
+
+    async def check_claims(self, run: Run) -> None:
+        """Record it if the developer says that it changed files which are as they were."""
+        named = [str(PurePosixPath(one)) for one in self.developed.files] if self.developed else []
+        wrong = [one for one in dict.fromkeys(named) if one not in self.changed]
+        if wrong and run.edition > 1:
+            what = f"dev says that it changed {', '.join(wrong[:NAMED])} for {self.task}: that is as it was before"
+            await run.record(ClaimRefuted(what=run.context.redact(what)))
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
         """Finished tasks that this work breaks. None while existing tests fail: these refute everything already."""
@@ -168,7 +189,8 @@ async def named_test_gaps(run: Run, command: str) -> tuple[Finding, ...]:
     """Run tests that the tech lead named. They can hold a task up; they prove nothing."""
     counted = await run.judgement.count_named_tests(TestsCheck(command=command))
     figures = counted.figures
-    if figures.total or recognise_runner(command) is not None:
+    known = await is_countable(run.branch, command) if run.edition > 1 else recognise_runner(command) is not None
+    if figures.total or known:
         return counted.gaps_with_output
     # No developer could fix a command that runs no tests.
     await run.record(TestsNotCounted(command=command, why=figures.why or "nothing was counted"))
