@@ -108,6 +108,7 @@ async def conclude(
         verified = await verify(lead, plan)
         reviewed = await review(lead, plan)
     await ask_critics_again(lead)
+    verification.note_unchecked_criteria(lead)
     await verification.record_open_objections(lead, verified, reviewed)
     critiques = tuple(one for one in lead.critiques.values() if one.severity >= Severity.CRITICAL)
     end = CheckEnd(verified, reviewed, critiques, was_resumed=not lead.run.is_live)

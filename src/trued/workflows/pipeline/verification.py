@@ -23,6 +23,7 @@ from trued.workflows.pipeline.decision_tables import (
     Decision,
 )
 from trued.workflows.pipeline.events import CritiqueClosed
+from trued.workflows.pipeline.feature_folder import FEATURE
 from trued.workflows.pipeline.memory import Memory
 from trued.workflows.pipeline.orchestrator import Orchestrator, graver_replies, unfinished_tasks, worst_severity
 from trued.workflows.pipeline.replies import PipelineReply, Reviewed, Verified
@@ -312,6 +313,18 @@ async def record_open_objections(lead: Orchestrator, verification: CheckResult, 
     closed = sorted(lead.critiques.keys() - left.keys())
     if lead.critiques:
         await lead.run.record(CritiqueClosed(stands=tuple(sorted(left)), closed=tuple(closed)))
+
+
+def note_unchecked_criteria(lead: Orchestrator) -> None:
+    """Make a note of each criterion of `feature.md` that the contract does not hold, because the user's file covers the
+    whole request."""
+    if lead.run.edition == 1:
+        return
+    held = {name for one in lead.run.judgement.contract().requirements for name in (one.id, *one.covers)}
+    notes = [
+        f"{one.id} of {FEATURE} is not checked by itself: {one.text}" for one in lead.criteria if one.id not in held
+    ]
+    lead.run.judgement.set_unverified("criteria", notes)
 
 
 def _as_note(name: str, critique: Finding) -> str:
