@@ -48,7 +48,7 @@ for once more, with the errors; then the call has failed. Every order carries th
 this page is made from the same source. It is for whoever writes a [scripted agent](scripted-agents.md), a `command:`
 [agent](agents.md#any-program) or a role of their own.
 
-Every reply may have these fields:
+Every reply may have these fields; `question` is not offered where nobody is there to answer ({unattended}):
 
 """
 
@@ -60,7 +60,8 @@ def page() -> str:
         if one.replies.startswith("trued."):  # ours, not those of another installed package
             sections[one.name] = {role: each for role, each in load(one.replies).items() if role in one.roles}
     names = Parts(sections)
-    body = [TOP, *_table(COMMON, {}, names.inside("")), "\n"]
+    unattended = ", ".join(f"`{one.name}`" for one in descriptors() if not one.asks_people)
+    body = [TOP.format(unattended=unattended), *_table(COMMON, {}, names.inside("")), "\n"]
     for section, roles in sections.items():
         body.append(f"## {f'`{section}`' if section else 'All workflows'}\n\n")
         for replies in dict.fromkeys(roles.values()):

@@ -28,7 +28,7 @@ def _shop(features: int = 2, tasks: int = 2) -> Backlog:
 def _worked(records: Records, words: str = "well") -> Records:
     feature = _shop().features[0]
     failure = Failure(what=f"{words}: 500", where="a.py:1", reproduction=("open /",), expected="200", actual="500")
-    records = records.with_project("Python", {"test": "pytest -q"}, [words]).with_plan(_shop(), [words], WHEN)
+    records = records.with_project("Python", {"test": "pytest -q"}, [words]).with_plan(_shop().features, [words], WHEN)
     records = records.with_spec(feature, f"# Spec\n{words}", ["pytest -q"], [words, "use SQLite"], WHEN)
     records = records.with_attempt("F1-T1", words, 1, 10, WHEN).with_message("techlead", "dev, F1-T1", words, WHEN)
     records = records.with_answer("techlead", words, WHEN).with_test(

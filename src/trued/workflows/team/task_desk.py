@@ -1,5 +1,6 @@
 """TaskDesk: where one task of a team is worked on, merged and checked against evidence."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -99,7 +100,7 @@ class TaskDesk:
         run.judgement.drop_objections(self.task)
         subject, contract = self._subject(crew, plan), run.judgement.contract()
         feature = crew.backlog.feature(self.task).id
-        asked = self.unchanged or crew.idle_tasks(self.task)
+        asked = crew.edition > 1 and bool(self.due or self.unchanged or crew.idle_tasks(self.task))
         speaking = speaking_requirements(contract, crew, feature) if asked else ()
         verdict = await self.scope.prove(
             subject,
@@ -113,10 +114,19 @@ class TaskDesk:
         )
         self.judged = (*verdict.requirements, *verdict.beside)
         self.retested = last_reply(self.qa) if self.tested and run.edition > 1 else None
-        self.shown = bool(asked) and is_shown(contract, crew, feature, self.judged)
+        self.shown = asked and is_shown(contract, crew, feature, self.judged)
+        unmet = self._unmet_criteria(verdict, speaking) if self.due else ()
         failing = [gap for one in crew.named_tests(self.task) for gap in await named_test_gaps(self.scope, one)]
-        found = (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *failing)
-        return (*self._nothing_changed(), *found)
+        found = (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *unmet, *failing)
+        every = (*self._nothing_changed(), *found)
+        return tuple({(gap.what, gap.where): gap for gap in every}.values()) if crew.edition > 1 else every
+
+    def _unmet_criteria(self, verdict: Verdict, speaking: Sequence[str]) -> tuple[Finding, ...]:
+        """Requirements of the user's that speak for a criterion of the finished feature, and do not hold."""
+        due = [one for one in verdict.beside if one.id in speaking and not one.holds and not one.missing]
+        return tuple(
+            gap for one in due for gap in one.gaps or (Finding(what=f"{one.id}: {one.reason}", requirement=one.id),)
+        )
 
     def _nothing_changed(self) -> tuple[Finding, ...]:
         """A task is judged by its own change, whatever was changed before it; evidence alone can speak for it."""

@@ -61,6 +61,13 @@ class Step:
             return paths((PLAN, TASKS))
         return paths(filter(None, map(artifact_of, self.who))) or "code, tests, documents"
 
+    @property
+    def merges(self) -> str:
+        """The memories that are merged before anything is decided."""
+        if self.name == "set-up":
+            return "–"
+        return memories(f"{name}-<task>" if self.name == "implementation" else name for name in self.who)
+
 
 STEPS = (
     Step("0", "set-up", (ORCHESTRATOR,), "–"),
@@ -92,6 +99,7 @@ def facts(tables: Sequence[Table] = decide.TABLES) -> dict[str, Any]:
         "sample": sample(),
         "reviews": tuple(map(artifact_of, REVIEWERS)),
         **{"steps": STEPS, "structure": structure(), "routing": list(routing(tables)), "scales": scales(tables)},
+        "expectations": list(expectations()),
         **{"rules": same_rules(), "names": names, "paths": paths, "memories": memories, "memory_of": memory_of},
     }
 
@@ -120,6 +128,22 @@ def structure() -> Sequence[Mapping[str, str]]:
         files = [(PLAN, "planner"), (TASKS, "planner")] if step.name == "plan" else files
         rows += [{"file": file, "by": by, "step": step.number} for file, by in files if file]
     return rows
+
+
+def expectations() -> Iterable[Mapping[str, str]]:
+    """What each agent hands back, and what its answer leads to."""
+    tables = {
+        table.cluster: f"the table of step {step.number}"
+        for step in STEPS
+        for table in decide.TABLES
+        if table.cluster == step.name
+    }
+    for step, after in zip(STEPS[1:], (*STEPS[2:], None), strict=True):
+        for name in step.who:
+            status = "`DONE`, `NEEDS_REVISION` or `ERROR`" if name in REVISING else "`DONE` or `ERROR`"
+            onward = tables.get(step.name, f"step {after.number}" if after else "the end")
+            own = artifact_of(name) or {"planner": f"{PLAN}, {TASKS}"}.get(name, "its work")
+            yield {"agent": name, "leaves": own, "says": status, "leads": onward}
 
 
 def routing(tables: Sequence[Table]) -> Iterable[Mapping[str, str]]:
