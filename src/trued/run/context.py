@@ -10,7 +10,7 @@ from trued.model import Contract, Goal, Question, Requirements, Role, Settings, 
 from trued.protocols import Capabilities, ForgePullRequest, Journal, Runtime, Workspace
 from trued.run.budget import Budget
 
-# What a replay has to repeat: rules, briefs and files of workflows are part of recorded steps. 1: runs whose agents were
+# What a replay has to repeat: rules, briefs and files are part of recorded steps. 1: runs whose agents were
 # not given the log; 2: MEMORY.md is recalled; a chunk or task needs a change of its own, and one that is met already is
 # not built; team and pipeline ask nobody.
 EDITION = 2

@@ -386,6 +386,8 @@ def _passed_on_base(contract: Contract, requirement: str, check: str) -> bool:
     facts = [one for one in contract.base_facts if (one.requirement, one.check) == (requirement, check)]
     found = on_base(facts)
     return bool(found) and all(state is Base.GUARD for state in found.values())
+
+
 def _not_checked(criterion: Requirement, why: str) -> Judged:
     return Judged(
         id=criterion.id,

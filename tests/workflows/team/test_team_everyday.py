@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.workflows.conftest import example
+from tests.workflows.conftest import events, example
 from tests.workflows.team.team_agents import (
     GOAL,
     TIMES,
@@ -23,12 +23,15 @@ from tests.workflows.team.team_agents import (
 )
 from trued.engine.amendments import ContractChange, amend
 from trued.engine.approvals import Decision, decide
+from trued.engine.inputs import Request
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.engine.pending import waits
 from trued.engine.ways_on import ways_on
 from trued.errors import BadInput
+from trued.model import Grade, Judged, MissingFromEnvironment, Verdict
 from trued.wire import Order
+from trued.workflows.team.task_desk import verdict_gaps
 
 DOUBLE = "double(x) returns twice its argument."
 
@@ -281,3 +284,73 @@ async def test_a_backlog_and_a_context_of_an_older_tool_reach_the_pm(teams: Team
     pm = next(one for one in members.orders if one.role == "pm")
     assert all(words in pm.brief for words in ("[ ] F1-T2: write double", "Numbers are never negative here."))
     assert "Numbers are never negative here." in teams.page(record, "context.md")
+
+
+@pytest.mark.spec("DAY-4", "DAY-7")
+async def test_people_see_who_works_and_completed_tasks_name_the_files_that_git_shows(teams: Teams) -> None:
+    seen: list[str] = []
+
+    def builds(order: Order) -> dict[str, Any]:
+        seen.append((engine.store.folder(order.run) / "files" / "dev" / "progress.md").read_text())
+        return {**builds_all_at_once(order), "files": ["cli.py"]}
+
+    engine = teams.played(Members(planned("double")).play("dev", builds))
+    record = await teams.teamed(engine, DOUBLE)
+    assert (record.code, "F1-T1" in seen[0]) == (0, True)
+    completed = teams.page(record, "dev/completed.md")
+    assert ("tiny.py" in completed, "cli.py" in completed) == (True, False)
+    assert [one for one in events(engine, record, "claim refuted") if "cli.py" in str(one.data["what"])]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-7")
+async def test_qas_findings_keep_their_form_when_it_repeats_them_in_other_words(teams: Teams) -> None:
+    words = iter(("double(0) is odd", "zero comes out wrong"))
+
+    def rejects(_: Order) -> dict[str, Any]:
+        failure = {"what": next(words, "again"), "expected": "0", "actual": "1", "reproduction": ["call double(0)"]}
+        return {"result": "FAIL", "tried": ["double(0)"], "failures": [failure]}
+
+    engine = teams.played(Members(planned("double")).play("qa", rejects))
+    record = await teams.teamed(engine, DOUBLE, team={"attempts": 1})
+    assert record.code == 1
+    results = teams.page(record, "qa/results.md")
+    assert all(line in results for line in ("**Failure**: zero comes out wrong", "  - expected: 0", "  - actual: 1"))
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-6")
+async def test_who_only_asks_makes_no_progress_however_it_is_put(teams: Teams) -> None:
+    def asks(order: Order) -> dict[str, Any]:
+        return {"asks": {"to": "pm", "text": f"and what about {order.key}?"}}
+
+    members = Members(planned("double")).play("dev", asks)
+    record = await teams.teamed(teams.played(members), DOUBLE)
+    assert (record.code, teams.states(record)) == (1, {"F1-T1": "failed 3/10"})
+    assert not [one for one in members.orders if one.role == "qa"]
+
+
+@pytest.mark.spec("DAY-2")
+def test_what_only_the_environment_lacks_is_no_gap_in_anybodys_work() -> None:
+    def verdict(grade: Grade, *missing: MissingFromEnvironment) -> Verdict:
+        judged = Judged(id="a", text="a", grade=grade, why=("it needs redis",), holds=False, missing=missing)
+        return Verdict(subject="plan", commit="1", requirements=(judged,))
+
+    lacking = MissingFromEnvironment(name="redis", what="the package redis is not installed")
+    assert verdict_gaps(verdict(Grade.UNJUDGED, lacking)) == ()
+    assert [one.requirement for one in verdict_gaps(verdict(Grade.REFUTED))] == ["a"]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("RUN-3", "DAY-4")
+async def test_a_run_of_an_earlier_edition_keeps_its_rules_and_its_schemas(teams: Teams) -> None:
+    members = Members().play("dev", idle_but_for_double)
+    engine = teams.played(members)
+    flags = {"yes": True, "agents": {"*": "scripted:inside"}}
+    asked = Request(
+        goal=GOAL, repository=teams.repository, requirements=teams.requirements, workflow="team", flags=flags
+    )
+    inputs, repository = await engine.ready(asked)
+    record = await engine.drive(*engine.begin(inputs.model_copy(update={"edition": 1}), repository))
+    assert (record.code, [one.status for one in teams.backlog(record).features]) == (0, ["completed"] * 2)
+    assert all("question" in one.schema["properties"] for one in members.orders)

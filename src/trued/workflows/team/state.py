@@ -43,6 +43,7 @@ class Crew(Value):
     planned: tuple[str, ...] = ()  # features that were there when the contract was sealed
     idle: tuple[str, ...] = ()  # tasks for which nothing was changed: they wait for the evidence on their feature
     sent_back: tuple[str, ...] = ()  # tasks in which QA or the engine found a gap
+    given_up: tuple[str, ...] = ()  # tasks whose work was set aside, once for each time
     earlier: tuple[str, ...] = ()  # features of earlier goals: they stay in the backlog, and are not this run's work
 
     def with_old_plan(

@@ -280,7 +280,12 @@ async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Fi
     why += ("no progress: the same gaps, and nothing was changed",) if stuck else ()
     await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=why)
     if task.state == "failed":
-        await run.branch.set_aside(desk.task, back_to=run.branch.head, work=desk.part.branch.head)
+        again = (
+            crew.given_up.count(desk.task) if crew.edition > 1 else 0
+        )  # it was opened again, and failed again: both works are kept
+        name = f"{desk.task}-{again + 1}" if again else desk.task
+        await run.branch.set_aside(name, back_to=run.branch.head, work=desk.part.branch.head)
+        crew = crew.model_copy(update={"given_up": (*crew.given_up, desk.task)})
     ended = "sent back" if crew.edition > 1 and task.is_open else task.state
     return await write_files(run, crew, f"docs: {desk.task} {ended}")
 
