@@ -202,7 +202,8 @@ class Judgement:
         inputs = digest(head, ids, given, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
         same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
-        outside = state.outside if name == "finish" else ()
+        held = {one.id for one in contract.requirements}  # a person may have taken them in since they were listed
+        outside = tuple(one for one in state.outside if one.id not in held) if name == "finish" else ()
 
         async def step() -> str:
             for one in unrun:

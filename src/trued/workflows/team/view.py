@@ -39,6 +39,11 @@ class TaskSeen:
     qa: str = ""
     state: str = ""  # "" at work | done | failed
 
+    @property
+    def is_stuck(self) -> bool:
+        """It ended early, because nothing was changed any more."""
+        return self.state == "failed" and 0 < self.attempt < self.attempts
+
 
 @dataclass(frozen=True, slots=True)
 class FeatureSeen:
@@ -361,7 +366,8 @@ class TeamView(WorkflowView):
         """Tasks that failed, and where QA's findings are."""
         where = f"git show {branch}:{RESULTS}" if branch else RESULTS
         for one in self.team.failed[:FAILED]:
-            after = f" failed after {counted(one.attempt, 'attempt')}; QA's last findings: {where}"
+            stuck = ", the last ones without progress" if one.is_stuck else ""
+            after = f" failed after {counted(one.attempt, 'attempt')}{stuck}; QA's last findings: {where}"
             yield [("task ", "red"), (_titled(one.id, one.name), "bold"), (after, "red")]
         if (more := len(self.team.failed) - FAILED) > 0:
             yield [(f"and {counted(more, 'more task')} failed", "red")]
