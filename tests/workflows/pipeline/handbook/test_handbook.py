@@ -18,7 +18,7 @@ from trued.workflows.pipeline import memory
 from trued.workflows.pipeline.decision_tables import CRITIQUE_TABLE, TABLES, VERIFICATION_TABLE, Concern, Table
 from trued.workflows.pipeline.feature_folder import DESIGN
 from trued.workflows.pipeline.handbook import ORCHESTRATOR, handbook, texts
-from trued.workflows.pipeline.handbook.facts import READS, STEPS, TASKS
+from trued.workflows.pipeline.handbook.facts import READS, STEPS, TASKS, expectations
 from trued.workflows.pipeline.lint import looked, named
 from trued.workflows.pipeline.orchestrator import CRITIQUES, VERIFICATION
 
@@ -97,6 +97,14 @@ def test_the_first_four_rules_are_those_of_the_packaged_roles() -> None:
     for rule in range(1, 5):
         start = lead.index(f" {rule}. ", lead.index("## Operating rules"))
         assert lead[start : lead.index(f" {rule + 1}. ", start)] in words
+
+
+def test_every_agent_has_a_row_with_what_it_leaves_says_and_leads_to() -> None:
+    rows = {row["agent"]: row for row in expectations()}
+    assert {*rows} == {name for step in STEPS[1:] for name in step.who}
+    asks = {name for name, row in rows.items() if "NEEDS_REVISION" in row["says"]}
+    assert asks == {*decide.REVISING}
+    assert all(f"| `{name}` | {row['leaves']} |" in parts()[LEAD] for name, row in rows.items())
 
 
 def test_what_each_step_reads_is_what_the_workflow_gives() -> None:
