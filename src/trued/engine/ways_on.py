@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from trued.engine.impersonation import refuse_if_agent_could_answer
-from trued.engine.run_store import RunStore
+from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput
 from trued.model import RunRecord
 from trued.run.editable_files import LiveCopies
@@ -35,6 +35,9 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
     workflow = descriptor(record.workflow)
     if not workflow.reopen:
         raise BadInput(f"a run of {workflow.name} has no part that can be opened again", then="leave out --reopen")
+    if record.state in FINISHED and record.state not in CONTINUABLE:
+        what = f"run {record.id} is {record.state}: nothing of it can be opened again"
+        raise BadInput(what, then="start a new run; it continues from what has landed")
     refuse_if_agent_could_answer(store, record)
     place = _copies(store, record).place(workflow.editable)
     if not place.is_file():

@@ -329,7 +329,10 @@ class Crew(Value):
         again = {one.id for one in backlog.features if one.status in ("pending", "in_progress")}
         before = {one.id for one in self.backlog.features if one.status in ("pending", "in_progress")}
         earlier = tuple(one for one in self.earlier if one not in again - before)  # reopened: it is work of this run
-        return self.model_copy(update={"backlog": backlog, "earlier": earlier})
+        update: dict[str, object] = {"backlog": backlog, "earlier": earlier}
+        if self.edition > 1 and again - before:  # what was shown once is shown again
+            update["proven"] = tuple(one for one in self.proven if one != "plan" and one not in again)
+        return self.model_copy(update=update)
 
     def with_feature(self, name: str, **fields: object) -> "Crew":
         return self.model_copy(update={"backlog": self.backlog.with_feature(name, **fields)})

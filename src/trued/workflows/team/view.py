@@ -320,20 +320,16 @@ def _few(names: Sequence[str], most: int) -> str:
 
 def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """How a team that ended continues: its failed tasks and features opened again, by their newest reports."""
-    tasks, features = dict[str, str](), dict[str, tuple[str, str]]()
-    integration = ""
+    tasks, features = dict[str, tuple[str, str]](), dict[str, str]()
     for _, one in of_kind(events, TeamReported):
         if one.kind == "task":
-            tasks[one.task] = one.state
+            tasks[one.task] = (one.state, one.feature)
         elif one.kind == "feature" and one.feature:
-            features[one.feature] = (one.state, one.feature_name)
-        elif one.kind == "uat" and not one.feature and one.uat:
-            integration = one.uat
-    failed = [name for name, state in tasks.items() if state == "failed"]
-    homes = {name.partition("-")[0] for name in failed}
-    failed += [name for name, (state, _) in features.items() if state == "failed" and name not in homes]
-    if not failed and integration == "failed":
-        failed = [*features][-1:]
+            features[one.feature] = one.state
+    failed = [name for name, (state, _) in tasks.items() if state == "failed"]
+    homes = {tasks[name][1] for name in failed}
+    failed += [name for name, state in features.items() if state == "failed" and name not in homes]
+    failed = failed or [*features][-1:]  # all of them together failed: any of them leads to their validation again
     if failed:
         flags = " ".join(f"--reopen {name}" for name in failed[:FAILED])
         again = "it" if len(failed) == 1 else "them"
