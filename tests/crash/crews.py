@@ -64,7 +64,7 @@ def implementer(order, folder):
 TEAM = """
 FEATURE = {
     "name": "numbers",
-    "criteria": ["double(x) and triple(x) multiply their argument"],
+    "criteria": ["double(x) returns twice its argument", "triple(x) returns three times its argument"],
     "stories": [{"name": "numbers", "tasks": [{"title": "write double"}, {"title": "write triple"}]}],
 }
 
