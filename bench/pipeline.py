@@ -142,10 +142,10 @@ class Timed:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    async def once(self, key: str, inputs: str, step: Any) -> str:
+    async def once(self, key: str, inputs: str, step: Any, formerly: Sequence[str] = ()) -> str:
         began = time.time()
         try:
-            return str(await self._journal.once(key, inputs, step))
+            return str(await self._journal.once(key, inputs, step, formerly))
         finally:
             self._spans.append(Span(key.rpartition("/")[2].partition("#")[0], began, time.time()))
 
@@ -153,10 +153,11 @@ class Timed:
 class Watched(Engine):
     """The engine as it is, with its own steps timed."""
 
-    def _kit(self, *given: Any) -> RunContext:
+    def _context(self, *given: Any) -> RunContext:
         self.steps = list[Span]()
-        kit = super()._context(*given)
-        return replace(kit, journal=Timed(kit.journal, self.steps))
+        context = super()._context(*given)
+        journal: Any = Timed(context.journal, self.steps)
+        return replace(context, journal=journal)
 
 
 def one(seed: int, folder: Path) -> dict[str, Any]:

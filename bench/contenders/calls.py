@@ -31,7 +31,7 @@ class Side(Engine):
     def _names(self) -> list[str]:
         return [f"waiter-{number:02}" for number in range(self.agents)]
 
-    async def drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
+    async def drive(self, record: RunRecord, inputs: Inputs, *, again: bool = False) -> RunRecord:
         with self.store.journal.claim(record.id):
             run = self.open_run(record, inputs)
             await run.context.workspace.begin()

@@ -5,6 +5,7 @@ import io
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -23,7 +24,7 @@ from trued.reporting.views.stats import RunFacts, add_up, week_of
 from trued.wire import Amount, Spend
 
 TEXTS = {"requirements_file": "", "instructions": "", "level": "bubblewrap", "version": "0"}
-GIVEN = {"goal": Goal(text="x"), "settings": Settings(), "roles": {}, "requirements": None, **TEXTS}
+GIVEN: dict[str, Any] = {"goal": Goal(text="x"), "settings": Settings(), "roles": {}, "requirements": None, **TEXTS}
 
 
 def add(journal: SqliteJournal, name: str, folder: Path, state: str) -> RunRecord:

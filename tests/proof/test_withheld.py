@@ -10,7 +10,7 @@ import pytest
 from tests.proof.checks.test_http import BASE as SHOP
 from tests.proof.checks.test_http import SERVE
 from tests.proof.trial import Sealed, Trial, only
-from tests.workflows.ticket.test_preview import fetched, shown
+from tests.run.test_preview import fetched, shown
 from trued.model import (
     EXISTING_TESTS,
     CallCase,

@@ -27,7 +27,9 @@ def ways_on(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
 def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
     """Whether a person edited the file that the run's workflow lets them edit, and the run has not read it."""
     workflow = find_descriptor(record.workflow)
-    return bool(workflow and workflow.editable) and _copies(store, record).is_edited(workflow.editable)
+    if workflow is None or not workflow.editable:
+        return False
+    return _copies(store, record).is_edited(workflow.editable)
 
 
 def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
