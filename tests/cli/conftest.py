@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.bare_inputs import BARE_INPUTS
 from tests.warm import Warm
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import RunRecord
@@ -38,7 +39,7 @@ def record(journal: SqliteJournal, tmp_path: Path) -> RunRecord:
     one = RunRecord(
         id=RUN, workflow="purple", title="Slugs", repository=repository, base="b" * 40, branch=f"trued/{RUN}"
     )
-    journal.add(one)
+    journal.add(one, BARE_INPUTS)
     return journal.run(RUN)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Each, Trued, git
 from trued.cli import COMMANDS
+from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import RunRecord
 from trued.workspace.sandbox import scope
 from trued.workspace.sandbox.levels import level_state
@@ -17,7 +18,7 @@ from trued.workspace.sandbox.levels import level_state
 NAMED = [
     "demo", "run", "resume", "cancel", "ls", "show", "logs", "ledger", "why", "reject",
     "approve", "answer", "diff", "land", "report", "agents", "roles", "lint", "init", "trust", "doctor", "gate",
-    "amend", "verify", "receipt", "key", "compare",
+    "amend", "verify", "receipt", "key", "compare", "requirements", "watch", "stats", "preview",
 ]  # fmt: skip
 PLAN = "# Plan: numbers\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | `double(x)` doubles | tiny.py |\n"
 AGENT = ("--agent", "command:true")
@@ -209,7 +210,7 @@ def test_bad_input_leaves_no_run_and_no_branch(trued: Trued, project: Path) -> N
 def test_where_there_is_no_run_a_sentence_says_so(each: Each, project: Path) -> None:
     commands = ["show", "logs", "ledger", "diff", "report", "resume", "cancel", "approve"]
     for done in each(*([one] for one in commands), cwd=project):
-        assert "no run" in one_sentence(done)
+        assert "no run" in (said := one_sentence(done)) or "nothing to" in said
     for done in each(*([one, "r-zzzzz"] for one in commands), cwd=project):
         assert "r-zzzzz" in one_sentence(done)
 
@@ -222,9 +223,12 @@ def test_a_state_folder_that_cannot_be_used_is_named(trued: Trued, project: Path
 
 
 @pytest.mark.spec("USE-7")
-def test_a_mistake_of_ours_is_one_sentence_and_a_file(trued: Trued, record: RunRecord, home: Path) -> None:
+def test_a_mistake_of_ours_is_one_sentence_and_a_file(
+    trued: Trued, journal: SqliteJournal, record: RunRecord, home: Path
+) -> None:
     """The run in the journal has no inputs: nothing writes such a run, so nothing foresees it."""
-    said = one_sentence(trued("resume", record.id), code=1)
+    journal.add(record.model_copy(update={"id": "r-empty"}))
+    said = one_sentence(trued("resume", "r-empty"), code=1)
     (file,) = (home / "tracebacks").iterdir()
     assert str(file) in said
     assert "Traceback" in file.read_text()

@@ -5,26 +5,22 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 
+from tests.cli.bare_inputs import BARE_INPUTS
 from tests.cli.conftest import Each, Trued, git
 from tests.cli.test_command_line import one_sentence
 from tests.cli.test_own_words import terminal
 from trued.cli.live import Tree
 from trued.cli.people import is_comment
 from trued.cli.terminal import ask_person
-from trued.engine.inputs import Inputs
 from trued.engine.journals.sqlite import SqliteJournal
-from trued.model import Event, Goal, Question, RunRecord, Settings
+from trued.model import Event, Question, RunRecord
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.stats import RunFacts, add_up, week_of
 from trued.wire import Amount, Spend
-
-TEXTS = {"requirements_file": "", "instructions": "", "level": "bubblewrap", "version": "0"}
-GIVEN: dict[str, Any] = {"goal": Goal(text="x"), "settings": Settings(), "roles": {}, "requirements": None, **TEXTS}
 
 
 def add(journal: SqliteJournal, name: str, folder: Path, state: str) -> RunRecord:
@@ -36,7 +32,7 @@ def add(journal: SqliteJournal, name: str, folder: Path, state: str) -> RunRecor
         base="b" * 40,
         branch=f"trued/{name}",
     )
-    journal.add(record, Inputs.model_validate(GIVEN).model_dump_json())
+    journal.add(record, BARE_INPUTS)
     record = journal.run(name).model_copy(update={"state": state})
     journal.update(record)
     return record

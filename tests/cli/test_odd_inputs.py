@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.bare_inputs import BARE_INPUTS
 from tests.cli.conftest import Each, Trued, World, clean_environment, git
 from tests.cli.test_command_line import one_sentence
 from trued.cli.summary import ledger_lines
@@ -163,7 +164,8 @@ def test_work_that_is_on_the_branch_and_not_in_the_record_is_not_denied(
 ) -> None:
     base = git(project, "rev-parse", "HEAD")
     journal.add(
-        RunRecord(id="r-killd", workflow="solo", title="t", repository=str(project), base=base, branch="trued/r-killd")
+        RunRecord(id="r-killd", workflow="solo", title="t", repository=str(project), base=base, branch="trued/r-killd"),
+        BARE_INPUTS,
     )
     assert "has changed nothing yet" in trued("diff", cwd=project).stderr
     git(project, "checkout", "-q", "-b", "trued/r-killd")

@@ -105,7 +105,7 @@ def _checks(checks: Checks, now: float, width: int) -> Text:
 
 def _refused(checks: Checks) -> list[Text]:
     """The requirements that are not met, with the reason."""
-    unmet = [one for one in checks.grades if not Grade(one[1]).is_met()]
+    unmet = [one for one in checks.grades if one[1] and not Grade(one[1]).is_met()]
     return [
         Text.assemble("    ", (line(name, 60), "bold"), " ", (grade, GRADES.get(grade, "")), f"  {line(why, 300)}")
         for name, grade, why in unmet
