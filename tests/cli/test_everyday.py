@@ -43,7 +43,7 @@ def test_resume_without_a_name_takes_the_newest_unfinished_run_and_cancel_wants_
     each: Each, journal: SqliteJournal, project: Path
 ) -> None:
     nothing = each(["resume"], ["cancel"], cwd=project)
-    assert ["nothing to resume here" in one_sentence(nothing[0]), "nothing to cancel" in one_sentence(nothing[1])] == [
+    assert ["no run to resume here" in one_sentence(nothing[0]), "no run to cancel" in one_sentence(nothing[1])] == [
         True,
         True,
     ]
@@ -56,7 +56,7 @@ def test_resume_without_a_name_takes_the_newest_unfinished_run_and_cancel_wants_
     assert journal.run("r-older").state == "interrupted"
     add(journal, "r-older2", project, "cancelled")
     journal.update(journal.run("r-older").model_copy(update={"state": "cancelled"}))
-    assert "nothing to resume here: its newest run r-older2 is cancelled" in one_sentence(
+    assert "no run to resume here: its newest run r-older2 is cancelled" in one_sentence(
         each(["resume"], cwd=project)[0]
     )
 

@@ -130,7 +130,7 @@ def run_end(store: RunStore, record: RunRecord, found: dict[str, Any]) -> RunEnd
         found,
         waits(store, record) if state in ASKING else [],
         store.contract(record.id),
-        store.inputs(record.id).settings.accept,
+        store.inputs(record.id).settings.accept if found["requirements"] else Grade.ATTESTED,
         tuple(dict.fromkeys(one.what for one in findings)),
     )
 

@@ -19,6 +19,8 @@ def write(store: "RunStore", run_id: str, path: Path | None = None) -> Path:
 
     material = gather(store, run_id)
     target = path or material.folder / "report.html"
+    if path is None:
+        material.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     atomic_files.write(target, rendered(page(material)), sync=False)
     return target
 
