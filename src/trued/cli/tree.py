@@ -114,7 +114,7 @@ def _refused(checks: Checks) -> list[Text]:
 
 def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
     used, estimated = seen.tokens
-    met = sum(Grade(grade).is_met() for grade in seen.grades.values())
+    met = sum(Grade(grade).is_met() for grade in seen.grades.values() if grade)
     parts = [
         line(seen.view.counts(running=seen.state == "running"), 120),
         f"{met}/{max(seen.requirements, len(seen.grades))} requirements met"
