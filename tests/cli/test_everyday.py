@@ -5,7 +5,6 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console

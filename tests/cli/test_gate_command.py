@@ -179,8 +179,10 @@ def test_installing_and_removing_leaves_no_trace_and_keeps_what_was_there(yard: 
 def test_only_this_user_has_the_hook_unless_it_is_shared(yard: Yard) -> None:
     """A colleague without trued would get a hook error at every stop."""
     before = files(yard.repository)
-    yard.install("claude")
+    assert "add .claude/settings.local.json to .gitignore" in yard.install("claude").stderr
     assert set(files(yard.repository)) - set(before) == {".claude/settings.local.json"}
+    (yard.repository / ".git" / "info" / "exclude").write_text("settings.local.json\n")
+    assert "gitignore" not in yard.install("claude").stderr
     yard.install("claude", more=("--shared",))
     assert set(files(yard.repository)) - set(before) == {".claude/settings.json"}
     yard.install("claude")  # stays where it is

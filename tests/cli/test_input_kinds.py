@@ -1,12 +1,15 @@
 """What a newcomer hands in is read as what it looks like, and a refusal names the way out."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from tests.cli.conftest import Each, Trued
+from tests.cli.conftest import REQUIREMENTS, Each, Trued, World
 from tests.cli.test_command_line import AGENT, one_sentence
+from trued.cli.live import Tree
 
 TICKET = "# SHELF-12 Filter books\n\n## Acceptance criteria\n\n- `GET /books?author=X` lists only the books of X\n"
 PROSE = "# Greetings\n\n`greet(name)` says hello to the name.\n"
@@ -53,3 +56,31 @@ def test_roles_without_an_agent_are_named(trued: Trued, project: Path, tmp_path:
     said = one_sentence(trued("run", "spec.md", "--agent", "coder=command:true", cwd=project, variables=nothing))
     assert "no agent is named for initializer" in said
     assert "--agent initializer=" in said
+
+
+def test_the_choice_is_printed_above_a_live_tree() -> None:
+    """On a console of its own it would be drawn over."""
+    screen = io.StringIO()
+    with Tree(console=Console(file=screen, force_terminal=True, width=80)) as tree:
+        tree.say("using solo\x1b[2J")
+    assert "using solo" in screen.getvalue()
+    assert "\x1b[2J" not in screen.getvalue()
+
+
+@pytest.mark.spec("DAY-13", "LAW-12")
+def test_a_goal_in_a_file_is_proven_sentence_by_sentence(world: World, tmp_path: Path) -> None:
+    (world.repository / "doubling.md").write_text("# Doubling\n\n`double(x)` returns twice its argument.\n")
+    requirements = tmp_path / "own.yaml"
+    requirements.write_text(REQUIREMENTS.partition("  - id: triple")[0].replace('"1A"', '"goal"'))
+    script = Path(__file__).with_name("agents_for_cli.py")
+    words = ("--requirements", str(requirements), "--agent", f"scripted:{script}", "--yes")
+    done = world.trued("run", "doubling.md", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)["id"]
+    (one,) = world.data("ledger", run)["requirements"]
+    assert (one["id"], one["grade"]) == ("double", "proven")
+    # the same goal, badly done: prose is believed no more than a plan
+    lie = tmp_path / "liar.py"
+    lie.write_text(script.read_text().replace('"turn": 2', '"turn": 1'))
+    words = ("--requirements", str(requirements), "--agent", f"scripted:{lie}", "--yes")
+    assert world.trued("run", "doubling.md", *words).returncode == 1

@@ -20,7 +20,7 @@ from trued.cli.gate_ci import ci
 from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
 from trued.engine.worktree import Checkout, open_checkout
 from trued.errors import BadInput, Interrupted, TruedError
-from trued.gate import claude_stop, pushed_refs
+from trued.gate import claude, claude_stop, pushed_refs
 from trued.gate.claude_stop import HookCall
 from trued.gate.install import (
     PLACES,
@@ -141,8 +141,7 @@ def install(  # noqa: PLR0913 - each is a flag
     for place in _known_places(places):
         out().print(Text(f"{place}: {plain(done.installed[place].path)}"), soft_wrap=True)
     _print_contract(site, done)
-    for number, sentence in enumerate(github_steps(site, done) if "github" in places else [], 1):
-        hint(f"{number}. {sentence}")
+    _print_next_steps(site, done, places)
 
 
 @gate_app.command()
@@ -327,6 +326,17 @@ def _print_headline(console: Console, found: JudgedTree, what: str, gate: Gate) 
         console.print(Text(f"  {plain(line)}"), soft_wrap=True)
     if found.outcome.lacking:
         hint(missing_approval(found.outcome))
+
+
+def _print_next_steps(site: GateSite, gate: Gate, places: list[str]) -> None:
+    """Print what a person has to do now."""
+    if "claude" in places:
+        installed = gate.installed["claude"]
+        if claude.name(installed) == claude.LOCAL and not site.checkout.is_ignored(Path(installed.path)):
+            hint(f"add {claude.LOCAL} to .gitignore: it is yours alone, and git does not ignore it yet")
+    if "github" in places:
+        for number, sentence in enumerate(github_steps(site, gate), 1):
+            hint(f"{number}. {sentence}")
 
 
 def _print_contract(site: GateSite, gate: Gate) -> None:

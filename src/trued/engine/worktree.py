@@ -48,6 +48,10 @@ class Checkout:
         code, out = ask_git(self.root, self.environ, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
         return [name.decode(errors="replace") for name in out.split(b"\0") if name] if code == 0 else []
 
+    def is_ignored(self, path: Path) -> bool:
+        """Whether git ignores this file of the working tree."""
+        return ask_git(self.root, self.environ, "check-ignore", "--quiet", "--", str(path))[0] == 0
+
     def contains(self, commit: str, ancestor: str) -> bool:
         return ask_git(self.root, self.environ, "merge-base", "--is-ancestor", ancestor, commit)[0] == 0
 

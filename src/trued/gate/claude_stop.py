@@ -116,21 +116,18 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
     judged if it changed files and worked alone; what several did at once is judged at the end of the turn.
     """
     log = judge.store.turns(call.conversation)
-    taken = await judge.snapshot()
-    now = (str(judge.checkout.root), taken.tree)
+    root, taken = judge.checkout.root, await judge.snapshot()
     if call.event == AGENT_ENDS:
         began = log.agent(call.agent)
-        if began is None or (began.root, began.tree) == now or not log.is_alone(call.agent):
+        if began is None or began.is_still(root, taken.tree) or not log.is_alone(call.agent):
             log.end_agent(call.agent)
             return {}, None
-    else:
-        began, first = log.turn(call.prompt), log.first()
-        if began and (began.root, began.tree) == now:
-            handed_over = first is not None and (first.root, first.tree) == now
-            if handed_over and not judge.is_known(taken.tree):
-                return {"systemMessage": NOTHING_CHANGED}, None
-            found = await judge.judge_snapshot(taken)
-            return ({} if found.passed else {"systemMessage": _verdict_note(judge.gate, found)}), found
+    elif (began := log.turn(call.prompt)) and began.is_still(root, taken.tree):
+        first = log.first()
+        if first and first.is_still(root, taken.tree) and not judge.is_known(taken.tree):
+            return {"systemMessage": NOTHING_CHANGED}, None
+        found = await judge.judge_snapshot(taken)
+        return ({} if found.passed else {"systemMessage": _verdict_note(judge.gate, found)}), found
     found = await judge.judge_snapshot(taken)
     decision = decide(judge.gate, found, judge.store.session(call.session), active=call.active)
     judge.store.save_session(call.session, decision.session)

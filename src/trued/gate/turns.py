@@ -18,6 +18,10 @@ class Beginning(Value):
     at: float = 0.0
     ended: float = 0.0  # of a subagent: when it was allowed to stop
 
+    def is_still(self, root: Path, tree: str) -> bool:
+        """Whether nothing has changed since: the same worktree, with the same files."""
+        return (self.root, self.tree) == (str(root), tree)
+
 
 class TurnLog:
     """The beginnings of one session, one file each, in a folder of private state.
