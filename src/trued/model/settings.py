@@ -1,5 +1,6 @@
 """Roles of agents, and the settings of a run."""
 
+import re
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
@@ -112,6 +113,23 @@ def _can_be_enough(grade: object) -> object:
     if str(grade) not in enough:
         what = "can never be enough" if str(grade) in list(Grade) else "is no grade"
         raise ValueError(f"{grade} {what}; accept one of {', '.join(enough)}")
+class PreviewSettings(Value):
+    """A preview that somebody else makes of every pushed branch."""
+
+    push: str = Field(default="", pattern=r"^[\w.-]*$")  # the remote to push the run's branch to before it is looked at
+    url: str = Field(default="", pattern=r"^(https?://.*)?$")  # its address, with {branch} and {commit}
+    within_s: float = Field(default=300.0, gt=0, allow_inf_nan=False)  # until it must answer
+
+    def address(self, branch: str, commit: str) -> str:
+        """The address for a branch, which stands in it as hosts write it: lower case, with dashes."""
+        slug = re.sub(r"[^a-z0-9]+", "-", branch.lower()).strip("-")
+        return self.url.replace("{branch}", slug).replace("{commit}", commit)
+
+
+def _can_be_enough(grade: Grade) -> Grade:
+    if grade.rank < Grade.TESTED.rank:
+        enough = ", ".join(one for one in Grade if one.rank >= Grade.TESTED.rank)
+        raise ValueError(f"{grade} can never be enough; accept one of {enough}")
     return grade
 
 
@@ -155,6 +173,7 @@ class Settings(Value):
     prices: dict[str, Rate] = {}  # the user's own, by model or agent
     environment: Environment = Field(default_factory=Environment)  # of checks, if the requirements file has none
     serve: Serve | None = None  # for pages, previews and HTTP cases, if the requirements file has none
+    preview: PreviewSettings = Field(default_factory=PreviewSettings)
     forge: ForgeSettings = Field(default_factory=ForgeSettings)
     tickets: TicketSettings = Field(default_factory=TicketSettings)
     notify: NotifySettings = Field(default_factory=NotifySettings)

@@ -19,7 +19,7 @@ RECORD = {
 
 
 def tried(check: BrowserCheck = CHECK, **changes: object) -> list[Tried]:
-    return list(browser.judge_page(check, {**RECORD, **changes}, 4711))
+    return list(browser.judge_page(check, {**RECORD, **changes}, "http://localhost:4711"))
 
 
 @pytest.mark.spec("TIC-6")
@@ -80,7 +80,7 @@ def test_of_a_long_text_only_the_part_is_quoted_and_of_an_empty_page_that_it_is_
 def test_a_page_that_does_not_come_says_so_in_one_sentence(
     record: dict[str, object], outcome: Outcomes, kind: str, sentence: str
 ) -> None:
-    first = next(iter(browser.judge_page(CHECK, dict(record), 4711)))
+    first = next(iter(browser.judge_page(CHECK, dict(record), "http://localhost:4711")))
     assert (first.outcome, first.kind) == (outcome, kind)
     assert sentence in first.detail
     assert "\n" not in first.detail

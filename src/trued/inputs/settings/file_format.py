@@ -213,7 +213,7 @@ def _by_role(table: dict[str, str]) -> dict[str, str]:
     return {ALL_ROLES if name == "default" else name: value for name, value in table.items()}
 
 
-# How a table becomes what Settings takes; layers of forge, tickets, team and commands are merged key by key.
+# How a table becomes what Settings takes; layers of forge, tickets, team, preview and commands are merged key by key.
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "agents": _by_role,
     "login": _by_role,
@@ -222,6 +222,7 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "environment": _as_given,
     "team": TeamTable.settings,
     "commands": _as_given,
+    "preview": _as_given,
     "forge": _as_given,
     "tickets": _as_given,
 }

@@ -45,6 +45,7 @@ SHARED = (
     "limits",
     "environment",
     "serve",
+    "preview",
     "team",
     "commands",
     "forge",
@@ -62,6 +63,7 @@ USERS_OWN = (
 USERS_OWN_KEYS = {
     "limits": ("call_usd", "call_tokens", "ceiling"),
     "forge": ("url", "token_env", "remote"),
+    "preview": ("push",),
     "tickets": ("url", "token_env", "user_env"),
 }
 FLAGS_ONLY = (
@@ -72,8 +74,8 @@ FLAGS_ONLY = (
     "chunks",
     "phases",
 )  # of one run, not of a project or a person
-ENVIRONMENT = tuple(key for key in SHARED if key not in (*TABLES, "roles", "login", "serve"))
-MERGED_BY_KEY = ("roles", "team", "commands", "forge", "tickets")
+ENVIRONMENT = tuple(key for key in SHARED if key not in (*TABLES, "roles", "login", "serve", "preview"))
+MERGED_BY_KEY = ("roles", "team", "commands", "preview", "forge", "tickets")
 NETWORKS = ("none", "loopback", "host")  # the narrowest first
 
 

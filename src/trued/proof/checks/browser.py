@@ -40,7 +40,7 @@ from trued.proof.room.bench import (
     nonce,
     void_fact,
 )
-from trued.protocols import Command, CommandResult, Server
+from trued.protocols import Command, CommandResult, Server, Workspace
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_S = 60.0  # for Chromium and its driver on a busy machine; the page has its own limit
@@ -91,7 +91,7 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelec
             Tried(id=one, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail)) for one in ids
         ]
     else:
-        counted = [one for one in judge_page(check, record, serving.port) if one.id in ids]
+        counted = [one for one in judge_page(check, record, local_origin(serving.port)) if one.id in ids]
     kept = await _kept(bench, record)
     return Fact(
         tried=tuple(counted),
@@ -137,15 +137,48 @@ def action_flaw(action: PageAction) -> str:
     return "" if word.strip() or action.verb == "type" else f"{action.verb} names nothing"
 
 
+async def look_elsewhere(workspace: Workspace, check: BrowserCheck, origin: str) -> tuple[tuple[Tried, ...], str]:
+    """Open the page at an address that somebody else serves, such as a preview of a pushed branch.
+
+    Returns the expectations that are not met, and the artifact of a picture. It is no evidence: nobody knows which
+    commit is served there.
+    """
+    program, lack = find_chromium()
+    if lack or page_flaw(check):
+        return (), ""
+    _, record = await _browsed(workspace, check, program, origin)
+    met = (Outcomes.PASSED, Outcomes.UNJUDGED)
+    unmet = tuple(one for one in judge_page(check, record, origin) if one.outcome not in met)
+    with contextlib.suppress(ValueError):
+        if png := base64.b64decode(str(record.get("screenshot", "")), validate=True):
+            return unmet, await workspace.save_artifact(png)
+    return unmet, ""
+
+
 async def _opened(
     check: BrowserCheck, bench: Bench, serving: Server, program: str
 ) -> tuple[CommandResult, dict[str, Any]]:
-    token, dialer = nonce(), serving.dialer()
+    origin = local_origin(serving.port)
+    return await _browsed(bench.workspace, check, program, origin, serving=serving, second=bench.second)
+
+
+async def _browsed(
+    workspace: Workspace,
+    check: BrowserCheck,
+    program: str,
+    origin: str,
+    *,
+    serving: Server | None = None,
+    second: bool = False,
+) -> tuple[CommandResult, dict[str, Any]]:
+    """Run the browser script in a sandbox. Its only way out is the contract's server; without one, the network."""
+    token = nonce()
+    inner = {"port": serving.port, "dialer": serving.dialer()} if serving else {}
     order = {
         "nonce": token,
         "page": check.page,
-        "port": serving.port,
-        "dialer": dialer,
+        "origin": origin,
+        **inner,
         "within_s": check.within_s,
         "chromium": program,
         "actions": [one.model_dump(mode="json", exclude_none=True) for one in check.actions],
@@ -159,13 +192,13 @@ async def _opened(
             readable=(str(INSIDE), *chromium_folders(program)),
             within_s=_browser_s(check),
             output_bytes=OUTPUT_BYTES,
-            network="loopback",
-            ports=(serving.port,),
+            network="loopback" if serving else "host",
+            ports=(serving.port,) if serving else (),
             channel=True,
-            inherited=(dialer,),
-            second=bench.second,
+            inherited=(inner["dialer"],) if serving else (),
+            second=second,
         )
-        ran = await bench.workspace.execute(command)
+        ran = await workspace.execute(command)
     said, stray = channel_records(ran.answers, token)
     if stray or len(said) != 1:
         why = "Timeout: the page never let the browser rest" if ran.timed_out else "the browser came to an end"
@@ -231,12 +264,17 @@ def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(every))
 
 
-def judge_page(check: BrowserCheck, record: dict[str, Any], port: int) -> Iterator[Tried]:
+def local_origin(port: int) -> str:
+    """The contract's server as the browser in its sandbox reaches it."""
+    return f"http://localhost:{port}"
+
+
+def judge_page(check: BrowserCheck, record: dict[str, Any], origin: str) -> Iterator[Tried]:
     """The result of every expectation, from the browser script's record.
 
-    `port`: the contract's server; a page that leads elsewhere meets nothing.
+    `origin`: of the server that is looked at; a page that leads elsewhere meets nothing.
     """
-    page = _page(check, record, port)
+    page = _page(check, record, origin)
     if page is None:
         outcome, kind, detail = _unopened(check, record)
         for name, _, _ in expectations(check):
@@ -266,7 +304,7 @@ def _unopened(check: BrowserCheck, record: dict[str, Any]) -> tuple[Outcomes, st
     return Outcomes.FAILED, "page", f"{check.page} could not be opened: {collapse_spaces(why)[:300]}"
 
 
-def _page(check: BrowserCheck, record: dict[str, Any], port: int) -> PageState | None:
+def _page(check: BrowserCheck, record: dict[str, Any], origin: str) -> PageState | None:
     """The record in the script's own shape, or None."""
     try:
         url = urlsplit(str(record["url"]))
@@ -276,7 +314,7 @@ def _page(check: BrowserCheck, record: dict[str, Any], port: int) -> PageState |
         return PageState(
             status=int(record["status"]),
             url=place,
-            here=url.hostname == "localhost" and url.port == port,
+            here=f"{url.scheme}://{url.netloc}" == origin,
             shown=collapse_spaces(str(record["shown"])),
             meant=collapse_spaces(str(record["meant"])),
             lines=tuple(filter(None, map(collapse_spaces, str(record["shown"]).splitlines()))),

@@ -127,7 +127,7 @@ async def settled(watched: Watched, until: float) -> dict[str, Any]:
 
 
 async def look(order: dict[str, Any]) -> dict[str, Any]:
-    origin = f"http://localhost:{order['port']}"
+    origin = order["origin"]
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=order["chromium"], args=FLAGS)
         context = await browser.new_context(viewport=VIEW, accept_downloads=False, reduced_motion="reduce")
@@ -316,8 +316,9 @@ def main() -> None:
     channel = int(os.environ.pop("TRUED_CHANNEL"))
     os.set_inheritable(channel, False)
     order = json.loads(sys.stdin.buffer.read())
-    os.set_inheritable(order["dialer"], False)
-    lead(order["port"], order["dialer"])
+    if "dialer" in order:
+        os.set_inheritable(order["dialer"], False)
+        lead(order["port"], order["dialer"])
     try:
         record = asyncio.run(look(order))
     except (Error, OSError, TimeoutError) as error:

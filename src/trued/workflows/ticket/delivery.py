@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import json
 import re
+import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -14,9 +15,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trued.errors import AgentFailed, BadInput, ForgeFailed, StateFailed, Waiting
-from trued.model import Finding, Outcome, Task, Ticket, Value
+from trued.model import BrowserCheck, Finding, Outcome, Task, Ticket, Value
 from trued.model.events.landing import PullRequestOffered, PullRequestWithheld
 from trued.model.events.proof import ClaimRefuted
+from trued.proof.checks.browser import look_elsewhere
 from trued.proof.contract import is_success
 from trued.run.agent_call import Equipment
 from trued.run.browser_tool import browser_on
@@ -25,10 +27,11 @@ from trued.run.run import Run
 from trued.run.session import Session
 from trued.support.hashing import digest
 from trued.workflows.ticket.events import PicturesClaimed, PreviewShown
-from trued.workflows.ticket.issues import ImplementerClaims, Issue, claim_mismatches
+from trued.workflows.ticket.issues import ENGINE, ImplementerClaims, Issue, claim_mismatches
 
 MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # that an agent may hand in
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
+LOOK_S = 2.0  # between two looks whether a pushed preview answers
 OUTSIDE_S = 10.0  # for somebody else's preview to answer
 SLACK_S = 600.0  # that a preview may stand beyond its visitor's own limit
 NOT_HERE = "agents of this run may not use the network of this machine"
@@ -36,6 +39,10 @@ NOT_HERE = "agents of this run may not use the network of this machine"
 
 class Findings(Value):
     found: tuple[Finding, ...] = ()
+
+
+class Issues(Value):
+    found: tuple[Issue, ...] = ()
 
 
 class Offering(Value):
@@ -54,8 +61,11 @@ class Offering(Value):
 class Viewing:
     """A preview as a workflow sees it: where it is, and how to bring it up for an agent."""
 
-    def __init__(self, preview: Preview, up: Callable[[], Awaitable[None]] | None = None) -> None:
-        self.preview, self.up = preview, up
+    def __init__(
+        self, preview: Preview, up: Callable[[], Awaitable[None]] | None = None, *, pushed: bool = False
+    ) -> None:
+        """`pushed`: somebody else serves the run's pushed branch there."""
+        self.preview, self.up, self.pushed = preview, up, pushed
 
     @property
     def words(self) -> str:
@@ -69,7 +79,7 @@ class Viewing:
     @property
     def broken(self) -> str:
         """Why a preview that should be up is not; "" if all is well."""
-        return self.preview.why if self.preview.port else ""
+        return self.preview.why if self.preview.port or self.pushed else ""
 
 
 def ticket_of(run: Run) -> Ticket:
@@ -153,6 +163,9 @@ async def preview(run: Run) -> AsyncIterator[Viewing]:
     """
     contract, outside = run.steps.state.proof.contract, run.ticket.preview if run.ticket else ""
     here = run.settings.network == "host"
+    if run.settings.preview.push and run.settings.preview.url:
+        yield Viewing(await _pushed(run), pushed=True)
+        return
     if contract is None or not here or (contract.serve is None and outside):
         yield Viewing(await _external(run, outside, "" if here else NOT_HERE))
         return
@@ -195,6 +208,63 @@ async def _external(run: Run, url: str, why: str) -> Preview:
     return Preview.model_validate_json(await run.steps.once(run.steps.key("preview"), digest(url), step))
 
 
+async def _pushed(run: Run) -> Preview:
+    """Push the head, and wait until its preview answers."""
+    wanted, head = run.settings.preview, run.branch.head
+    url = wanted.address(run.branch.name, head)
+
+    async def step() -> str:
+        why = await run.context.workspace.push(wanted.push, head, f"refs/heads/{run.branch.name}")
+        why = why or await _until_it_answers(url, wanted.within_s)
+        why = run.context.redact(why)
+        run.steps.emit("preview", PreviewShown(url=url, why=why, commit=head))
+        return Preview(url=url, why=why).model_dump_json()
+
+    return Preview.model_validate_json(await run.steps.once(run.steps.key("preview"), digest(url, head), step))
+
+
+async def _until_it_answers(url: str, within_s: float) -> str:
+    until, why = time.monotonic() + within_s, ""
+    while True:
+        why = await asyncio.to_thread(_unreached, url, errors=True)
+        if not why or time.monotonic() >= until:
+            return f"{why} (after {within_s:g} s)" if why else ""
+        await asyncio.sleep(min(LOOK_S, within_s))
+
+
+async def look_at_pushed(run: Run, shown: Viewing) -> tuple[Issue, ...]:
+    """Open the pages that the ticket names on the pushed branch's preview. What they do not show is an issue, and no
+    evidence: nobody knows which commit is served there."""
+    contract = run.steps.state.proof.contract
+    if not shown.pushed or contract is None:
+        return ()
+    origin = shown.preview.url.rstrip("/")
+    every = [(one.id, check) for one in contract.requirements for check in one.checks]
+    pages = [(name, check) for name, check in every if isinstance(check, BrowserCheck) and check.visible]
+
+    async def step() -> str:
+        found = [issue for name, check in pages for issue in await _unmet(run, name, check, origin)]
+        return Issues(found=tuple(found)).model_dump_json()
+
+    inputs = digest(origin, run.branch.head)
+    return Issues.model_validate_json(await run.steps.once(run.steps.key("look"), inputs, step)).found
+
+
+async def _unmet(run: Run, name: str, check: BrowserCheck, origin: str) -> list[Issue]:
+    unmet, picture = await look_elsewhere(run.context.workspace, check, origin)
+    return [
+        Issue(
+            severity="critical",
+            description=f"{name}: on the preview of the pushed branch: {run.context.redact(one.detail)}",
+            location=f"{origin}{check.page}",
+            screenshot=picture,
+            requirement=name,
+            by=ENGINE,
+        )
+        for one in unmet
+    ]
+
+
 # -- the pull request --------------------------------------------------------------------------------------------------
 
 
@@ -233,15 +303,15 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
     return Offering.model_validate_json(await run.steps.once(run.steps.key("offer"), inputs, step))
 
 
-def _unreached(url: str) -> str:
-    """Why an address cannot be reached; "" if a server answers, with any status."""
+def _unreached(url: str, *, errors: bool = False) -> str:
+    """Why an address cannot be reached; "" if a server answers. `errors`: an answer that is an error is none."""
     if not re.match(r"https?://", url):
         return "it is no address that a browser opens"
     try:
         request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (looked at one line above)
         urllib.request.build_opener(_Stay).open(request, timeout=OUTSIDE_S).close()
-    except urllib.error.HTTPError:
-        return ""
+    except urllib.error.HTTPError as error:
+        return f"it answers {error.code}" if errors and error.code >= 400 else ""
     except (OSError, ValueError) as error:
         return f"it cannot be reached: {getattr(error, 'reason', error)}"
     except http.client.HTTPException:

@@ -4,6 +4,7 @@ from trued import Finding, Goal, Outcome, Plan, Run, Verdict
 from trued.workflows.ticket.delivery import (
     check_claims,
     keep_pictures,
+    look_at_pushed,
     offer,
     pictures_of,
     preview,
@@ -98,9 +99,10 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
         )
         named = (*verified.screenshots, *(one.screenshot for one in verified.issues))
         pictures |= await keep_pictures(run, verifier, named)
+        seen = await look_at_pushed(run, shown)
         verdict = await run.prove(plan, objections=verified.objections, by=verifier)
         await verifier.close()
-    return open_issues(verdict, verified.issues)
+    return open_issues(verdict, verified.issues, *seen)
 
 
 async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...], pictures: dict[str, str]) -> IssuesFixed:

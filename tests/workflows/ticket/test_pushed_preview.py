@@ -1,0 +1,115 @@
+"""Previews that exist only after a push: pushed by the engine, waited for, and looked at; never evidence."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from tests.workflows.conftest import Ground, events
+from tests.workflows.ticket.test_found_server import TICKET as PAGE_TICKET
+from tests.workflows.ticket.test_found_server import needs_chromium
+from tests.workflows.ticket.test_ticket import BRANCH, REQUIRED, TICKET, WHOLE, implemented, script
+from trued.wire import Order
+
+
+@contextmanager
+def host(remote: Path, file: str, refuses: int = 0) -> Iterator[str]:
+    """Serves a file of the newest pushed branch, as hosts of previews do; so many first requests are too early."""
+    early = [404] * refuses
+
+    class Deployed(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            named = ["git", "-C", str(remote), "for-each-ref", "--format=%(refname)", "--sort=-committerdate"]
+            refs = subprocess.run(named, capture_output=True, text=True, check=True).stdout.split()
+            shown = ["git", "-C", str(remote), "show", f"{refs[0]}:{file}"] if refs else ["false"]
+            content = subprocess.run(shown, capture_output=True, check=False).stdout
+            self.send_response(early.pop() if early else 200 if content else 404)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(content if self.command == "GET" else b"")
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Deployed)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def remote_of(ground: Ground) -> Path:
+    remote = ground.folder / "hosted.git"
+    ground.git("init", "-q", "--bare", str(remote))
+    ground.git("remote", "add", "hosted", str(remote))
+    return remote
+
+
+@pytest.mark.spec("DAY-3")
+async def test_the_branch_is_pushed_and_its_preview_waited_for_and_handed_on(ground: Ground) -> None:
+    (ground.folder / "ticket.md").write_text(TICKET)
+    ground.require([REQUIRED])
+    remote = remote_of(ground)
+    with host(remote, "tiny.py", refuses=1) as address:
+        engine, runtime = ground.engine(script(impl=lambda order: implemented(order, WHOLE)))
+        wanted = {"push": "hosted", "url": f"{address}/{{branch}}/{{commit}}", "within_s": 60}
+        record = await ground.run(engine, str(ground.folder / "ticket.md"), preview=wanted)
+    assert record.state == "done"
+    (shown,) = events(engine, record, "preview")
+    assert shown.data["why"] == ""
+    assert shown.data["url"] == f"{address}/{BRANCH.lower().replace('/', '-')}/{shown.data['commit']}"
+    assert shown.data["url"] in runtime.orders[1].brief
+    assert ground.git("ls-remote", "hosted").split() == [shown.data["commit"], f"refs/heads/{BRANCH}"]
+
+
+@pytest.mark.spec("DAY-3")
+async def test_a_preview_that_never_answers_is_an_issue_after_its_time(ground: Ground) -> None:
+    (ground.folder / "ticket.md").write_text(TICKET)
+    ground.require([REQUIRED])
+    with host(remote_of(ground), "tiny.py", refuses=10**6) as address:
+        engine, runtime = ground.engine(script(impl=lambda order: implemented(order, WHOLE)))
+        wanted = {"push": "hosted", "url": address, "within_s": 0.1}
+        record = await ground.run(engine, str(ground.folder / "ticket.md"), preview=wanted, rounds=1)
+    assert [order.role for order in runtime.orders if order.role == "verify-agent"] == []
+    (told,) = events(engine, record, "round")
+    assert "the preview does not come up: it answers 404 (after 0.1 s)" in told.data["open"][0]
+
+
+@needs_chromium
+@pytest.mark.slow
+@pytest.mark.spec("DAY-3", "TIC-6")
+async def test_the_engine_opens_the_pages_that_the_ticket_names_there_itself(ground: Ground) -> None:
+    ground.write("index.html", "<p>+ loyalty points</p>")
+    ground.commit()
+    (ground.folder / "ticket.md").write_text(PAGE_TICKET)
+
+    def wrote(order: Order, text: str) -> dict[str, Any]:
+        (Path(order.folder) / "index.html").write_text(f"<p>{text}</p>")
+        claims = {"success": True, "branch_name": "", "files_changed": ["index.html"], "summary": "done"}
+        return claims if order.role == "impl-agent" else {"success": True, "files_modified": [], "changes_summary": "x"}
+
+    parts = script(
+        impl=lambda order: wrote(order, "Earn 4 points"),
+        fix=lambda order: wrote(order, "Earn 40 points"),
+        verify=lambda _: {"passed": True, "issues": []},
+    )
+    with host(remote_of(ground), "index.html") as address:
+        engine, _ = ground.engine(parts)
+        agents = {f"{name}-agent": "scripted:inside" for name in ("impl", "verify", "fix", "pr")}
+        wanted = {"push": "hosted", "url": address}
+        record = await ground.run(
+            engine, str(ground.folder / "ticket.md"), required=False, agents=agents, preview=wanted
+        )
+    first, second = events(engine, record, "round")
+    said = [one["description"] for one in first.data["issues"]]
+    assert any('on the preview of the pushed branch: expected to see "Earn 40 points"' in one for one in said)
+    assert second.data["issues"] == []
