@@ -315,9 +315,9 @@ Step: TypeAlias = Callable[[], Awaitable[str]]
 class Journal(Protocol):
     """Remembers the result of every step of one run, so that no step is paid for twice."""
 
-    async def once(self, key: str, inputs: str, step: Step, formerly: Sequence[str] = ()) -> str:
+    async def once(self, key: str, inputs: str, step: Step) -> str:
         """Return the recorded result of the step `key`; compute and record it first if there is none. Raises Diverged
-        if it was recorded for other `inputs` (a hash). `formerly`: what earlier versions recorded for the same."""
+        if it was recorded for other `inputs` (a hash)."""
         ...
 
     def emit(self, event: "JournalEvent", key: str = "") -> None:

@@ -42,7 +42,7 @@ class Finding(Value):
 class Reply(Value):
     """What an agent claims. Subclass it to state the contract of a role."""
 
-    # Definition → fields that its schema was given later: runs that were asked without them still resume.
+    # Definition → fields that its schema was given after the first edition, whose runs are asked without them.
     schema_additions: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     status: Status = Status.DONE

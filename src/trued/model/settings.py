@@ -107,12 +107,6 @@ class TeamSettings(Value):
     off: tuple[str, ...] = ()  # roles that nobody plays; the report lists what is unchecked because of that
 
 
-def _can_be_enough(grade: object) -> object:
-    """Refuse what is no grade, and grades with which nothing is shown, by the ones that can be accepted."""
-    enough = [str(one) for one in Grade if one.rank >= Grade.TESTED.rank]
-    if str(grade) not in enough:
-        what = "can never be enough" if str(grade) in list(Grade) else "is no grade"
-        raise ValueError(f"{grade} {what}; accept one of {', '.join(enough)}")
 class PreviewSettings(Value):
     """A preview that somebody else makes of every pushed branch."""
 
@@ -126,10 +120,12 @@ class PreviewSettings(Value):
         return self.url.replace("{branch}", slug).replace("{commit}", commit)
 
 
-def _can_be_enough(grade: Grade) -> Grade:
-    if grade.rank < Grade.TESTED.rank:
-        enough = ", ".join(one for one in Grade if one.rank >= Grade.TESTED.rank)
-        raise ValueError(f"{grade} can never be enough; accept one of {enough}")
+def _can_be_enough(grade: object) -> object:
+    """Refuse what is no grade, and grades with which nothing is shown, by the ones that can be accepted."""
+    enough = [str(one) for one in Grade if one.rank >= Grade.TESTED.rank]
+    if str(grade) not in enough:
+        what = "can never be enough" if str(grade) in list(Grade) else "is no grade"
+        raise ValueError(f"{grade} {what}; accept one of {', '.join(enough)}")
     return grade
 
 

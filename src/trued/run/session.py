@@ -1,6 +1,5 @@
 """Session: one agent's conversation; each ask is a durable step."""
 
-import copy
 import json
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -98,7 +97,7 @@ class Session(Generic[R]):
 
     def _request(self, subject: Subject, context: Mapping[str, BriefContext], *, resumed: bool) -> AgentRequest:
         steps, contract = self.steps, self.steps.state.proof.contract
-        schema = _schema(self.reply, asks=steps.context.asks_people)
+        schema = reply_schema(self.reply, steps.context.edition, asks=steps.context.asks_people)
         if contract and contract.interface:  # names and shapes that implementer and examiner must share
             context = {"interface": "\n".join(contract.interface), **context}
         told = partial(
@@ -128,17 +127,6 @@ class Session(Generic[R]):
             equipment=self.equipment,
         )
 
-    def _with_schema(
-        self, ask: AgentRequest, subject: Subject, context: Mapping[str, BriefContext], schema: dict[str, Any]
-    ) -> AgentRequest:
-        """The same request as an earlier version would have made it."""
-        contract = self.steps.state.proof.contract
-        if contract and contract.interface:
-            context = {"interface": "\n".join(contract.interface), **context}
-        instructions = self.steps.context.instructions
-        told = brief(self.role, subject, context, instructions=instructions, schema=schema, resumed=ask.resume)
-        return ask.model_copy(update={"brief": told, "reply_schema": schema})
-
     async def _ask_durably(
         self, subject: Subject, context: Mapping[str, BriefContext], *, keep_failure: bool = False
     ) -> AgentAnswer:
@@ -160,12 +148,8 @@ class Session(Generic[R]):
             fresh.append(got)
             return got.model_dump_json()
 
-        def inputs(one: AgentRequest) -> str:
-            return digest(self.role.name, self.agent, one.brief, one.reply_schema, self.id, one.resume, here.head)
-
-        former = former_schema(self.reply)
-        formerly = [inputs(self._with_schema(ask, subject, context, former))] if former else []
-        got = AgentAnswer.model_validate_json(await steps.once(ask.key, inputs(ask), step, formerly))
+        inputs = digest(self.role.name, self.agent, ask.brief, ask.reply_schema, self.id, ask.resume, here.head)
+        got = AgentAnswer.model_validate_json(await steps.once(ask.key, inputs, step))
         self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
         self.used = add_usage(self.used, got.usage) if got.thread is None else got.thread
         if got.changed and not self.only:  # writing documents does not make an implementer
@@ -208,20 +192,14 @@ class Session(Generic[R]):
 
 
 @cache
-def _schema(reply: type[Reply], *, asks: bool = True) -> dict[str, Any]:
-    """The shape of a reply; without the question to a person, unless agents of this run may ask one."""
+def reply_schema(reply: type[Reply], edition: int, *, asks: bool = True) -> dict[str, Any]:
+    """The JSON Schema of a reply, without the question to a person where agents may not ask one; for runs of the first
+    edition without the fields that it was given later."""
     schema = reply.model_json_schema()
     if not asks:
         schema["properties"] = {name: one for name, one in schema["properties"].items() if name != "question"}
-    return schema
-
-
-@cache
-def former_schema(reply: type[Reply]) -> dict[str, Any]:
-    """The schema without the fields that it was given later; empty if there are none."""
-    if not reply.schema_additions:
-        return {}
-    schema = copy.deepcopy(_schema(reply))
+    if edition > 1 or not reply.schema_additions:
+        return schema
     for name, fields in reply.schema_additions.items():
         for field in fields:
             del schema["$defs"][name]["properties"][field]

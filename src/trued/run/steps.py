@@ -1,6 +1,6 @@
 """Steps: named durable steps below one path of a run, each computed once and kept in the journal."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from trued.model.events import JournalEvent
@@ -30,20 +30,17 @@ class Steps:
         self.state.counts[key] += 1
         return f"{key}#{self.state.counts[key]}"
 
-    async def once(
-        self, key: str, inputs: str, step: Callable[[], Awaitable[str]], formerly: Sequence[str] = ()
-    ) -> str:
+    async def once(self, key: str, inputs: str, step: Callable[[], Awaitable[str]]) -> str:
         """The result of a step: from the journal if it is there, else computed and recorded.
 
-        `formerly`: what earlier versions recorded as the same inputs. Raises `Diverged` if the journal has the key with
-        other inputs.
+        Raises `Diverged` if the journal has the key with other inputs.
         """
 
         async def run_step() -> str:
             self.state.position.live = True
             return await step()
 
-        return await self.context.journal.once(key, inputs, run_step, formerly)
+        return await self.context.journal.once(key, inputs, run_step)
 
     def emit(self, name: str, event: JournalEvent) -> None:
         """Write an event for people, under this name."""

@@ -278,10 +278,10 @@ class RunJournal:
     def __init__(self, journal: SqliteJournal, run: str, listen: Callable[[Event], None] | None = None) -> None:
         self.journal, self.run, self.listen = journal, run, listen
 
-    async def once(self, key: str, inputs: str, step: "Step", formerly: Sequence[str] = ()) -> str:
+    async def once(self, key: str, inputs: str, step: "Step") -> str:
         rows = self.journal._rows("select inputs, value from step where run = ? and key = ?", (self.run, key))
         if rows:
-            if rows[0]["inputs"] not in (inputs, *formerly):
+            if rows[0]["inputs"] != inputs:
                 raise Diverged(f"step {key!r} of run {self.run} was recorded with other inputs: start a new run")
             return str(rows[0]["value"])
         began = self.journal.clock()

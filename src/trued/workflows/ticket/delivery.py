@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trued.errors import AgentFailed, BadInput, ForgeFailed, StateFailed, Waiting
-from trued.model import BrowserCheck, Finding, Outcome, Task, Ticket, Value
+from trued.model import BrowserCheck, Criterion, Finding, Judged, Outcome, Severity, Task, Ticket, Value
 from trued.model.events.landing import PullRequestOffered, PullRequestWithheld
 from trued.model.events.proof import ClaimRefuted
 from trued.proof.checks.browser import look_elsewhere
@@ -93,6 +93,21 @@ def ticket_task(run: Run, text: str = "") -> Task:
     """What an agent is given to work on: this text, or the ticket's title alone."""
     ticket = ticket_of(run)
     return Task(id=ticket.key, title=ticket.summary, brief=text, source=ticket.source)
+
+
+def criteria_to_verify(run: Run) -> tuple[Criterion, ...]:
+    """What the verifier looks for: the ticket's requirements and acceptance criteria; in runs of the first edition only
+    the criteria, if there are any."""
+    ticket = ticket_of(run)
+    if run.context.edition > 1:
+        return (*ticket.requirements, *ticket.acceptance)
+    return ticket.acceptance or ticket.requirements
+
+
+def grade_told(run: Run, judged: Judged) -> Finding:
+    """A requirement's grade for the agent that writes the pull request: a fact, as bad as no issue."""
+    severity = Severity.NONE if run.context.edition > 1 else Severity.MAJOR
+    return Finding(what=f"{judged.id} is {judged.grade}", where=judged.text, severity=severity)
 
 
 async def check_claims(run: Run, claimed: ImplementerClaims, since: str) -> tuple[Finding, ...]:

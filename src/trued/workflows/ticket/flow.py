@@ -1,8 +1,10 @@
 """Ticket: one fresh agent implements, one verifies, one fixes, one writes the pull request, each by summaries only."""
 
-from trued import Finding, Goal, Outcome, Plan, Run, Verdict
+from trued import Goal, Outcome, Plan, Run, Verdict
 from trued.workflows.ticket.delivery import (
     check_claims,
+    criteria_to_verify,
+    grade_told,
     keep_pictures,
     look_at_pushed,
     offer,
@@ -91,7 +93,7 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
             return open_issues(await run.prove(plan), (), down)
         verifier = run.session("verify-agent", Verified, before=shown.up).equipped(shown.equipment)
         verified = await verifier.ask(
-            ticket_task(run, "\n".join(one.text for one in told.acceptance or told.requirements)),
+            ticket_task(run, "\n".join(one.text for one in criteria_to_verify(run))),
             files_changed="\n".join(await run.branch.changes()),
             preview=shown.words,
             expected_pictures="\n".join(told.pictures),
@@ -132,7 +134,7 @@ async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
             ticket_task(run, ticket_of(run).text),
             branch=run.branch.name,
             summaries=story,
-            grades=[Finding(what=f"{one.id} is {one.grade}", where=one.text) for one in judged],
+            grades=[grade_told(run, one) for one in judged],
         )
     if success or draft:
         await offer(run, draft=draft and not success)
