@@ -25,8 +25,8 @@ async def asked(folder: Path) -> AsyncIterator[Any]:
     command = browser_on(f"http://127.0.0.1:{preview.server_port}").browser
     work = folder / "clone"
     work.mkdir()
-    pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
-    server = await asyncio.create_subprocess_exec(*command, cwd=work, limit=2**24, **pipes)
+    pipe = asyncio.subprocess.PIPE
+    server = await asyncio.create_subprocess_exec(*command, cwd=work, limit=2**24, stdin=pipe, stdout=pipe)
     assert server.stdin
     assert server.stdout
     to, back = server.stdin, server.stdout
@@ -34,7 +34,8 @@ async def asked(folder: Path) -> AsyncIterator[Any]:
     async def ask(method: str, **given: Any) -> dict[str, Any]:
         to.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": given}).encode() + b"\n")
         found: dict[str, Any] = json.loads(await asyncio.wait_for(back.readline(), 60))
-        return found.get("result") or found["error"]
+        answer: dict[str, Any] = found.get("result") or found["error"]
+        return answer
 
     try:
         yield ask

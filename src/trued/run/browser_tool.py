@@ -7,7 +7,6 @@ from trued.agents.driver import inside
 from trued.proof import probes
 from trued.proof.checks.browser import chromium_folders, find_chromium
 from trued.run.agent_call import Equipment
-from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 SERVER = Path(inside.__file__).parent / "browser_server.py"
 PROBES = Path(probes.__file__).parent
@@ -19,5 +18,6 @@ def browser_on(address: str) -> Equipment:
     if not address or lack:
         return Equipment()
     command = (sys.executable, "-I", "-B", str(SERVER), address, program, str(PROBES))
-    readable = (str(SERVER), str(PROBES), *chromium_folders(program), *interpreter_folders(sys.executable))
+    engine = dict.fromkeys((sys.prefix, sys.base_prefix))  # its interpreter and playwright, wherever they are installed
+    readable = (str(SERVER), str(PROBES), *chromium_folders(program), *engine)
     return Equipment(browser=command, readable=readable)
