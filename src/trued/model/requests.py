@@ -100,7 +100,7 @@ class Task(Value):
     source: Source = Source()
 
 
-CriterionKind: TypeAlias = Literal["ship", "goal", "constraint", "text"]
+CriterionKind: TypeAlias = Literal["ship", "acceptance", "goal", "constraint", "text"]
 
 
 class Criterion(Value):
@@ -129,7 +129,7 @@ class Goal(Value):
 class Plan(ExtendedValue):
     """The goal as tasks, with every criterion of its source."""
 
-    later: ClassVar[tuple[str, ...]] = ("undecided", "done")
+    later: ClassVar[tuple[str, ...]] = ("undecided", "done", "whole")
 
     title: str = ""
     tasks: tuple[Task, ...] = ()
@@ -143,6 +143,7 @@ class Plan(ExtendedValue):
     contract: str = ""  # hash of the sealed contract; empty before sealing
     undecided: tuple[str, ...] = ()  # what the user's settings leave unchecked; listed in every verdict
     done: tuple[str, ...] = ()  # tasks that the user's own plan marks as done; no agent can set this
+    whole: str = ""  # id of the requirement that stands for the whole source; "": plan
 
 
 class Ticket(Value):
@@ -159,6 +160,7 @@ class Ticket(Value):
     text: str  # the whole ticket, verbatim
     source: Source = Source()
     missing: tuple[str, ...] = ()  # what it does not say, as sentences
+    whole: str = ""  # id of the requirement that stands for all of it; "" in runs of older versions: plan
 
     @property
     def branch(self) -> str:

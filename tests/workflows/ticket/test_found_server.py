@@ -73,7 +73,7 @@ async def test_a_page_of_the_ticket_is_looked_at_by_the_start_command_that_the_b
     (found,) = events(engine, record, "server found")
     assert found.data == {"command": "python shop.py", "where": "shop.py"}
     grades = {one.id: one.grade for one in engine.store.verdict(record.id).requirements}
-    assert grades["ship-1"] is Grade.TESTED, "its words stand where the implementer reads them"
+    assert grades["acceptance-1"] is Grade.TESTED, "its words stand where the implementer reads them"
     assert record.code == 3
 
 
@@ -83,7 +83,7 @@ async def test_a_page_of_the_ticket_is_looked_at_by_the_start_command_that_the_b
 async def test_a_page_that_only_holds_the_words_is_refuted_by_the_server_that_was_found(ground: Ground) -> None:
     engine, record = await run(shop(ground), LIE)
     grades = {one.id: one.grade for one in engine.store.verdict(record.id).requirements}
-    assert grades["ship-1"] is Grade.REFUTED
+    assert grades["acceptance-1"] is Grade.REFUTED
     assert record.code == 1
 
 

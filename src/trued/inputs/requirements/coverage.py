@@ -24,6 +24,7 @@ from trued.model import (
 )
 
 PREFIXES = ("ship", "goal", "constraint", "text")
+KINDS = (*PREFIXES, "acceptance")  # the last is a ticket's; `ship:` means it, too
 # Ids that only the engine gives: to the user's sentences, to their unquoted rests, and to the base's tests.
 _ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
 
@@ -89,7 +90,7 @@ def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]
 def _covering(one: Requirement, given: Iterable[Requirement]) -> str:
     """The id of the user's requirement that covers it; one that names it wins over one that covers everything."""
     entries = {_plain(entry): by.id for by in given for entry in by.covers}
-    kinds = (f"{kind}: {_plain(one.text)}" for kind in PREFIXES)
+    kinds = (f"{kind}: {_plain(one.text)}" for kind in KINDS)
     return next((entries[name] for name in (one.id, _plain(one.text), *kinds, "goal") if name in entries), "")
 
 
@@ -109,7 +110,7 @@ def _named(criteria: tuple[Criterion, ...]) -> Iterator[tuple[str, Criterion]]:
 
 def _whole_plan(plan: Plan) -> Requirement:
     name = PurePosixPath(plan.source.file).name or "the plan"
-    return Requirement(id="plan", text=f"the whole of {name}", source=plan.source)
+    return Requirement(id=plan.whole or "plan", text=f"the whole of {name}", source=plan.source)
 
 
 def _as_plan(goal: Goal) -> Plan:
@@ -201,14 +202,15 @@ class _Words:
             return [name for name, _ in self.words]
         names = [name for name, _ in self.criteria.get(_plain(entry), ())]
         kind, _, text = entry.partition(":")
-        if not names and kind.strip().lower() in PREFIXES:
+        if not names and kind.strip().lower() in KINDS:
             wanted = kind.strip().lower()
-            names = [name for name, of in self.criteria.get(_plain(text), ()) if of == wanted]
+            meant = (wanted, "acceptance") if wanted == "ship" else (wanted,)
+            names = [name for name, of in self.criteria.get(_plain(text), ()) if of in meant]
         return names
 
     def _nearest(self, entry: str) -> str:
         kind, _, text = entry.partition(":")
-        words = _plain(text) if kind.strip().lower() in PREFIXES else _plain(entry)
+        words = _plain(text) if kind.strip().lower() in KINDS else _plain(entry)
         known: Mapping[str, str] = {
             **{text: text for text in self.criteria},
             **{one: one for one in self.tasks.values()},

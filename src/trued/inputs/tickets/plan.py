@@ -18,6 +18,7 @@ def ticket_plan(ticket: Ticket) -> Plan:
         requirements=tuple(_shown(criteria)),
         source=source,
         text=ticket.text,
+        whole=ticket.whole,
     )
 
 

@@ -133,7 +133,7 @@ class Parts:
             before = into.pop()
             into.append(before.model_copy(update={"text": f"{before.text}\n{text}"}))
             return
-        kind = {"acceptance": "ship", "requirements": "goal"}.get(part, "text")
+        kind = {"acceptance": "acceptance", "requirements": "goal"}.get(part, "text")
         into.append(Criterion(text=text, kind=kind, source=Source(file=self.file, line=line)))
 
 

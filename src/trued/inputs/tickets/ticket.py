@@ -120,6 +120,7 @@ def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str],
         preview=parts.preview,
         text=text,
         source=source,
+        whole="ticket",
         missing=(*missing, *(words for name, words in MISSING.items() if not found[name])),
     )
 
@@ -216,7 +217,7 @@ class _Given:
             if isinstance(self._value(part), str):
                 parts.read(text, line, into)
             else:
-                kind = "ship" if into == "acceptance" else "goal"
+                kind = "acceptance" if into == "acceptance" else "goal"
                 made = Criterion(text=text.strip(), kind=kind, source=Source(file=self.file, line=line))
                 (parts.acceptance if into == "acceptance" else parts.requirements).append(made)
 

@@ -15,12 +15,11 @@ import re
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-ADDRESS, CHROMIUM, PROBES = sys.argv[1:4]
-sys.path.insert(0, PROBES)
 WITHIN_S = 20.0
 MOST_TEXT = 20_000  # characters of one answer: more would only fill the agent's context
 VERSION = "2025-06-18"
@@ -33,22 +32,24 @@ def tool(name: str, does: str, /, **parameters: str) -> dict[str, Any]:
     return {"name": name, "description": does, "inputSchema": schema}
 
 
-TOOLS = [
-    tool("open", f"Open a page of the preview ({ADDRESS}) and read it.", path="the path on the preview, such as /"),
-    tool("read", "Read the page that is open: its address, what a person sees, and its accessibility tree."),
-    tool("click", "Click a button, link or other element.", what='the words on it, or button "Buy"'),
-    tool("type", "Type into a field.", text="what to type", field="the field's label, placeholder or name"),
-    tool("choose", "Choose an option of a list.", option="the option's words", field="the list's label"),
-    tool("press", "Press a key.", key="such as Enter, Tab or Control+A"),
-    tool("wait", "Wait until a text can be seen.", text="the text"),
-    tool("screenshot", "Save a picture of the page in the current folder.", name="a file name that ends in .png"),
-]
+def tools(address: str) -> list[dict[str, Any]]:
+    return [
+        tool("open", f"Open a page of the preview ({address}) and read it.", path="the path on the preview, such as /"),
+        tool("read", "Read the page that is open: its address, what a person sees, and its accessibility tree."),
+        tool("click", "Click a button, link or other element.", what='the words on it, or button "Buy"'),
+        tool("type", "Type into a field.", text="what to type", field="the field's label, placeholder or name"),
+        tool("choose", "Choose an option of a list.", option="the option's words", field="the list's label"),
+        tool("press", "Press a key.", key="such as Enter, Tab or Control+A"),
+        tool("wait", "Wait until a text can be seen.", text="the text"),
+        tool("screenshot", "Save a picture of the page in the current folder.", name="a file name that ends in .png"),
+    ]
 
 
 class Browser:
     """One page, started when it is first needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str, chromium: str) -> None:
+        self.address, self.chromium = address, chromium
         self.watched: Any = None
 
     async def page(self) -> Any:
@@ -58,10 +59,10 @@ class Browser:
 
             os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="b", dir="/tmp" if os.access("/tmp", os.W_OK) else None)  # noqa: S108
             playwright = await async_playwright().start()
-            browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=browse.FLAGS)
+            browser = await playwright.chromium.launch(executable_path=self.chromium, args=browse.FLAGS)
             context = await browser.new_context(viewport=browse.VIEW, accept_downloads=False)
-            await context.route("**/*", stay_on_preview)
-            self.watched = browse.Watched(await context.new_page(), origin(ADDRESS))
+            await context.route("**/*", partial(stay_on, self.address))
+            self.watched = browse.Watched(await context.new_page(), origin(self.address))
             key = json.dumps(self.watched.key)
             await self.watched.page.add_init_script(f"{browse.script('timers.js')}({key})")
         return self.watched
@@ -73,7 +74,7 @@ class Browser:
         if name == "screenshot":
             return await picture(watched.page, given["name"])
         if name == "open":
-            place = urljoin(ADDRESS.rstrip("/") + "/", given["path"].lstrip("/"))
+            place = urljoin(self.address.rstrip("/") + "/", given["path"].lstrip("/"))
             await watched.page.goto(place, wait_until="commit", timeout=WITHIN_S * 1000)
         elif name != "read":
             await browse.act_once(watched, action(name, given), time.monotonic() + WITHIN_S)
@@ -89,10 +90,11 @@ def action(name: str, given: dict[str, str]) -> dict[str, str]:
     return {name: given[words], **({"field": given["field"]} if "field" in given else {})}
 
 
-async def stay_on_preview(route: Any) -> None:
+async def stay_on(address: str, route: Any) -> None:
     """Requests to any other host are refused."""
     url = route.request.url
-    await (route.continue_() if origin(url) == origin(ADDRESS) or url.startswith(("data:", "blob:")) else route.abort())
+    own = origin(url) == origin(address) or url.startswith(("data:", "blob:"))
+    await (route.continue_() if own else route.abort())
 
 
 def origin(url: str) -> str:
@@ -122,7 +124,7 @@ async def answer(browser: Browser, request: dict[str, Any]) -> dict[str, Any] | 
             "serverInfo": about,
         }
     if method == "tools/list":
-        return {"tools": TOOLS}
+        return {"tools": tools(browser.address)}
     if method == "ping":
         return {}
     if method != "tools/call":
@@ -135,7 +137,9 @@ async def answer(browser: Browser, request: dict[str, Any]) -> dict[str, Any] | 
 
 
 async def main() -> None:
-    browser, loop = Browser(), asyncio.get_running_loop()
+    address, chromium, probes = sys.argv[1:4]
+    sys.path.insert(0, probes)
+    browser, loop = Browser(address, chromium), asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         try:
             request = json.loads(line)
