@@ -244,8 +244,9 @@ def _setup_call(module: ast.Module) -> Iterator[str]:
         given = {one.arg: _literal(one.value, names) for one in call.keywords}
         for key in ("install_requires", "tests_require"):
             yield from _texts(given.get(key))
-        extras = given.get("extras_require")
-        for name in _for_tests(extras) if isinstance(extras, dict) else ():
+        found = given.get("extras_require")
+        extras: dict[str, Any] = found if isinstance(found, dict) else {}
+        for name in _for_tests(extras):
             yield from _texts(extras[name])
 
 
