@@ -15,6 +15,7 @@ from trued.engine.verify import PLACES, VerifyRequest, VerifyResult, seal_contra
 from trued.errors import BadInput, Untrusted
 from trued.model import Grade, Requirement, Requirements
 from trued.model.events import JournalEvent
+from trued.reporting.views import ledger
 
 MANUAL = Requirements(requirements=(Requirement(id="chart", text="the chart looks right"),))
 
@@ -161,6 +162,8 @@ async def test_what_lacks_a_third_party_module_on_both_sides_could_not_be_judged
     committed(tmp_path / "repo", {"tiny.py": f"import no_such_package_anywhere\n{DOUBLE}"})
     done = await verdict(tmp_path, "repo@HEAD~1", "repo", requirements_file=asked)
     assert (done.verdict.grade, done.code) == (Grade.UNJUDGED, 6)
+    (row,) = ledger(done.verdict, done.contract, over=True)["requirements"]
+    assert [one["name"] for one in row["missing"]] == ["no_such_package_anywhere"]
 
 
 @pytest.mark.spec("LAW-3")

@@ -21,7 +21,7 @@ from trued.model import (
     Tried,
     Verdict,
 )
-from trued.model.events.proof import CheckRan, ObjectionNotRun, ObjectionRan, RequirementJudged
+from trued.model.events.proof import CheckRan, EnvironmentBuilding, ObjectionNotRun, ObjectionRan, RequirementJudged
 from trued.proof.case_status import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
 from trued.proof.checks.examples import with_time_limit
 from trued.proof.disclosure import Scanner
@@ -43,7 +43,7 @@ from trued.proof.objections import split_runnable, without_case
 from trued.proof.own_modules import own_modules
 from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
 from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE
-from trued.proof.room.additions import added_packages
+from trued.proof.room.additions import added_packages, packages_to_install
 from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.dependencies import NO_PACKAGES
@@ -210,6 +210,8 @@ class _Trial:
         known = {*await workspace.blobs(self.contract.base), *carried}
         runs = sorted(shared_runs(self.due, known, carried), key=self._place)
         tainted = False
+        if needed := await packages_to_install(workspace, self.contract.base, commit, interpreter):
+            tell(EnvironmentBuilding(packages=needed))
         await self._retake_red(workspace, commit, interpreter, runs)
         async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, graft):
             here = await workspace.blobs(commit)

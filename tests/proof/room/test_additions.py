@@ -14,8 +14,12 @@ from typing import ClassVar
 
 import pytest
 
-from tests.proof.trial import Trial, only
+from tests.proof.trial import Trial, only, quiet
 from trued.model import Grade, Verdict
+from trued.model.events import JournalEvent
+from trued.model.events.proof import EnvironmentBuilding
+from trued.proof.prove import prove
+from trued.protocols import Emit
 
 CASES = {"kind": "examples", "cases": [{"call": "up:up", "args": ["ox"], "returns": "oxen"}]}
 OWN = {"kind": "tests", "command": "python -m pytest -q tests/test_up.py"}
@@ -61,10 +65,11 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     server.server_close()
 
 
-async def verdict_on(place: Path, head: dict[str, str | None], check: dict[str, object]) -> Verdict:
+async def verdict_on(place: Path, head: dict[str, str | None], check: dict[str, object], tell: Emit = quiet) -> Verdict:
     trial = Trial(place / "t", {"README.md": "x\n"}, [{"id": "r", "text": "up('ox') is 'oxen'", "checks": [check]}])
     trial.workspace.kept = trial.workspace.environments = place / "kept"
-    return await trial.prove(await trial.seal(), await trial.head(head))
+    contract, commit = await trial.seal(), await trial.head(head)
+    return await prove(trial.workspace, contract, ["r"], commit, subject="all", tell=tell)
 
 
 @pytest.mark.spec("DAY-2", "LAW-4")
@@ -87,9 +92,13 @@ async def test_what_the_head_declares_is_installed_for_its_evidence_and_recorded
 @pytest.mark.spec("DAY-2")
 async def test_a_package_that_nobody_has_does_not_take_the_others_with_it(tmp_path: Path, registry: Path) -> None:
     wheel(registry / "inflexion", "inflexion", {"inflexion.py": "def plural(word):\n    return word + 'en'\n"})
-    verdict = await verdict_on(tmp_path, {"up.py": UP, "requirements.txt": "nowhere-at-all\ninflexion\n"}, CASES)
+    told: list[JournalEvent] = []
+    head: dict[str, str | None] = {"up.py": UP, "requirements.txt": "nowhere-at-all\ninflexion\n"}
+    verdict = await verdict_on(tmp_path, head, CASES, told.append)
     assert only(verdict).grade is Grade.PROVEN, (only(verdict).why, verdict.undecided)
     assert any("nowhere-at-all" in one for one in verdict.undecided)
+    waits = [one.packages for one in told if isinstance(one, EnvironmentBuilding)]
+    assert waits == [("nowhere-at-all", "inflexion")]  # said before it takes its time
 
 
 @pytest.mark.spec("DAY-2", "LAW-5")

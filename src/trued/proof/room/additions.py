@@ -13,7 +13,15 @@ from packaging.utils import canonicalize_name
 
 from trued.proof.room.bench import Bench
 from trued.proof.room.dependencies import AddedPackages, missing_requirements, package_name
-from trued.proof.room.environment import UNREACHED, Recipe, build_environment, declared_changes, is_tool
+from trued.proof.room.environment import (
+    UNREACHED,
+    DeclaredChanges,
+    Recipe,
+    build_environment,
+    declared_changes,
+    is_built,
+    is_tool,
+)
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.virtualenv import BEHIND, registries
 from trued.protocols import Workspace
@@ -26,8 +34,7 @@ _UNKNOWN = re.compile(r"No matching distribution|not found in the package regist
 async def added_packages(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> AddedPackages:
     """Install what the head's manifests declare and the base's do not."""
     changes = await declared_changes(workspace, base, head)
-    lacking = missing_requirements(changes.added, interpreter.versions, interpreter.version)
-    needed = tuple(one for one in lacking if not is_tool(one))
+    needed = _needed(changes, interpreter)
     if not needed:
         return AddedPackages(said=changes.said)
     if workspace.environments is None:
@@ -46,13 +53,31 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
     return AddedPackages(str(folder), str(folder / BEHIND), versions, unavailable, unknown, said=(*changes.said, *said))
 
 
+async def packages_to_install(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> tuple[str, ...]:
+    """What has to be installed for the head's checks, which may take minutes; () where it is there already."""
+    changes = await declared_changes(workspace, base, head)
+    needed, home = _needed(changes, interpreter), workspace.environments
+    if not needed or home is None or is_built(interpreter, _recipe(interpreter, needed, changes.locked), home):
+        return ()
+    return needed
+
+
+def _needed(changes: DeclaredChanges, interpreter: Interpreter) -> tuple[str, ...]:
+    lacking = missing_requirements(changes.added, interpreter.versions, interpreter.version)
+    return tuple(one for one in lacking if not is_tool(one))
+
+
+def _recipe(interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str, ...]) -> Recipe:
+    pinned = tuple(f"{name}=={version}" for name, version in sorted(interpreter.versions.items()) if _is_plain(version))
+    return Recipe(needed, locked, pinned, over=interpreter.identity)
+
+
 async def _built(
     workspace: Workspace, interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str, ...]
 ) -> tuple[Interpreter | None, dict[str, str]]:
     """An environment with as many of these packages as can be installed, and why the others cannot."""
     assert workspace.environments is not None  # noqa: S101  (asked before)
-    pinned = tuple(f"{name}=={version}" for name, version in sorted(interpreter.versions.items()) if _is_plain(version))
-    recipe = Recipe(needed, locked, pinned, over=interpreter.identity)
+    recipe = _recipe(interpreter, needed, locked)
     built, why = await build_environment(workspace, interpreter, recipe, workspace.environments)
     if built is not None:
         return built, {}

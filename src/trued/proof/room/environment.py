@@ -123,7 +123,7 @@ async def choose_environment(
     recipe = Recipe(requirements, wanted.locked, _pinned(caller, same, wanted.locked))
     if recorded:
         recipe = await _again(caller, recipe, workspace.environments, recorded)
-    if building and not (_folder(caller, recipe, workspace.environments) / DONE).is_file():
+    if building and not is_built(caller, recipe, workspace.environments):
         building(tuple(needed))
     built, why = await build_environment(workspace, caller, recipe, workspace.environments)
     if built is None:
@@ -247,6 +247,11 @@ async def build_environment(
                 return None, why
     origin = f"environment {folder.name[:12]}"
     return replace(await interpreter_at(str(folder / "bin" / "python")), origin=origin), ""
+
+
+def is_built(caller: Interpreter, recipe: Recipe, home: Path) -> bool:
+    """Is this environment there already?"""
+    return (_folder(caller, recipe, home) / DONE).is_file()
 
 
 def _folder(caller: Interpreter, recipe: Recipe, home: Path) -> Path:

@@ -103,6 +103,7 @@ def _judged(one: Judged, facts: Mapping[str, Evidence], *, over: bool) -> dict[s
         "source": one.source,
         "holds": one.holds,
         "lacks": one.lacks,
+        "missing": [part.model_dump(mode="json") for part in one.missing],
     }
 
 
@@ -123,6 +124,7 @@ def _unseen(name: str, text: str, source: str) -> dict[str, Any]:
         "source": source,
         "holds": False,
         "lacks": "",
+        "missing": [],
     }
 
 
