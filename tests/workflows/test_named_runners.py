@@ -55,7 +55,7 @@ def test_words_that_are_not_marked_as_code_are_no_command_of_their_own() -> None
         ("`npm test` passes", TestsCheck(command="npm test")),
         ("`npx jest` passes", TestsCheck(command="npx jest")),
         ("`go test ./...` passes", TestsCheck(command="go test ./...")),
-        ("`pytest tests/test_new.py` passes", CommandCheck(command="pytest tests/test_new.py")),
+        ("`pytest tests/test_new.py` passes", TestsCheck(command="pytest tests/test_new.py")),  # the head's to bring
         ("`npm run lint` passes", CommandCheck(command="npm run lint")),
         ("The weather passes", None),
     ],
@@ -66,7 +66,7 @@ def test_a_known_runner_is_a_tests_check_and_anything_else_stays_a_command(sente
     scripts = {"test": "node --test", "lint": "eslint src"}
     made = _by_its_runner(given, suites, scripts, {"tests/test_tiny.py": "0", "src/a.js": "0"})
     assert made.checks == ((check,) if check else ())
-    assert made.keep is isinstance(check, TestsCheck)
+    assert made.keep is (isinstance(check, TestsCheck) and "test_new" not in sentence)
 
 
 CHECKED = Requirement(id="r", text="`pytest -q` passes", checks=(TestsCheck(files=("tests/test_a.py",)),))
@@ -88,6 +88,25 @@ async def test_a_runner_in_a_checklist_is_met_by_the_existing_tests(
     done = await verify(request, home=tmp_path / "state", environ=os.environ, tell=lambda event: None)
     (found,) = done.verdict.requirements
     assert (found.grade, done.code) == (grade, code), found.why
+
+
+NEW_TEST = "from tiny import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
+
+
+@pytest.mark.spec("DAY-1", "DAY-9", "USE-5")
+@pytest.mark.parametrize(
+    ("test", "grade"), [(NEW_TEST, Grade.SELF_TESTED), ("def test_double():\n    pass\n", Grade.UNPROVEN)]
+)
+async def test_a_runner_with_a_file_that_the_change_brings_is_self_tested_at_most(
+    tmp_path: Path, test: str, grade: Grade
+) -> None:
+    repo, line = tmp_path / "repo", "- [ ] `pytest tests/test_new.py` passes\n"
+    committed(repo, {"tiny.py": ONE, "tests/test_tiny.py": TESTS, "CHECKLIST.md": line})
+    committed(repo, {"tiny.py": DOUBLE, "tests/test_new.py": test})
+    request = VerifyRequest(base="HEAD~1", head="HEAD", here=repo)
+    done = await verify(request, home=tmp_path / "state", environ=os.environ, tell=lambda event: None)
+    (found,) = done.verdict.requirements
+    assert found.grade is grade, found.why
 
 
 ASKED = "`pytest -q` passes"

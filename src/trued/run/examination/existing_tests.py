@@ -52,7 +52,8 @@ async def with_existing_tests(workspace: Workspace, asked: Requirements) -> tupl
             "unguarded": tuple(unguarded),
         }
     )
-    names = {check_hash(check) for every in (*tools.values(), *(one.checks for one in named)) for check in every}
+    kept = [one.checks for one in named if one.keep]
+    names = {check_hash(check) for every in (*tools.values(), *kept) for check in every}
     found = [check_hash(check) for one in (*requirements, *made.suites) for check in one.checks]
     return made, [name for name in dict.fromkeys(found) if name in names and name not in given]
 
@@ -68,7 +69,7 @@ def _by_its_runner(
     """A sentence that names a runner ("`pytest -q` passes") asks for the base's own tests, counted, as guards.
 
     As a command it would be an exit code, in surroundings that are not those of tests. Files that the base does not
-    have hold no tests of its own: then the command stays one.
+    have are the implementer's to bring: what they show is `self-tested`.
     """
     command = named_command(one.text)
     named = (CommandCheck(command=command),)
@@ -76,8 +77,10 @@ def _by_its_runner(
         return one
     asked = recognise_runner(command, scripts)
     words = [word for word in asked.arguments if "/" in word or word.endswith((".py", ".js", ".ts"))] if asked else []
-    if asked is None or asked.before or not all(_is_there(word, there) for word in words):
+    if asked is None or asked.before:
         return one
+    if not all(_is_there(word, there) for word in words):
+        return one.model_copy(update={"checks": (TestsCheck(command=command),)})
     same = [check for check in suites if isinstance(check, TestsCheck) and _same_run(asked, check, scripts)]
     return one.model_copy(update={"keep": True, "checks": tuple(same) or (TestsCheck(command=command),)})
 
