@@ -68,10 +68,10 @@ async def _tried(
     requirement = Requirement(id=OWN_TESTS, text=TEXT, checks=(own,))
     sides = BothSides(workspace, both, commit, interpreter, carried)
     tried, names = await run_on_both_sides(sides, requirement, own), tuple(named)
-    kept = [
+    facts = [
         one.model_copy(update={"tried": tuple(each for each in one.tried if _of(each, names))}) for one in tried.facts
     ]
-    return replace(tried, facts=kept)
+    return replace(tried, facts=facts)
 
 
 def _of(tried: Tried, files: tuple[str, ...]) -> bool:

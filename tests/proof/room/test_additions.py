@@ -5,7 +5,7 @@ import json
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -65,7 +65,9 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     server.server_close()
 
 
-async def verdict_on(place: Path, head: dict[str, str | None], check: dict[str, object], tell: Emit = quiet) -> Verdict:
+async def verdict_on(
+    place: Path, head: dict[str, str | None], check: Mapping[str, object], tell: Emit = quiet
+) -> Verdict:
     trial = Trial(place / "t", {"README.md": "x\n"}, [{"id": "r", "text": "up('ox') is 'oxen'", "checks": [check]}])
     trial.workspace.kept = trial.workspace.environments = place / "kept"
     contract, commit = await trial.seal(), await trial.head(head)
@@ -79,7 +81,7 @@ async def verdict_on(place: Path, head: dict[str, str | None], check: dict[str, 
     ids=["cases", "own tests", "command"],
 )
 async def test_what_the_head_declares_is_installed_for_its_evidence_and_recorded(
-    tmp_path: Path, registry: Path, check: dict[str, object], grade: Grade
+    tmp_path: Path, registry: Path, check: Mapping[str, object], grade: Grade
 ) -> None:
     wheel(registry / "inflexion", "inflexion", {"inflexion.py": "def plural(word):\n    return word + 'en'\n"})
     head = {"up.py": UP, "requirements.txt": "inflexion\n", "tests/test_up.py": TEST}
