@@ -34,7 +34,6 @@ from trued.model import (
 from trued.reporting.views import ledger, shown, state_of
 from trued.reporting.views.notes import sort_notes
 from trued.reporting.views.progress import Progress
-from trued.workflows.registry import find_descriptor
 
 if TYPE_CHECKING:
     from trued.engine.estimate import Estimate
@@ -288,7 +287,7 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
         "interrupted": f"continue with: trued resume {name}",
         "failed": f"retry the failed call with: trued resume {name}; details: trued logs {name}",
         "unjudged": f"try again with: trued resume {name}",
-        "not proven": f"next: {why} (the evidence) · trued diff {name} (the work){_ways_on(store, record)}",
+        "not proven": f"next: {why} (the evidence) · trued diff {name} (the work)",
         "done": f"next: {_home(store, name)}trued diff {name} · trued report {name}",
     }
     for command, does in ways_on(store, record):
@@ -301,19 +300,6 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
 
 def _home(store: RunStore, name: str) -> str:
     return "" if store.journal.landed().get(name) else f"trued land {name} (merge it) · "
-
-
-def _ways_on(store: RunStore, record: RunRecord) -> str:
-    """Commands that continue a run which ended without proof, as far as its workflow can."""
-    workflow = find_descriptor(record.workflow)
-    if workflow is None or not workflow.takes_more_rounds:
-        return ""
-    from trued.engine.landing.parts import last_met_chunk  # loaded for such an end only
-
-    words = f" · trued resume {record.id} --rounds 3 (more rounds for what fails)"
-    if chunk := last_met_chunk(store, record):
-        words += f" · trued land {record.id} --through {line(chunk)} (merge what is proven)"
-    return words
 
 
 def _handed(store: RunStore, name: str) -> str:

@@ -12,9 +12,9 @@ from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.landing.land import land
-from trued.engine.landing.parts import last_met_chunk
 from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.pending import waits
+from trued.engine.ways_on import ways_on
 from trued.errors import BadInput
 from trued.inputs.plans.done_marks import marked_done
 from trued.inputs.plans.plan import parse_plan
@@ -384,7 +384,10 @@ async def test_proven_chunks_land_without_the_rest_and_unproven_ones_do_not(grou
     async def through(chunk: str) -> LandingResult:
         return await land(engine.store, record.id, LandingRequest(who="ann", through=chunk), engine.person)
 
-    assert last_met_chunk(engine.store, record) == "1A"
+    assert [command for command, _ in ways_on(engine.store, record)] == [
+        f"trued resume {record.id} --rounds 3",
+        f"trued land {record.id} --through 1A",
+    ]
     refused = await through("1B")
     assert (refused.landed, refused.code) == (False, 1)
     assert "triple" in refused.why

@@ -1,7 +1,6 @@
 """Lands the first chunks of a plan without the rest: the commit on which the last of them was judged, proven again."""
 
 from dataclasses import replace
-from itertools import takewhile
 
 from trued.engine.landing.records import LandingContext
 from trued.engine.run_store import RunStore
@@ -12,7 +11,7 @@ from trued.model import Contract, Plan, RunRecord
 from trued.model.events import of_kind
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import VerdictReached
-from trued.workflows.registry import descriptor, find_descriptor
+from trued.workflows.registry import descriptor
 from trued.workspace.git import rebase
 
 
@@ -38,19 +37,6 @@ async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
     if not contract.requirements:
         raise BadInput(f"no requirement is about {', '.join(before)} alone", "--through", "land the whole run")
     return replace(context, record=record.model_copy(update={"head": commit}), contract=contract)
-
-
-def last_met_chunk(store: RunStore, record: RunRecord) -> str:
-    """The last of the first chunks whose newest verdicts all reached the bar, so that they may land; "" if none."""
-    workflow, accept = find_descriptor(record.workflow), store.inputs(record.id).settings.accept
-    if workflow is None or not workflow.takes_parts:
-        return ""
-    newest: dict[str, VerdictReached] = {}
-    for stored, one in of_kind(store.journal.events(record.id), VerdictReached):
-        if stored.key.startswith(f"chunk {one.subject}/"):
-            newest[one.subject] = one
-    met = takewhile(lambda one: one.holds and one.grade != "" and one.grade.is_met(accept), newest.values())
-    return next((one.subject for one in reversed([*met])), "")
 
 
 def _plan(context: LandingContext) -> Plan:

@@ -23,6 +23,7 @@ PURPLE = WorkflowDescriptor(
     default_for=frozenset({Input.PLAN}),
     takes_parts=True,
     takes_more_rounds=True,
+    ways_on="trued.workflows.purple.ways_on:ways_on",
     role_folder="trued.agents.roles:purple",
     replies="trued.workflows.purple.replies:REPLIES",
     handbook="trued.workflows.purple.handbook:handbook",
