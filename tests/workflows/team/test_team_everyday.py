@@ -297,6 +297,7 @@ async def test_people_see_who_works_and_completed_tasks_name_the_files_that_git_
     engine = teams.played(Members(planned("double")).play("dev", builds))
     record = await teams.teamed(engine, DOUBLE)
     assert (record.code, "F1-T1" in seen[0]) == (0, True)
+    assert "Nobody works" in (engine.store.folder(record.id) / "files" / "dev" / "progress.md").read_text()
     completed = teams.page(record, "dev/completed.md")
     assert ("tiny.py" in completed, "cli.py" in completed) == (True, False)
     assert [one for one in events(engine, record, "claim refuted") if "cli.py" in str(one.data["what"])]

@@ -22,10 +22,8 @@ class WaveStarted(JournalEvent, kind="wave"):
     tasks: tuple[str, ...]
 
 
-class ClusterDecided(JournalEvent, kind="decided"):
+class ClusterDecided(JournalEvent, kind="decided", omits=("silent",)):
     """The answers of a cluster of agents were added up by a decision table."""
-
-    OMITS = ("silent",)
 
     cluster: str
     result: Status | Literal[""]

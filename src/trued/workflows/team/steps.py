@@ -255,10 +255,15 @@ async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
         await report(run, crew, "attempt", task=name)
         records = crew.records.with_attempt(name, task.description, task.attempts, task.limit, run.branch.when)
         crew = crew.with_records(records)
-    shown = crew.files  # while they work, people see it in the live copies; on the branch nobody works at a commit
-    for name in ("dev/progress.md", "feature-status.md"):
-        run.branch.show(f"{FOLDER}{name}", shown[f"{FOLDER}{name}"])
+    _show_progress(run, crew)
     return crew
+
+
+def _show_progress(run: Run, crew: Crew) -> None:
+    """Show in the live copies who works on what. On the branch nobody does: an attempt is over when it is committed."""
+    files = crew.files
+    for name in ("dev/progress.md", "feature-status.md"):
+        run.branch.show(f"{FOLDER}{name}", files[f"{FOLDER}{name}"])
 
 
 async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Finding]) -> Crew:
@@ -286,6 +291,7 @@ async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Fi
         name = f"{desk.task}-{again + 1}" if again else desk.task
         await run.branch.set_aside(name, back_to=run.branch.head, work=desk.part.branch.head)
         crew = crew.model_copy(update={"given_up": (*crew.given_up, desk.task)})
+    _show_progress(run, crew)
     ended = "sent back" if crew.edition > 1 and task.is_open else task.state
     return await write_files(run, crew, f"docs: {desk.task} {ended}")
 
@@ -296,6 +302,7 @@ async def _put_off(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
     task = crew.backlog.task(desk.task)
     crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when, crew.edition))
     await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=tuple(one.what for one in desk.gaps))
+    _show_progress(run, crew)
     return await write_files(run, crew, f"docs: {desk.task} put off")
 
 
