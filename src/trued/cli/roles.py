@@ -153,7 +153,7 @@ def lint(
     kind: Annotated[
         Kind,
         typer.Option(
-            "--as", help="Check the files as a pipeline, as roles of trued's convention, or as plain agent files."
+            "--as", help="Check fields only (files), trued's sections as well (roles), or a pipeline's rules, too."
         ),
     ] = Kind.AUTO,
     ours: Annotated[bool, typer.Option("--packaged", help="Check the roles that come with trued.")] = False,

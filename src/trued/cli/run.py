@@ -205,8 +205,8 @@ def _from(left: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] 
     here = top_of(Path.cwd()) or Path.cwd()
     file = here / left.specification
     if not left.specification or not file.is_file():
-        what = f"only the branch {left.branch} is left of that run, and its specification is missing"
-        raise BadInput(what, left.specification, f"pass it: trued run SPECIFICATION --from {left.branch}")
+        what = f"the run's private state is lost, and the specification that {left.branch} names is not here"
+        raise BadInput(what, left.specification, f"continue with: trued run SPECIFICATION --from {left.branch}")
     hint(f"the run's private state is lost: continuing from {left.branch} and {left.specification}, proving all again")
     hint(f"to choose agents or requirements: trued run {left.specification} --from {left.branch} …")
     flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}

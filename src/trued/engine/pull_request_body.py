@@ -82,7 +82,7 @@ async def offer_pull_request(forge: Forge, workspace: Workspace, work: PullReque
         return there
     links = await _pictures_pushed(forge, workspace, work)
     if forge.remote and (why := await workspace.push(forge.remote, work.head, f"refs/heads/{work.branch}")):
-        raise BadInput(why, then=f"then continue with `trued resume {work.run}`")
+        raise BadInput(why, then=f"fix that, then `trued resume {work.run}`")
     offer = PullRequestProposal(
         work.branch, work.onto, title_of(work), body_of(work, links), work.head, draft=work.draft
     )
@@ -105,7 +105,7 @@ async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequest
         ref = f"refs/heads/trued/evidence/{work.run}"
         why = await workspace.push(forge.remote, commit, ref)
         if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):  # an earlier offer's are there
-            raise BadInput(why, then=f"then continue with `trued resume {work.run}`")
+            raise BadInput(why, then=f"fix that, then `trued resume {work.run}`")
     return {one: forge.picture(commit, name) for one, name in names.items() if name in files}
 
 

@@ -207,7 +207,7 @@ def _is_different(site: GateSite, gate: Gate, options: GateOptions) -> bool:
 def _existing_gate(site: GateSite) -> Gate:
     gate = site.store.gate()
     if gate is None:
-        raise BadInput("no gate is installed here", then="`trued gate install claude --requirements FILE`")
+        raise BadInput("no gate is installed here", then="install one: `trued gate install claude --requirements FILE`")
     return gate
 
 

@@ -94,7 +94,7 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
     if status in (404, 410):
         seen = "a private one is shown only to a token that may read it"
         hint = seen if at.token else f"{seen}, and {at.token_env} is not set"
-        return BadInput(f"{at.name} knows nothing of it: cannot {doing}", at.host, f"mind the spelling; {hint}")
+        return BadInput(f"{at.name} does not find it: cannot {doing}", at.host, f"check the spelling; {hint}")
     if 300 <= status < 400:
         return redirected(at, doing)
     if status >= 500:

@@ -45,14 +45,16 @@ async def run_build(
         base = await _ended(workspace, contract, command, contract.base)
         found = BuildResult(held_against_base(found.tried, base.tried), found.drivers)
     scan = Scanner(workspace, contract, commit, tell)
-    detail = await scan(found.tried.detail, f"what the build {command} said")
+    detail = await scan(found.tried.detail, f"the output of the build {command}")
     return BuildResult(found.tried.model_copy(update={"detail": detail}), found.drivers)
 
 
 def held_against_base(head: Tried, base: Tried) -> Tried:
-    """What the base shows of a build that did not pass. Where the base is built, no words of the head's excuse it;
-    where it fails in the very same way, it is this room: packages that would be fetched, a tool that is set up
-    elsewhere. Nobody's work is judged by that."""
+    """Correct the result of a build that did not pass by the base's result in the same kind of room.
+
+    If the base builds, the head has failed, whatever it prints. If the base fails in the same way, the room is the
+    cause (packages that would be fetched, a tool that is set up elsewhere), and the result is UNJUDGED.
+    """
     if head.outcome is Outcomes.UNJUDGED and base.outcome is Outcomes.PASSED and head.kind not in AROUND:
         return head.model_copy(update={"outcome": Outcomes.FAILED, "detail": f"{NOT_ON_BASE}\n{head.detail}"})
     if head.outcome is Outcomes.UNJUDGED:
@@ -63,12 +65,12 @@ def held_against_base(head: Tried, base: Tried) -> Tried:
 
 
 def ends_alike(one: str, other: str) -> bool:
-    """Do they end with the same words? Numbers aside: of ports, lines and seconds."""
+    """Whether two outputs end with the same lines; numbers (ports, lines, seconds) may differ."""
     return bool(one.strip()) and _last(one) == _last(other)
 
 
-def _last(said: str) -> list[str]:
-    lines = [re.sub(r"\d+", "#", line.strip()) for line in said.splitlines()]
+def _last(output: str) -> list[str]:
+    lines = [re.sub(r"\d+", "#", line.strip()) for line in output.splitlines()]
     return [line for line in lines if line][-LINES:]
 
 

@@ -126,7 +126,7 @@ async def test_uncommitted_work_on_the_branch_is_named_and_nothing_is_changed(pl
     record = await place.run()
     (place.repository / "notes.md").write_text("half a thought\n")
     before = place.state()
-    with pytest.raises(BadInput, match=r"notes\.md.*not committed"):
+    with pytest.raises(BadInput, match=r"not committed: .*notes\.md"):
         await place.land(record)
     assert place.state() == before
 

@@ -160,7 +160,7 @@ def test_a_token_that_may_not_push_is_found_out_before_anything_is_done(
 
 
 def test_an_unknown_repository_and_an_archived_one(github: GitHub) -> None:
-    with pytest.raises(BadInput, match="knows nothing of it: cannot offer a pull request in acme/other"):
+    with pytest.raises(BadInput, match="does not find it: cannot offer a pull request in acme/other"):
         forge(github, repository="acme/other").ready()
     github.archived = True
     with pytest.raises(BadInput, match="acme/shop is archived"):
@@ -243,7 +243,7 @@ def test_the_token_is_in_no_message_even_if_the_server_repeats_it(github: GitHub
 def test_a_repository_with_a_new_name_says_so(github: GitHub) -> None:
     renamed = {**github.api.smallest("full-repository"), "full_name": "acme/market"}
     github.faults.append(Fault(200, body=renamed, times=1))
-    with pytest.raises(BadInput, match="acme/shop is called acme/market now"):
+    with pytest.raises(BadInput, match="acme/shop was renamed to acme/market"):
         forge(github).ready()
 
 

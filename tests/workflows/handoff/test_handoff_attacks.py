@@ -181,7 +181,7 @@ async def test_a_folder_with_the_name_of_a_file_is_not_written_over(tmp_path: Pa
     ground.write("init.sh/own.txt", "the user's own\n")
     ground.commit()
     coders = Coders()
-    with pytest.raises(BadInput, match=r"init\.sh is a folder here"):
+    with pytest.raises(BadInput, match=r"init\.sh is a folder"):
         await ground.handed(ground.played(coders))
     assert coders.asked == []
 

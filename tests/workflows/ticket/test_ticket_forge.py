@@ -142,7 +142,7 @@ async def test_what_a_forge_refuses_is_one_sentence_and_nothing_has_begun(ground
         ("", "#12", "there is no token for GitHub"),
         (READ_ONLY, "#12", "may not push to acme/shop"),
         ("wrong", "#12", "does not accept the token"),
-        (TOKEN, "#13", "knows nothing of it"),
+        (TOKEN, "#13", "does not find it"),
     ):
         with pytest.raises(BadInput, match=words) as caught:
             await run(ground, github, engine_of(ground, token), goal)

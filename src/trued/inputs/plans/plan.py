@@ -90,12 +90,12 @@ def _check(drafts: list[Draft], file: str) -> None:
     for draft in drafts:
         where = f"{file}:{draft.line}"
         if not draft.title:
-            raise BadInput(f"chunk {draft.id} has no scope", where, "say in a few words what is to be done")
+            raise BadInput(f"chunk {draft.id} has no scope", where, "write in its row or heading what to build")
         if len(draft.id) > ID_LIMIT or not all(char.isalnum() or char in "._-" for char in draft.id):
             raise BadInput(f'"{draft.id[:ID_LIMIT]}" is not a chunk id', where, "use letters, digits, '.', '_' and '-'")
         if (first := seen.setdefault(draft.id.casefold(), draft)) is not draft:
             raise BadInput(
-                f"chunk {draft.id} is there twice, first on line {first.line}",
+                f"the chunk id {draft.id} is used twice, first on line {first.line}",
                 where,
                 "give each chunk an id of its own",
             )

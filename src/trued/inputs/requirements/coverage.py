@@ -187,7 +187,7 @@ class _Words:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)
 
     def _apart(self, one: Requirement, users: set[str]) -> Requirement:
-        """Under a name that neither the user's words nor the engine's own rows can have, if an agent wrote it."""
+        """Rename a criterion that an agent wrote if its id is one of the user's or of the engine's own rows."""
         one = one.model_copy(update={"author": self.plan.author})
         if not one.author or (one.id not in users and not _ENGINES_OWN.fullmatch(one.id)):
             return one

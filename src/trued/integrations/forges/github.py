@@ -69,10 +69,11 @@ class GitHubForge:
         if not isinstance(data, dict) or not isinstance(data.get("full_name"), str):
             raise unexpected_answer(self._at, doing)
         if data["full_name"].lower() != name.lower():  # what is written to the old name is not taken
-            what, now = f"{name} is called {self._at.said(data['full_name'])} now", "git remote set-url, or [forge]"
-            raise BadInput(what, self._at.host, f"use that name: {now} repository")
+            what = f"{name} was renamed to {self._at.said(data['full_name'])}"
+            then = "set the new name with `git remote set-url`, or as [forge] repository in trued.toml"
+            raise BadInput(what, self._at.host, then)
         if data.get("archived"):
-            raise BadInput(f"{name} is archived", self._at.host, "name another repository")
+            raise BadInput(f"{name} is archived", self._at.host, "choose another one: [forge] repository in trued.toml")
 
     # -- steps of an offer
 

@@ -30,7 +30,7 @@ class LocalForge:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             what = f"cannot write a pull request to {self._folder}: {error.strerror}"
-            raise BadInput(what, then="name a folder that can be written") from error
+            raise BadInput(what, then="choose a folder that you can write to") from error
 
     def offered(self, branch: str) -> ForgePullRequest | None:
         found = self._read()
@@ -40,7 +40,7 @@ class LocalForge:
         self.ready()
         if (found := self._read()) and found[0] != offer.branch:
             what = f"{self._folder / FILE} holds the pull request of {found[0]}"
-            raise BadInput(what, then="keep that one elsewhere first")
+            raise BadInput(what, then="move that file away first")
         title = " ".join(offer.title.split())
         known = {"branch": offer.branch, "onto": offer.onto, "head": offer.head, "draft": offer.draft, "title": title}
         mark = json.dumps(known).replace("-", "\\u002d").replace(">", "\\u003e")  # it cannot end its comment
@@ -56,7 +56,7 @@ class LocalForge:
             done = subprocess.run(command, capture_output=True, timeout=WITHIN_S, check=True)
         except (OSError, ValueError, subprocess.SubprocessError):
             what = f"there is no file {path} in commit {commit[:12]}"
-            raise BadInput(what, str(self._root), "name one that is") from None
+            raise BadInput(what, str(self._root), "pass a path that this commit has") from None
         (self._folder / PICTURES).mkdir(parents=True, exist_ok=True)
         write(self._folder / PICTURES / name, done.stdout, sync=False)
         return f"{PICTURES}/{quote(name)}"

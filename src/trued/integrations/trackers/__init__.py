@@ -25,7 +25,7 @@ def tracker_of(settings: Settings, name: str, environ: Mapping[str, str], root: 
     """The tracker that holds the ticket of that name; nothing is asked of it yet."""
     found = ticket_name(name, settings)
     if found is None:
-        raise BadInput(f"{name!r} names no ticket", then="name a file, #12, owner/name#12, SHOP-7 or a page's address")
+        raise BadInput(f"{name!r} names no ticket", then="pass a file, #12, owner/name#12, SHOP-7 or the issue's URL")
     if found.kind == "github":
         return _github(found, settings, environ, root)
     if found.kind == "jira":
@@ -43,7 +43,7 @@ def _github(found: TicketName, settings: Settings, environ: Mapping[str, str], r
     repository = found.within or origin
     if not repository:
         what = f"the repository of #{found.key} is unknown"
-        raise BadInput(what, then=f"write owner/name#{found.key}, or [tickets] project in the settings")
+        raise BadInput(what, then=f"write owner/name#{found.key}, or set [tickets] project in trued.toml")
     own = settings.tickets.token_env if settings.tickets.kind == "github" else ""
     at = service_of(GITHUB, api, own or settings.forge.token_env or GITHUB_TOKEN, environ)
     return GitHubTracker(at, check_repository(repository, "tickets.project"), settings)
@@ -54,7 +54,7 @@ def _jira(found: TicketName, settings: Settings, environ: Mapping[str, str]) -> 
 
     address = found.within or settings.tickets.url
     if not address:
-        then = 'write [tickets] url = "https://example.atlassian.net" in your own settings'
+        then = 'set [tickets] url = "https://example.atlassian.net" in your own trued.toml (~/.config/trued)'
         raise BadInput(f"the Jira server of {found.key} is unknown", then=then)
     own = settings.tickets
     at = service_of(JIRA, address, own.token_env or JIRA_TOKEN, environ, own.user_env)

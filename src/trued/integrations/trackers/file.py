@@ -15,14 +15,17 @@ class FileTracker:
         path = Path(name)
         try:
             if not path.is_file():
-                raise BadInput(f"there is no file {name}", then="name a file that can be read")
+                raise BadInput(f"there is no file {name}", then="check the path")
             if path.stat().st_size > LIMIT:
-                raise BadInput(f"{name} is larger than {LIMIT // 1024 // 1024} MB", then="name the right file")
+                raise BadInput(
+                    f"{name} is larger than {LIMIT // 1024 // 1024} MB",
+                    then="pass the ticket itself, not an archive or a dump",
+                )
             text = path.read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:
             raise BadInput("the file is not UTF-8 text", f"{name}:1", "save it as UTF-8") from error
         except (OSError, ValueError) as error:
-            raise BadInput(f"cannot read {name!r}", then="name a file that can be read") from error
+            raise BadInput(f"cannot read {name!r}", then="make it readable, or pass another file") from error
         if not text.strip().strip("\ufeff"):
-            raise BadInput("the ticket is empty", f"{name}:1", "say in it what is wanted")
+            raise BadInput("the ticket is empty", f"{name}:1", "write down what is wanted")
         return TrackerIssue(key="", title="", body=text, url=name)

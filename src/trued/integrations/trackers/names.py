@@ -86,7 +86,9 @@ def _page(address: str, settings: Settings) -> TicketName | None:
     if host.endswith(CLOUD) and parts.scheme == "https" and not parts.port and not parts.username:
         return TicketName("jira", key.upper(), root, address)
     what = f"{host} is not the Jira of your settings, so no token is sent there"
-    raise BadInput(what, address, f'write [tickets] url = "{root}" in your own settings')
+    raise BadInput(
+        what, address, f'if it is yours, set [tickets] url = "{root}" in your own trued.toml (~/.config/trued)'
+    )
 
 
 def _issue_page(address: str, number: str, settings: Settings) -> TicketName:
@@ -94,7 +96,9 @@ def _issue_page(address: str, number: str, settings: Settings) -> TicketName:
     if repository := repository_of(address, api):
         return TicketName("github", number, repository, address)
     what = f"this is not a page of {urlsplit(web_address(api)).netloc}, so no token is sent there"
-    raise BadInput(what, address, "for a GitHub server write [forge] url in your own settings")
+    raise BadInput(
+        what, address, "for a GitHub server of your own, set [forge] url in your own trued.toml (~/.config/trued)"
+    )
 
 
 def github_api(settings: Settings) -> str:

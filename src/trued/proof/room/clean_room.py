@@ -294,7 +294,7 @@ def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
 
 @contextmanager
 def replace_files(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
-    """Files of the room with other content, for as long as the block lasts."""
+    """Replace files of the room while the block runs."""
     originals = {room / path: (room / path).read_bytes() for path in contents}
     try:
         for path, content in contents.items():
@@ -408,7 +408,7 @@ def _taken_out(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> N
 def _place(room: Path, path: str) -> Path:
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts:
-        raise CannotJudge(f"the contract brings a file {path!r} that lies in no checkout")
+        raise CannotJudge(f"the contract brings a file {path!r} that is outside the checkout")
     return _real_folder(room, pure.parts[:-1]) / pure.name
 
 

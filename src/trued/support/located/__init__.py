@@ -14,6 +14,8 @@ from trued.errors import BadInput
 from trued.support.located.lines import json_lines, toml_lines
 from trued.support.located.spots import DEPTH_LIMIT, FILE_LIMIT, NODE_LIMIT, Spot
 
+SIMPLER = "nest it less deeply, and write shorter numbers"
+
 
 @dataclass(frozen=True, slots=True)
 class Located:
@@ -39,17 +41,17 @@ def read_text(path: Path, name: str = "") -> str:
     name = name or str(path)
     try:
         if path.is_dir():
-            raise BadInput(f"{name} is a folder", then="name a file")
+            raise BadInput(f"{name} is a folder", then="pass a file")
         if not S_ISREG((status := path.stat()).st_mode):  # a pipe or a device may never end
-            raise BadInput(f"{name} is not a regular file", then="name a file")
+            raise BadInput(f"{name} is not a regular file", then="pass a file")
         if status.st_size > FILE_LIMIT:
-            raise BadInput(f"{name} is larger than {FILE_LIMIT // 1024 // 1024} MB", then="name the right file")
+            raise BadInput(f"{name} is larger than {FILE_LIMIT // 1024 // 1024} MB", then="pass a smaller file")
         data = path.read_bytes()
     except OSError as error:
         what = "there is no file" if isinstance(error, FileNotFoundError) else f"{error.strerror or 'cannot read'}:"
-        raise BadInput(f"{what} {name}", then="name a file that can be read") from error
+        raise BadInput(f"{what} {name}", then="check the path and its permissions") from error
     except ValueError as error:  # a NUL in the path
-        raise BadInput(f"{name!r} is not a file name", then="name a file") from error
+        raise BadInput(f"{name!r} is not a file name", then="pass a file") from error
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -74,7 +76,7 @@ def read_toml(text: str, file: str) -> Located:
         line = "".join(char for char in at.partition(",")[0] if char.isdigit()) or str(text.count("\n") + 1)
         raise BadInput(f"this is not TOML: {_reason(what)}", f"{file}:{line}", "fix that line") from error
     except (RecursionError, ValueError) as error:
-        raise BadInput(f"this is not TOML: {_reason(str(error))}", f"{file}:1", "make it simpler") from error
+        raise BadInput(f"this is not TOML: {_reason(str(error))}", f"{file}:1", SIMPLER) from error
     return _storable(Located(file, value, toml_lines(text, file)))
 
 
@@ -86,7 +88,7 @@ def read_json(text: str, file: str) -> Located:
     except json.JSONDecodeError as error:
         raise BadInput(f"this is not JSON: {_reason(error.msg)}", f"{file}:{error.lineno}", "fix that line") from error
     except (RecursionError, ValueError) as error:
-        raise BadInput(f"this is not JSON: {_reason(str(error))}", f"{file}:1", "make it simpler") from error
+        raise BadInput(f"this is not JSON: {_reason(str(error))}", f"{file}:1", SIMPLER) from error
     return _storable(Located(file, value, json_lines(text, file)))
 
 
@@ -110,7 +112,9 @@ def _storable(located: Located) -> Located:
         spot, value = todo.pop()
         count += 1
         if count > NODE_LIMIT or len(spot) > DEPTH_LIMIT:
-            raise BadInput("the file holds too much", located.where(*spot), "make it smaller")
+            raise BadInput(
+                "the file has too many values", located.where(*spot), "split it, or remove what is not needed"
+            )
         if isinstance(value, dict):
             todo += [((*spot, key), part) for key, part in value.items()]
             todo += [((*spot, key), key) for key in value]

@@ -60,7 +60,7 @@ class _Scanner:
     def value(self, spot: Spot) -> None:
         self.lines.setdefault(spot, self.line)
         if len(spot) > DEPTH_LIMIT:
-            raise BadInput("nested too deeply", f"{self.file}:{self.line}", "make it simpler")
+            raise BadInput("nested too deeply", f"{self.file}:{self.line}", "nest lists and tables less deeply")
         start = self.text[self.at]
         if start == "{":
             self.at += 1

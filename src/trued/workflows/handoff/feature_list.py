@@ -182,7 +182,7 @@ def _feature(located: Located, spot: tuple[str | int, ...], entry: Any) -> Featu
         key = str(problem["loc"][0])
         if problem["type"] in ("missing", "string_pattern_mismatch"):
             where = located.where(*spot, "description")
-            raise BadInput("a feature has no description", where, "say what must hold") from error
+            raise BadInput("a feature has no description", where, "write what must be true") from error
         what = problem["msg"].replace("Input should be", "it should be")
         raise BadInput(f"{key} of a feature: {what}", located.where(*spot, *place), "fix the value") from error
     if "\0" in made.test_command:

@@ -83,7 +83,7 @@ async def _refuse_folders(run: Run) -> None:
     names = (feature_list.NAME, agent_state.NAME, SCRIPT, run.settings.progress)
     for name in names if not run.branch.is_continued else ():
         if any(path.startswith(f"{name}/") for path in await run.branch.paths()):
-            raise BadInput(f"{name} is a folder here, and a handoff writes a file of that name", then="rename it")
+            raise BadInput(f"{name} is a folder, but handoff writes a file of that name", then="rename the folder")
 
 
 def _with_status_of(features: FeatureList, left: str) -> FeatureList:

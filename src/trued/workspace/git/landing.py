@@ -113,13 +113,12 @@ class TargetBranch:
             raise BadInput(f"git cannot read {tree}: {_last_line(stderr)}", then="try `git status` there")
         if busy := [name for name in _UNDER_WAY if (Path(out.rstrip("\n")) / name).exists()]:
             what = f"{tree}, where {self.branch} is checked out, has an unfinished operation ({busy[0]})"
-            raise BadInput(what, then="finish that first")
+            raise BadInput(what, then="finish or abort it, then land again")
         rows = await self._status(tree)
         if rows and not await self._is_at(tree, rows, new):
-            what = (
-                f"{self.branch} is checked out in {tree}, where {_listed([row[3:] for row in rows])} is not committed"
-            )
-            raise BadInput(what, then="commit it, or put it aside with `git stash`, and land again")
+            changed = _listed([row[3:] for row in rows])
+            what = f"{tree}, where {self.branch} is checked out, has changes that are not committed: {changed}"
+            raise BadInput(what, then="commit them or `git stash` them, then land again")
 
     async def _status(self, tree: Path) -> list[str]:
         words = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
@@ -171,7 +170,10 @@ class TargetBranch:
         await self._git("update-index", "-q", "--refresh", within=tree)
         code, _, stderr = await self._git("read-tree", "-m", "-u", old, new, within=tree)
         if code != 0:
-            raise BadInput(f"git cannot bring {tree} along: {_last_line(stderr)}", then="nothing was moved")
+            raise BadInput(
+                f"git cannot update the working tree {tree}: {_last_line(stderr)}",
+                then="nothing has landed; fix that, then land again",
+            )
 
     @asynccontextmanager
     async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_RefTransaction"]:

@@ -65,7 +65,7 @@ async def rebase_commits(store: Store, base: str, head: str, onto: str, views: H
 async def merge_into(
     store: Store, onto: str, head: str, message: str, who: Mapping[str, str], views: HeadViews | None = None
 ) -> RebaseResult:
-    """Merge `head` into `onto`, with the author that `who` names by git's variables."""
+    """Merge `head` into `onto`. `who`: git's environment variables that name the author."""
     await require_merge_tree(store)
     ours, replaced = await _on_parent(store, onto, await merge_base(store, onto, head), views) if views else (onto, ())
     made = await _merge_trees(store, ours if replaced else onto, head)

@@ -195,7 +195,7 @@ def _root_and_common(folder: Path) -> tuple[Path, Path]:
     if code != 0 and "work tree" in stderr:
         raise BadInput(f"{folder} is inside a .git folder", then="name the folder that holds the working tree")
     if code != 0:
-        raise BadInput(f"{folder} is not in a git repository", then="git init, commit, and try again")
+        raise BadInput(f"{folder} is not in a git repository", then="run `git init` and commit, then try again")
     if len(answers) != 4 or _readable(out) != out:
         raise BadInput(
             f"the path {str(folder)!a} has a line break in it, or is not UTF-8", then="give the folder another name"

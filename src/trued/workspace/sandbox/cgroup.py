@@ -55,7 +55,7 @@ def command_in_group(group: str, argv: list[str]) -> list[str]:
 
 @functools.cache
 def cgroup_parent() -> CgroupParent | None:
-    """Where groups can be made, found by making one; None if nowhere. Never outside the bounds that we are in."""
+    """The group below which new ones can be made, tried by making one; None if there is none. Inside our own limits."""
     for folder, memory in _candidates():
         group = folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         try:
