@@ -237,7 +237,8 @@ def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dic
         for one in contract.requirements
     ]
     agents = store.inputs(record.id).settings.agents
-    terms = {"interface": list(contract.interface), "undecided": list(contract.undecided)}
+    served = {"serve": list(contract.serve.command) if contract.serve else [], "unserved": contract.unserved}
+    terms = {"interface": list(contract.interface), **served, "undecided": list(contract.undecided)}
     return {"base": contract.base, "held_out": contract.held_out, "agents": agents, "requirements": rows, **terms}
 
 

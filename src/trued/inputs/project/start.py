@@ -14,7 +14,7 @@ MOST_READ = 80  # source files that are looked at, those nearest to the root fir
 DEEP = 3  # folders
 SCRIPTS = ("start", "serve", "dev", "preview")  # of package.json, the one that people mean first
 TARGETS = ("serve", "start", "run", "dev")  # of a Makefile
-SITES = ("", "public", "site", "www", "web", "static", "src", "docs")  # folders that hold a page's index.html
+SITES = ("", "public", "site", "www", "web")  # folders that hold a site; docs and sources are none
 # Servers that take their port from the command line only.
 _PORT_OPTION = re.compile(r"(?:^|[\s/])(?:vite|astro|ng|webpack|webpack-dev-server|parcel)(?:\s|$)")
 _SHELL = re.compile(r"[|&;<>`(){}\[\]*?~#\n]|\$(?!\{?PORT\b)")

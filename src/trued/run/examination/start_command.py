@@ -14,7 +14,7 @@ from trued.support.hashing import digest
 STEP = "seal/server#1"  # of the whole run: whoever needs it first has it tried
 MOST_TRIED = 4  # each that does not answer costs its `within_s`
 TRIAL_S = 20.0
-MOST_WHY = 300  # characters of why one did not come up
+MOST_WHY = 200  # characters of why one did not come up
 TEXT_BYTES = 200_000
 HOW_TO_WRITE = (
     'write how it is started: serve: {command: ["python", "app.py"], port_env: PORT} in a requirements file, '
@@ -77,8 +77,9 @@ async def find_server(workspace: Workspace, environment: Environment, *, said: s
             tell(ServerFound(command=one.words, where=one.where))
             return FoundServer(serve=serve)
         failed.append(f"`{one.words}` ({one.where}) was tried on the base: {' '.join(why.split())[:MOST_WHY]}")
-    nothing = "the base does not tell how the project is started"
-    return FoundServer(why=f"{'; '.join(failed) or nothing}; {HOW_TO_WRITE}")
+    if not failed:
+        return FoundServer(why=f"the base does not tell how the project is started; {HOW_TO_WRITE}")
+    return FoundServer(why=f"no start command answers on the base; {HOW_TO_WRITE}. {'. '.join(failed)}")
 
 
 async def _candidates(workspace: Workspace, said: str) -> tuple[StartCommand, ...]:
