@@ -163,6 +163,7 @@ async def test_an_agent_that_starts_a_known_agent_is_refused(confined: World) ->
     report = await confined.runtime().work(confined.order(confined.program(body)), confined.tell)
     assert report.reply == {"summary": "ended -9"}
     assert {"kind": "tried to start an agent", "program": "codex"}.items() <= confined.events()[-2].items()
+    assert ("tried to start an agent", {"program": "codex"}) in confined.told, "the run's own log has it, too"
 
 
 @pytest.mark.spec("PUR-4")

@@ -25,6 +25,7 @@ from trued.wire import Order, Report, Usage, add_usage, from_json, to_json
 
 STARTS = 3  # a session that died so often will not survive a fourth start
 LAUNCHES = 5  # supervisors that may end before they start anything: more is not bad luck
+STARTED_AGENT = "tried to start an agent"  # worth a line in the run's own log, not only in the call's
 PATIENCE_S = 10.0  # for a supervisor to end: it has to end its agent first
 
 # Fields that make two orders the same; folders and limits may differ.
@@ -54,6 +55,9 @@ class CallFolder:
         if (report := self._report()) is not None:
             if not self._waited:
                 self.tell("report found", state=report.state)
+            started = (one.get("program") for one in read_events(self.path) if one.get("kind") == STARTED_AGENT)
+            for program in dict.fromkeys(started):
+                self.tell(STARTED_AGENT, program=str(program))
             return report
         if (self.path / "dead").exists():
             why = (self.path / "dead").read_text("utf-8", "replace")

@@ -172,7 +172,7 @@ class StepRepeated(JournalEvent, kind="tried again"):
 
 
 class AgentStartRefused(JournalEvent, kind="tried to start an agent"):
-    """An agent tried to start another agent. Only journals of earlier versions hold it."""
+    """An agent tried to start another agent, and was refused."""
 
     program: str
 
