@@ -38,7 +38,8 @@ VAGUE_WORDS = (
 )
 _CLAUSES = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and|but)\s+|\n+")
 _DEPENDS_ON = {what: re.compile("|".join(patterns)) for what, patterns in SURROUNDINGS.items()}
-_VAGUE = re.compile(rf"\b({'|'.join(map(re.escape, VAGUE_WORDS))})\b", re.IGNORECASE)
+# Not as a part of a longer name: a quick-view may be as slow as it likes.
+_VAGUE = re.compile(rf"(?<![\w`-])({'|'.join(map(re.escape, VAGUE_WORDS))})(?![\w`-])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
