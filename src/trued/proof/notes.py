@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # reports import this module, and need no clean room
 # How notes begin or end that only report what the engine did. All others name something that was not checked.
 FACT_BEGINNINGS = (
     "checks ran in an environment built from",
+    "checks of the change also found packages",
     "dependencies changed:",
     "quick:",
     "the same code failed earlier",
