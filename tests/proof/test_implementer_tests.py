@@ -1,13 +1,16 @@
 """Tests that the implementer brings itself show something, and prove nothing."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from tests.proof.trial import Trial
-from trued.model import Grade, Verdict
+from trued.model import Evidence, Grade, Outcomes, Tried, Verdict
 from trued.proof import reasons
+from trued.proof.implementer_tests import TriedOnBothSides
 from trued.proof.runners.command_parser import files_in_command, recognise_runner
+from trued.proof.without_requirements import _judged
 
 BASE = {"a.py": "def one():\n    return 0\n", "tests/test_old.py": "def test_old():\n    pass\n"}
 ASKED = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_one.py"]}
@@ -97,8 +100,9 @@ async def test_a_test_file_that_imports_what_the_base_does_not_have_yet_is_red_t
         ({**VALID, "tests/test_validator.py": "def test_check(:\n"}, "SyntaxError"),  # broken on both
         ({**VALID, "tests/test_validator.py": f"import nowhere_at_all\n{NEW}"}, "nowhere_at_all"),  # on neither
         ({**VALID, "tests/test_validator.py": "def test_check():\n    assert 1\n"}, "show nothing"),
+        ({**VALID}, "tests/test_validator.py, which is not there"),
     ],
-    ids=["no work", "syntax", "package", "vacuous"],
+    ids=["no work", "syntax", "package", "vacuous", "no test"],
 )
 async def test_a_test_file_that_shows_nothing_of_the_change_proves_nothing_and_its_author_is_told_why(
     tmp_path: Path, head: dict[str, str | None], told: str
@@ -108,6 +112,23 @@ async def test_a_test_file_that_shows_nothing_of_the_change_proves_nothing_and_i
     assert judged.grade.rank < Grade.SELF_TESTED.rank
     assert not verdict.holds
     assert any(told in gap.what for gap in judged.gaps), judged
+
+
+@pytest.mark.spec("DAY-2")
+def test_an_environment_that_broke_under_the_changes_own_tests_is_named_and_no_failure() -> None:
+    red = Tried(id="t.py::t", outcome=Outcomes.FAILED, kind="failed")
+    lost = Tried(id="t.py::t", outcome=Outcomes.UNJUDGED, kind="environment", detail="no more space")
+    facts = [fact("base", turn, red) for turn in (1, 2, 3)] + [fact("head", turn, lost) for turn in (1, 2)]
+    judged = _judged(TriedOnBothSides(facts, frozenset(), {}), changed=True)
+    assert (judged.grade, judged.holds, judged.gaps) == (Grade.UNJUDGED, False, ())
+    assert "no more space" in judged.missing[0].what
+
+
+def fact(side: Literal["base", "head"], turn: int, tried: Tried) -> Evidence:
+    return Evidence(
+        id=f"{side}{turn}", requirement="r", check="c", kind="tests", side=side, turn=turn, commit="c", tree="t",
+        isolation="x", tried=(tried,),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,13 @@
 import base64
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from trued.model import Contract, Evidence, MissingFromEnvironment, Requirement, TestsCheck
+from trued.model import Contract, Evidence, MissingFromEnvironment, Requirement, TestsCheck, Tried
 from trued.proof.case_status import GREEN_TURNS, Base, Head, number_of_tests, on_base, on_head
 from trued.proof.checks.tests import files_of_check, package_scripts
 from trued.proof.judge import OwnTests
-from trued.proof.missing import awaited_packages, each_once
+from trued.proof.missing import awaited_packages, each_once, missing_part
 from trued.proof.own_modules import own_modules
 from trued.proof.room.bench import WHOLE, Bench, CaseSelection, check_hash
 from trued.proof.room.clean_room import Graft, clean_room
@@ -31,8 +31,13 @@ async def try_own_tests(
     evidence: list[Evidence] = []
     for requirement in due:
         for check in requirement.checks:
-            brought = await _brought(workspace, contract, commit, check) if isinstance(check, TestsCheck) else {}
-            if not brought or not isinstance(check, TestsCheck):
+            if not isinstance(check, TestsCheck):
+                continue
+            brought = await _brought(workspace, contract, commit, check)
+            if not brought:
+                before = found.get(requirement.id, OwnTests())
+                absent = await _absent(workspace, contract, commit, check)
+                found[requirement.id] = replace(before, absent=(*before.absent, *absent))
                 continue
             sides = BothSides(workspace, _unnamed(contract), commit, interpreter, brought)
             tried = await run_on_both_sides(sides, requirement, check)
@@ -46,7 +51,7 @@ def _counted(before: OwnTests, tried: "TriedOnBothSides", brought: Collection[st
     shown = {name: on_head(name, tried.here, tried.lacks) for name in theirs}
     green = [name for name, (state, _) in shown.items() if state is Head.PASSED]
     bad = [one for state, each in shown.values() if state is Head.FAILED for one in each]
-    lost = [tried.awaited[one.kind] for state, each in shown.values() if state is Head.UNJUDGED for one in each]
+    lost = [tried.missing(one) for state, each in shown.values() if state is Head.UNJUDGED for one in each]
     turned = sum(number_of_tests(name, tried.here) for name in green if theirs[name] is Base.RED)
     return OwnTests(
         turned=before.turned + turned,
@@ -54,6 +59,7 @@ def _counted(before: OwnTests, tried: "TriedOnBothSides", brought: Collection[st
         idle=(*before.idle, *(name for name in green if theirs[name] is Base.GUARD)),
         said=before.said or next((one.detail for one in bad if one.detail), ""),
         missing=each_once((*before.missing, *lost)),
+        absent=before.absent,
     )
 
 
@@ -69,6 +75,13 @@ async def _brought(workspace: Workspace, contract: Contract, commit: str, check:
     if sum(map(len, contents.values())) > MOST_BYTES:
         return {}
     return {path: base64.b64encode(content).decode() for path, content in contents.items()}
+
+
+async def _absent(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
+    """Test files that the check names and neither commit has."""
+    wanted = await _wanted(workspace, contract, commit, check)
+    here = await workspace.blobs(commit) if wanted else {}
+    return [one for one in wanted if not any(is_below(path, one) for path in here)]
 
 
 async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
@@ -124,6 +137,10 @@ class TriedOnBothSides:
     @property
     def lacks(self) -> frozenset[tuple[str, str]]:
         return frozenset((WHOLE, kind) for kind in self.awaited)
+
+    def missing(self, one: Tried) -> MissingFromEnvironment:
+        """Why this test could not be judged on the head."""
+        return self.awaited.get(one.kind) or missing_part(TestsCheck(), one)
 
 
 async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: TestsCheck) -> TriedOnBothSides:

@@ -65,6 +65,7 @@ class OwnTests:
     idle: tuple[str, ...] = ()  # they pass on the base, too, and so show nothing
     said: str = ""  # what the first failing one printed
     missing: tuple[MissingFromEnvironment, ...] = ()  # why some of them could not be judged
+    absent: tuple[str, ...] = ()  # test files that a check names, and that nobody has written
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,6 +503,8 @@ def _gaps_of_own_tests(requirement: Requirement, facts: Facts) -> tuple[Finding,
         words = f"{reasons.own_tests_fail(own.failing)}{said}"
     elif own.idle:
         words = reasons.own_tests_idle(own.idle)
+    elif own.absent:
+        words = reasons.own_tests_absent(own.absent)
     else:
         return ()
     return (Finding(what=f"{requirement.id}: {words}", requirement=requirement.id),)

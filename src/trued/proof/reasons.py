@@ -63,6 +63,11 @@ def own_tests_idle(ids: Sequence[str]) -> str:
     return f"the change's own tests pass without the change, too, and so show nothing: {listed(ids)}"
 
 
+def own_tests_absent(files: Sequence[str]) -> str:
+    """A check names test files that are nowhere."""
+    return f"no test was written: its check runs {listed(files)}, which is not there"
+
+
 def _now(number: int) -> str:
     return f"failed before, {'passes' if number == 1 else 'pass'} now"
 

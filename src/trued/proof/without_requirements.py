@@ -87,9 +87,7 @@ def _named(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]])
 def _judged(tried: TriedOnBothSides, *, changed: bool) -> Judged:
     facts, before, here = tried.facts, tried.on_base, tried.here
     shown = {name: on_head(name, here, tried.lacks) for name in before if name != WHOLE}
-    missing = each_once(
-        tried.awaited[one.kind] for state, bad in shown.values() if state is Head.UNJUDGED for one in bad
-    )
+    missing = each_once(tried.missing(one) for state, bad in shown.values() if state is Head.UNJUDGED for one in bad)
     stands = {name: state for name, (state, _) in shown.items()}
     failed = [name for name, state in stands.items() if state is Head.FAILED]
     green = [name for name, state in stands.items() if state is Head.PASSED and before[name] is Base.RED]
