@@ -87,7 +87,7 @@ def _with_earlier_goals(crew: Crew, left: Mapping[str, str]) -> Crew:
         return crew
     goals = f"{left.get(EARLIER_GOALS) or '# Earlier goals'}".rstrip()
     if (goal := left.get("goal.md", "").strip()) and goal != crew.goal.text.strip():
-        goals += f"\n\n## {backlog.features[0].id} to {backlog.features[-1].id}, and before\n\n{quoted(goal)}"
+        goals += f"\n\n## Features up to {backlog.features[-1].id}\n\n{quoted(goal)}"
     kept = {**crew.kept, f"{FOLDER}{EARLIER_GOALS}": f"{goals}\n"}
     return crew.with_earlier_goals(backlog).model_copy(update={"kept": kept})
 
@@ -285,10 +285,8 @@ async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Fi
     why += ("no progress: the same gaps, and nothing was changed",) if stuck else ()
     await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=why)
     if task.state == "failed":
-        again = (
-            crew.given_up.count(desk.task) if crew.edition > 1 else 0
-        )  # it was opened again, and failed again: both works are kept
-        name = f"{desk.task}-{again + 1}" if again else desk.task
+        again = crew.given_up.count(desk.task) if crew.edition > 1 else 0
+        name = f"{desk.task}-{again + 1}" if again else desk.task  # opened again, failed again: both works are kept
         await run.branch.set_aside(name, back_to=run.branch.head, work=desk.part.branch.head)
         crew = crew.model_copy(update={"given_up": (*crew.given_up, desk.task)})
     _show_progress(run, crew)
