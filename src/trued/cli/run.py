@@ -168,7 +168,7 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
         raise BadInput("several runs are unfinished, and this folder is in no repository", then=f"trued {verb} RUN")
     newest = f": its newest run {runs[0].id} is {runs[0].state}" if runs else ""
     raise BadInput(
-        f"nothing to {verb} here{newest}", then="`trued ls` lists the runs, `trued ls --all` those elsewhere"
+        f"there is no run to {verb} here{newest}", then="`trued ls` lists the runs, `trued ls --all` those elsewhere"
     )
 
 
