@@ -47,6 +47,12 @@ def test_a_list_of_runs_looks_for_no_installed_workflow(tmp_path: Path) -> None:
     assert "trued.workflows.registry" not in loaded(tmp_path, "ls")
 
 
+def test_a_list_of_runs_reads_no_settings(tmp_path: Path) -> None:
+    assert loaded(tmp_path, "ls").isdisjoint(
+        {"trued.inputs.settings.loader", "trued.engine.limits", "trued.cli.notify"}
+    )
+
+
 @pytest.mark.parametrize("command", ["verify", "ls", "ledger"])
 def test_help_loads_no_more(tmp_path: Path, command: str) -> None:
     found = loaded(tmp_path, command, "--help")
