@@ -1,5 +1,6 @@
 """Branch: the run's branch. Reads it, commits files that the engine owns, and accepts or sets aside agents' work."""
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from trued.model.events import JournalEvent
 from trued.model.events.run import EditNotUnderstood, FileEdited, SetUpRan, WorkSetAside
 from trued.run.editable_files import LiveCopies, closest_version
 from trued.run.session import Session
+from trued.run.set_up_cache import SetUpCache, set_up_key
 from trued.run.steps import Steps
 from trued.support.hashing import content_hash, digest, folder_name
 from trued.support.path_sets import paths_outside
@@ -129,6 +131,17 @@ class Branch:
         files = self._steps.state.files
         files.owned = tuple(dict.fromkeys((*files.owned, *paths)))
 
+    def allow_notes(self, *paths: str) -> None:
+        """Agents may write notes into these owned files. Their changes are undone all the same, without an event: the
+        workflow reads them (`AgentAnswer.undone`), keeps what it allows, and records the rest itself."""
+        files = self._steps.state.files
+        files.noted = tuple(dict.fromkeys((*files.noted, *paths)))
+
+    def disown(self, *paths: str) -> None:
+        """Until `own` is called again, agents may change these files, as part of their work."""
+        files = self._steps.state.files
+        files.owned = tuple(path for path in files.owned if path not in paths)
+
     def set_background(self, *paths: str) -> None:
         """Documents from before the work. Anybody may change them; they never count as part of the work."""
         files = self._steps.state.files
@@ -235,8 +248,11 @@ class Branch:
         given = digest(head, onto, message, author)
         self._steps.state.position.head = await self._steps.once(self._steps.key("commit"), given, step)
 
-    async def set_aside(self, name: str, *, back_to: str, work: str = "") -> None:
-        """Keep the newest commit (or `work`) on a branch of its own, and continue from `back_to`."""
+    async def set_aside(self, name: str, *, back_to: str, work: str = "") -> str:
+        """Keep the newest commit (or `work`) on a branch of its own, and continue from `back_to`.
+
+        Returns the name of that branch; "" if there was no work, or if it could not be made.
+        """
         head, branch = work or self.head, f"trued/{self._steps.context.run}-failed-{name}"
 
         async def step() -> str:
@@ -244,22 +260,31 @@ class Branch:
             self._steps.emit("set aside", WorkSetAside(branch=branch if head != back_to else "", head=head, why=why))
             return why
 
-        await self._steps.once(self._steps.key("set aside"), digest(head, branch), step)
+        why = await self._steps.once(self._steps.key("set aside"), digest(head, branch), step)
         self.reset(back_to)
+        return branch if head != back_to and not why else ""
 
     def reset(self, head: str) -> None:
         """Continue from an earlier commit: what came after it was not accepted."""
         self._steps.state.position.head = head
 
     async def set_up(self, session: Session[Any], script: str) -> SetUp:
-        """Run the project's set-up in the session's clone, confined as its agent will be."""
+        """Run the project's set-up in the session's clone, confined as its agent will be.
+
+        What it installs is kept, and is there already in the next clone whose script and manifests are the same.
+        """
         steps, workspace, head, key = self._steps, self._workspace, self.head, self._steps.key("set-up")
 
         async def step() -> str:
-            await workspace.clone(session.clone, head, token=folder_name(key))
+            work, _ = await workspace.clone(session.clone, head, token=folder_name(key))
+            found_by = set_up_key(await workspace.blobs(head), script, steps.owned)
+            kept = SetUpCache(steps.context.folder / "set-up", found_by)
+            await asyncio.to_thread(kept.restore, work)
             ran = await workspace.execute_in_clone(session.clone, ("/bin/bash", script), within_s=SET_UP_S)
             said = b"\n".join((ran.stdout, ran.stderr)).decode(errors="replace")
             found = SetUp(code=ran.exit_code, said=str(steps.context.redact(said))[-TAIL:])
+            if found.works:
+                await asyncio.to_thread(kept.save, work)
             steps.emit("set-up", SetUpRan(code=found.code, said=found.said))
             return found.model_dump_json()
 

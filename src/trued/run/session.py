@@ -182,7 +182,8 @@ class Session(Generic[R]):
             return
         if got.clone != self.clone:
             await run.workspace.drop_clone(got.clone, "the call has ended")
-        changed, undone = (paths_outside(some, self.only) for some in (got.changed, got.undone))  # it may write `only`
+        allowed = (*self.only, *steps.state.files.noted)  # its own documents, and notes in the engine's
+        changed, undone = (paths_outside(some, allowed) for some in (got.changed, got.undone))
         edits = foreign_edits(changed, undone, steps.protected, steps.frozen_files)
         if edits.files:
             files, put_back = edits.files[:MOST_NAMED], edits.put_back[:MOST_NAMED]

@@ -34,6 +34,7 @@ class FileState:
     """Files on the branch that are not the agents' work."""
 
     owned: tuple[str, ...] = ()  # the engine's own files: agents' changes to them are undone
+    noted: tuple[str, ...] = ()  # of these, where agents may write notes: their workflow reads what they write
     background: tuple[str, ...] = ()  # documents from before the work: anybody may change them, none of it counts
     edits: dict[str, tuple[str, str]] = field(default_factory=dict)  # file → hash and text of a person's last edit
 

@@ -1,0 +1,69 @@
+"""SetUpCache: what a project's set-up installed in one clone, kept for the next clones of the same run."""
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from trued.support.hashing import digest
+
+INSTALLED = (".venv", "node_modules")  # folders that installers fill
+# Files that may say what is installed. One too many costs an installation; one too few would keep an old one.
+DECLARING = re.compile(r"(?:[^/]+/)?(?:Pipfile|setup\.py|[^/]+\.(?:txt|toml|lock|lockb|json|ya?ml|cfg))")
+
+
+def set_up_key(blobs: Mapping[str, str], script: str, owned: tuple[str, ...]) -> str:
+    """A hash of the script and of every file that may declare packages."""
+    named = {path: blob for path, blob in blobs.items() if DECLARING.fullmatch(path) and path not in owned}
+    return digest(blobs.get(script, ""), dict(sorted(named.items())))
+
+
+class SetUpCache:
+    """Installed packages by key, in a folder of the run. Only what a set-up left before an agent worked is kept."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self._kept = folder / key
+
+    def restore(self, clone: Path) -> None:
+        """Copy what is kept into a fresh clone; nothing if there is nothing."""
+        for place in _installed(self._kept):
+            target = clone / place
+            if target.parent.is_dir() and not target.is_symlink() and not target.exists():
+                _copy(self._kept / place, target)
+
+    def save(self, clone: Path) -> None:
+        """Keep what the set-up installed in this clone, unless it is kept already. May be repeated after a crash."""
+        if self._kept.is_dir():
+            return
+        half = self._kept.with_suffix(".half")
+        shutil.rmtree(half, ignore_errors=True)
+        half.mkdir(parents=True)
+        for place in _installed(clone):
+            (half / place).parent.mkdir(exist_ok=True)
+            _copy(clone / place, half / place)
+        half.replace(self._kept)
+
+
+def _installed(folder: Path) -> list[Path]:
+    """Folders with installed packages in the root and one level down, relative to it. Links are not followed."""
+    roots = [folder, *(one for one in sorted(folder.iterdir()) if _is_folder(one))] if folder.is_dir() else []
+    inside = [root / name for root in roots if root.name not in INSTALLED for name in INSTALLED]
+    return [one.relative_to(folder) for one in inside if _is_folder(one)]
+
+
+def _is_folder(place: Path) -> bool:
+    return place.is_dir() and not place.is_symlink()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Files, folders and links as links. Whatever else a script may have made there is left out."""
+
+    def others(folder: str, names: list[str]) -> list[str]:
+        modes = {name: os.lstat(Path(folder, name)).st_mode for name in names}
+        return [
+            name for name, mode in modes.items() if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
+        ]
+
+    shutil.copytree(source, target, symlinks=True, ignore=others)
