@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from trued.engine.run_store import RunStore
 from trued.engine.spending import spending_lines
 from trued.model import Event, RunRecord, Verdict
+from trued.model.events import of_kind
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import NoProgress, VerdictReached
 from trued.model.events.run import WorkSetAside
@@ -34,7 +35,8 @@ class HandoverFacts:
 
 
 def write_handover(store: RunStore, record: RunRecord) -> str:
-    """Write HANDOVER.md if a limit or a lack of progress ended the work, and return its path.
+    """Write HANDOVER.md if a limit, a lack of progress or the environment ended the work, or if work was given up; and
+    return its path.
 
     Otherwise remove the file of an earlier halt, and return "".
     """
@@ -43,7 +45,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
     events = tuple(store.journal.events(record.id))
     stuck = any(event.kind in (NoProgress.KIND, WorkSetAside.KIND) for event in events)  # it gave something up
     file = store.folder(record.id) / "files" / NAME
-    if record.state != "limited" and not (stuck and record.state in HALTED):
+    if record.state not in ("limited", "unjudged") and not (stuck and record.state in HALTED):
         file.unlink(missing_ok=True)
         return ""
     contract = store.contract(record.id)
@@ -69,6 +71,8 @@ def _commands(record: RunRecord) -> Iterator[tuple[str, str]]:
 
         more = command_for_more(record.why)
         yield (more, "continues with a higher limit") if more else (f"trued resume {name}", "continues it")
+    elif record.state == "unjudged":
+        yield f"trued resume {name}", "judges the work again, once the environment has what was missing"
     elif record.state == "waiting":
         yield f"trued show {name}", "shows what it waits for"
         yield f"trued resume {name}", "continues after your answer"
@@ -82,7 +86,7 @@ def handover_text(one: HandoverFacts) -> str:
     parts = [
         f"# Hand-over: {_line(record.title)}",
         f"Run {record.id} ({record.workflow}) has stopped: {_line(one.state)}.\n\n{_line(one.why, 1200)}",
-        "## State\n\n" + "\n".join(_place(record)),
+        "## State\n\n" + "\n".join((*_place(record), *_given_up(one.events))),
         *_requirements(one),
         _section("What was tried", tuple(_tried(one.events))[-TRIED:], "Nobody has worked yet."),
         _section("What was used", one.spent, "Nothing."),
@@ -96,6 +100,13 @@ def _place(record: RunRecord) -> Iterator[str]:
     work = f"at {record.head}" if record.head not in ("", record.base) else "without a commit yet"
     yield f"- branch: {record.branch}, {work}"
     yield f"- base: {record.base}"
+
+
+def _given_up(events: Iterable[Event]) -> Iterator[str]:
+    """Branches with work that was set aside."""
+    for _, event in of_kind(events, WorkSetAside):
+        if event.branch:
+            yield f"- given up, and kept: {event.branch}, at {event.head}"
 
 
 def _requirements(one: HandoverFacts) -> Iterator[str]:

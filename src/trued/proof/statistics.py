@@ -41,10 +41,12 @@ async def measure_tests(
     commit: str,
     evidence: Iterable[Evidence] = (),
     *,
+    of: Sequence[str] = (),
     tell: Emit = discard_event,
 ) -> Figures:
     """Counts out of the evidence of this check on this commit, where there is some, else out of the run that measures.
 
+    `of`: the files whose coverage is measured, if not all of the product's.
     The run takes the head as it is, with its own tests: it can say anything of itself, and nothing is graded by it.
     """
     asked = TestsCheck(command=check) if isinstance(check, str) else check
@@ -53,7 +55,8 @@ async def measure_tests(
     tried = results_in_evidence(evidence, asked, commit)
     bounded = asked.model_copy(update={"within_s": min(asked.within_s, WITHIN_S)})
     try:
-        fact, share, why = await _measured(workspace, contract, bounded, commit, measure=not asked.e2e or not tried)
+        measure = not asked.e2e or not tried
+        fact, share, why = await _measured(workspace, contract, bounded, commit, of=of, measure=measure)
     except CannotJudge as error:
         fact, share, why = None, None, str(error)
     if not tried and fact and not fact.void:
@@ -112,7 +115,7 @@ def _own(check: TestsCheck, case: str) -> bool:
 
 
 async def _measured(
-    workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, *, measure: bool
+    workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, *, of: Sequence[str], measure: bool
 ) -> tuple[Fact | None, float | None, str]:
     if not measure:
         return None, None, "what a browser test looks at runs in a process of its own"
@@ -124,11 +127,12 @@ async def _measured(
             return None, None, bench.broken
         asked = recognise_runner(check.command, await base_scripts(bench))
         product = [path for path in blobs if not is_test(path) and not is_configuration(path)][:MOST_FILES]
+        product = [path for path in product if path in of] if of else product
         if asked and asked.runner in ("pytest", "unittest") and not check.e2e:
             return await _python(check, bench, product)
         fact = await run_check(check, bench, CaseSelection())
         if asked and asked.runner == "node" and not check.e2e:
-            return fact, *await _node(asked, check, bench)
+            return fact, *await _node(asked, check, bench, of)
         return fact, None, _unmeasured(asked, check)
 
 
@@ -198,7 +202,7 @@ def _figures(report: Path) -> Mapping[str, int]:
 # -- Node ----------------------------------------------------------------------------------------------------------
 
 
-async def _node(asked: RunnerCall, check: TestsCheck, bench: Bench) -> tuple[float | None, str]:
+async def _node(asked: RunnerCall, check: TestsCheck, bench: Bench, of: Sequence[str]) -> tuple[float | None, str]:
     found = node.find_node()
     if found is None:
         return None, "there is no Node on the path"
@@ -210,7 +214,8 @@ async def _node(asked: RunnerCall, check: TestsCheck, bench: Bench) -> tuple[flo
         variables={**bench.variables, **asked.variables, "NODE_OPTIONS": ""},
     )
     files = _lcov(ran.stdout[:MOST_OUTPUT])
-    kept = [(lines, reached) for name, lines, reached in files if not is_test(name) and "node_modules" not in name]
+    files = [one for one in files if not is_test(one[0]) and "node_modules" not in one[0]]
+    kept = [(lines, reached) for name, lines, reached in files if not of or name in of]
     lines, reached = sum(one for one, _ in kept), sum(one for _, one in kept)
     if not lines:
         return None, f"Node {found.version} told no coverage of the product's files"

@@ -1,6 +1,6 @@
 """Judgement: how a run finds out what holds, by running the contract's checks on its newest commit itself."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trued.errors import BadInput
@@ -322,24 +322,30 @@ class Judgement:
         better than that. A criterion `covers` the part of the work that it belongs to."""
         self._state.outside = tuple(_not_checked(one, why) for one in criteria)
 
-    async def count_tests(self, check: TestsCheck, at: str = "") -> Figures:
-        """How many tests of a command pass on the newest commit (or `at`), and how much code they reach. Information
-        for people and agents, never evidence."""
+    async def count_tests(self, check: TestsCheck, at: str = "", *, of: Sequence[str] = ()) -> Figures:
+        """How many tests of a command pass on the newest commit (or `at`), and how much code they reach (`of` these
+        files). Information for people and agents, never evidence."""
         head, contract, steps = at or self._steps.state.position.head, self.contract(), self._steps
 
         async def step() -> str:
             found = await measure_tests(
-                self._context.workspace, contract, check, head, self._state.evidence, tell=steps.emitter("figures")
+                self._context.workspace,
+                contract,
+                check,
+                head,
+                self._state.evidence,
+                of=of,
+                tell=steps.emitter("figures"),
             )
             steps.emit("figures", TestsCounted(**found.model_dump()))
             return in_json(self._context.redact, found.model_dump_json())
 
-        inputs = digest(head, check.model_dump(mode="json"))
+        inputs = digest(head, check.model_dump(mode="json"), *([of] if of else []))
         return Figures.model_validate_json(await steps.once(steps.key("figures"), inputs, step))
 
-    async def count_named_tests(self, check: TestsCheck) -> CountedTests:
-        """Run tests that somebody named, on the newest commit, and tell how they ended."""
-        figures = await self.count_tests(check)
+    async def count_named_tests(self, check: TestsCheck, *, of: Sequence[str] = ()) -> CountedTests:
+        """Run tests that somebody named, on the newest commit, and tell how they ended; see `count_tests`."""
+        figures = await self.count_tests(check, of=of)
         if figures.total:
             return CountedTests(command=check.command, figures=figures)
         paths = {*await self._context.workspace.blobs(self._steps.state.position.head)}
