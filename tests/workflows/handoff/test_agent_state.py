@@ -16,6 +16,9 @@ STATE = AgentState(
     specification="docs/größe.md",
     digest="0" * 64,
     base="1" * 40,
+    start="python -m words",
+    test="pytest -q",
+    set_up=("mkdir -p data", "make assets"),
     more={"mood": ["fine"]},
 )
 

@@ -118,7 +118,7 @@ def builds_all(folder: Path) -> dict[str, Any]:
     return {}
 
 
-@pytest.mark.spec("HAND-7", "HAND-10", "HAND-11", "HAND-5")
+@pytest.mark.spec("HAND-7", "HAND-10", "HAND-11", "HAND-5", "DAY-7")
 async def test_what_breaks_a_finished_feature_is_thrown_away_and_three_at_once_is_a_one_shot_attempt(
     tmp_path: Path, stack: ExitStack
 ) -> None:
@@ -131,6 +131,9 @@ async def test_what_breaks_a_finished_feature_is_thrown_away_and_three_at_once_i
     again = coders.orders[2].brief
     assert "double was finished, and this work breaks it" in again
     assert named(engine, record, "one-shot attempt") == ["its commit also turns green: fourfold"]
+    (broken,) = events(engine, record, "finished feature broken")
+    assert broken.data["feature"] == "triple"
+    assert "double was finished, and this work breaks it" in str(broken.data["broken"])
     assert "says that the feature passes" in named(engine, record, "premature victory")[0]
     assert ground.untrue(engine, record) == []
     assert ground.passing(record.branch) == ["double", "triple", "fourfold"]

@@ -81,6 +81,26 @@ async def test_without_private_state_a_run_goes_on_from_its_branch_and_a_forged_
 
 
 @pytest.mark.slow
+@pytest.mark.spec("DAY-7", "HAND-12")
+async def test_the_initializers_commands_survive_on_the_branch_alone(tmp_path: Path, stack: ExitStack) -> None:
+    ground = Hands(tmp_path, stack, [feature("double"), feature("triple")])
+    (tmp_path / "spec.md").write_text("double(x) returns twice its argument\n")
+    told = {"start": "python -m words", "test": "python -m pytest -q", "set_up": ["mkdir -p data"]}
+    coders = Fails()
+    coders.roles = {"initializer": lambda _: {"features": [feature("double"), feature("triple")], **told}}
+    record = await ground.handed(ground.played(coders), "../spec.md")
+    before = ground.file(record, "init.sh")
+    assert "Start the app: python -m words" in before
+    shutil.rmtree(ground.home)
+    again = await ground.handed(ground.played(Coders()), "../spec.md")
+    assert (again.branch, ground.passing(again.branch)) == (record.branch, ["double", "triple"])
+    script = ground.file(again, "init.sh")
+    for words in ("mkdir -p data", "Start the app: python -m words", "Run the tests: python -m pytest -q"):
+        assert words in script
+    assert "Completed double: PASS" in ground.file(again, "progress.txt")
+
+
+@pytest.mark.slow
 @pytest.mark.spec("HAND-12")
 async def test_a_branch_can_be_named_and_head_begins_anew(tmp_path: Path, stack: ExitStack) -> None:
     ground = Hands(tmp_path, stack, [feature("double"), feature("triple")])

@@ -241,11 +241,9 @@ async def test_who_mends_the_set_up_and_breaks_a_finished_feature_begins_again_f
     tmp_path: Path, stack: ExitStack
 ) -> None:
     ground = Hands(tmp_path, stack, [feature("double"), feature("triple")])
-
-    def spoils(folder: Path) -> None:
-        (folder / "init.sh").write_text(BROKEN)
-
-    coders = Menders(breaks_double, mends, double=[spoils])
+    ground.write("init.sh", f"if ! grep -q double tiny.py; then exit 0; fi\n{BROKEN}")  # it does not bear `double`
+    ground.commit()
+    coders = Menders(breaks_double, mends)
     engine = ground.played(coders)
     record = await ground.handed(engine)
     assert (record.state, record.code) == ("done", 0)

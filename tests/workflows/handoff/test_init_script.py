@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import site
 import subprocess
 import sys
 import zipfile
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trued.inputs.project.manifests import is_manifest, projects
+from trued.workflows.handoff.e2e_example import e2e_example
 from trued.workflows.handoff.init_script import init_script, untouched
 
 PACKAGE = json.dumps({"name": "web", "version": "1.0.0", "scripts": {"test": "node --test", "start": "node x.js"}})
@@ -121,6 +123,34 @@ def test_python_gets_an_environment_of_its_own_with_what_is_pinned(tmp_path: Pat
     assert "Ready." not in broken.stdout
 
 
+@pytest.mark.slow
+@pytest.mark.spec("DAY-7")
+def test_what_the_script_prints_works_when_a_person_follows_it(tmp_path: Path) -> None:
+    """A command in the initializer's words, run as it is printed; and the browser example does not stop other tests."""
+    _, example = e2e_example()
+    tests = {"tests/test_app.py": "import app\n\n\ndef test_it():\n    assert app.VALUE == 1\n"}
+    files = {**PYTHON, **tests, "tests/e2e/test_example.py": example}
+    folder = lay(tmp_path / "it's here", files, made(files, test="pytest -q", start="python -m app"))
+    links = ":".join(site.getsitepackages())  # pytest as this machine has it: no registry is asked
+    done = run(folder, PYTHONPATH=links)
+    assert done.returncode == 0, done.stderr
+    said = dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+    assert (said["Run the tests"], said["Start the app"]) == ("pytest -q", "python -m app")
+    entered = f"{said['Enter the environment, once in each shell']} && python -m {said['Run the tests']}"
+    ran = subprocess.run(
+        ["bash", "-c", f"{entered}; command -v python"],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{folder}:{links}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert "error" not in ran.stdout
+    assert ran.stdout.splitlines()[-1] == f"{folder}/.venv/bin/python"
+
+
 def pinned(folder: Path) -> dict[str, str]:
     """A wheel in the project, named by its hash: a dependency that needs no registry."""
     folder.mkdir(parents=True)
@@ -154,9 +184,12 @@ def test_python_and_node_side_by_side_and_a_copy_elsewhere(tmp_path: Path) -> No
     shutil.copytree(folder, copied, symlinks=True)
     done = run(copied)
     assert done.returncode == 0, done.stderr
-    assert "installed already" not in done.stdout
-    assert str(folder) not in (copied / "back end" / ".venv" / "bin" / "pip").read_text()
-    assert "installed already" in run(copied).stdout
+    assert done.stdout.count("installed already") == 2
+    assert f"{copied}/back end/.venv\n" in done.stdout
+    for program in ("pip", "activate"):
+        text = (copied / "back end" / ".venv" / "bin" / program).read_text()
+        assert str(copied) in text
+        assert str(folder) not in text
 
 
 @pytest.mark.slow

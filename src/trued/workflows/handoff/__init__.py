@@ -32,6 +32,8 @@ HANDOFF = WorkflowDescriptor(
     estimate="trued.workflows.handoff.input:calls",
     owned_files=owned_files,
     records_approvals=True,
+    takes_more_rounds=True,
+    ways_on="trued.workflows.handoff.view:ways_on",
     rounds=Rounds("coders, all features", roles=("coder",)),
     view="trued.workflows.handoff.view:HandoffView",
 )

@@ -1,4 +1,4 @@
-"""agent_state.json: how far a run was when it was written. A hint for a run that continues, never trusted."""
+"""agent_state.json: how far a run was when it was written, and how the project is set up. A hint, never trusted."""
 
 import json
 import math
@@ -12,10 +12,13 @@ from trued.model import Value
 NAME = "agent_state.json"
 VERSION = 1
 TEXT_LIMIT = 500
+COMMAND_LIMIT = 8000  # of one command line
 COUNT_LIMIT = 10**9
+COMMANDS = ("start", "test")
 TEXTS = ("run", "feature", "last_agent", "specification", "digest", "base")
 KEYS = {"run": "run_id", "feature": "current_feature", "specification": "specification_file", "base": "base_commit"}
-KEYS |= {"digest": "specification_sha256"}
+KEYS |= {"digest": "specification_sha256", "start": "start_command", "test": "test_command"}
+KEYS |= {"set_up": "set_up_commands"}
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -29,6 +32,9 @@ class AgentState(Value):
     specification: str = ""  # the file that the run was started with
     digest: str = ""  # sha256 of its text
     base: str = ""  # the user's commit: the red side
+    start: str = ""  # the command that starts the app, as the initializer found it
+    test: str = ""  # the command that runs all tests
+    set_up: tuple[str, ...] = ()  # commands that init.sh runs beyond installing what the manifests name
     version: int = VERSION  # of this format
     more: dict[str, Any] = Field(default_factory=dict)  # what the file says beyond this; kept
 
@@ -43,6 +49,9 @@ def parse_agent_state(text: str) -> AgentState:
         return AgentState()
     names = {name: KEYS.get(name, name) for name in AgentState.model_fields if name != "more"}
     found: dict[str, Any] = {name: _text(value.get(names[name])) for name in TEXTS}
+    found |= {name: _command(value.get(names[name])) for name in COMMANDS}
+    given = value.get(names["set_up"])
+    found["set_up"] = tuple(filter(None, map(_command, given))) if isinstance(given, list) else ()
     found["iteration"] = _count(value.get("iteration"), 0)
     found["version"] = _count(value.get("version"), VERSION)
     more = {key: part for key, part in value.items() if key not in names.values()}
@@ -64,6 +73,12 @@ def _number(digits: str) -> float | None:
 
 def _text(value: Any) -> str:
     return _UNPRINTED.sub(" ", value[:TEXT_LIMIT]).strip() if isinstance(value, str) else ""
+
+
+def _command(value: Any) -> str:
+    """A command line; "" if it cannot be one, or is too long to be kept whole."""
+    fits = isinstance(value, str) and len(value) <= COMMAND_LIMIT and "\0" not in value
+    return value.encode("utf-8", "replace").decode().strip() if fits else ""
 
 
 def _count(value: Any, otherwise: int) -> int:

@@ -29,6 +29,13 @@ class PassUndone(JournalEvent, kind="passes undone", omits=("feature", "features
     why: str
 
 
+class FinishedFeatureBroken(JournalEvent, kind="finished feature broken"):
+    """The work for one feature broke finished ones; it was discarded."""
+
+    feature: str  # that was worked on
+    broken: tuple[str, ...]  # which features it broke, and how
+
+
 class SetUpFailed(JournalEvent, kind="set-up fails"):
     """init.sh fails again after it was repaired."""
 
@@ -59,4 +66,4 @@ class FeatureListMeddled(FailureMode, kind="meddling"):
 
 
 FAILURE_MODES = {one.KIND: one for one in (OneShotAttempt, PrematureVictory, Guesswork, FeatureListMeddled)}
-EVENTS = (FeatureListWritten, FeatureProposed, PassUndone, SetUpFailed, *FAILURE_MODES.values())
+EVENTS = (FeatureListWritten, FeatureProposed, PassUndone, FinishedFeatureBroken, SetUpFailed, *FAILURE_MODES.values())

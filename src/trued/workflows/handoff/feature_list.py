@@ -314,10 +314,13 @@ def schema() -> dict[str, Any]:
 # -- choosing
 
 
-def upcoming(features: FeatureList, holding: Collection[str] = ()) -> Feature | None:
-    """The next feature to build, by priority and then by place, among those whose dependencies pass or hold."""
+def upcoming(features: FeatureList, holding: Collection[str] = (), *, aside: Collection[str] = ()) -> Feature | None:
+    """The next feature to build, by priority and then by place, among those whose dependencies pass or hold.
+
+    `aside`: features that are built and cannot be judged yet.
+    """
     done = {one.id for one in features.features if one.passes} | set(holding)
-    open_ = [one for one in features.features if one.id not in done and one.state != "failed"]
+    open_ = [one for one in features.features if one.id not in {*done, *aside} and one.state != "failed"]
     ready = [one for one in open_ if all(name in done for name in one.depends_on)]
     return min(ready, key=lambda one: one.rank, default=None)
 

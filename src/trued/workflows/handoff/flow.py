@@ -11,14 +11,21 @@ from trued.workflows.handoff.steps import Attempt
 
 
 async def handoff(run: Run, goal: Goal) -> Outcome:
+    steps.refuse_earlier(run)
     project = await list_features(run, goal)
     plan = await run.seal(project.plan(goal))
-    project = await build_features(run, await recheck_passed(run, project))
+    project = steps.with_requirements(run, project)
+    project = await build_and_judge(run, await recheck_passed(run, project))
     project, outcome = await finish(run, plan, project)
-    while (rejected := await run.people.rejected_tasks(plan)) is not None:
-        project = await build_features(run, project.with_features_reopened(task.id for task in rejected))
+    while True:
+        if attempts := run.people.granted_rounds():
+            project = project.with_features_reopened(project.failed)
+        elif (rejected := await run.people.rejected_tasks(plan)) is not None:
+            project = project.with_features_reopened(task.id for task in rejected)
+        else:
+            return outcome
+        project = await build_and_judge(run, project, attempts)
         project, outcome = await finish(run, plan, project)
-    return outcome
 
 
 async def list_features(run: Run, goal: Goal) -> HandoffProject:
@@ -44,13 +51,30 @@ async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
     verdict = await run.prove(first, also=rest)
     for feature in project.features.features:
         project, holds = await steps.judge_unbuilt(run, project, feature, verdict, awaited=feature.id in awaited)
-        if feature.id in claimed and not holds:
+        if feature.id in claimed and not holds and feature.id not in project.unjudged:
             await run.record(PassUndone(feature=feature.id, why=project.features[feature.id].agent_notes))
     await run.branch.write(project.files, "docs: what holds was looked at again", event=project.list_event())
     return project
 
 
-async def build_features(run: Run, project: HandoffProject) -> HandoffProject:
+async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
+    """Build all features, each in so many attempts (0: as many as the settings say).
+
+    Those that could not be judged are judged again whenever somebody resumes the run; no agent is called for that.
+    Raises `CannotJudge` while the environment still lacks something.
+    """
+    project = await build_features(run, project, attempts)
+    while project.unjudged:
+        await steps.wait_for_environment(run, project)
+        first, *rest = [task for task in project.tasks if task.id in project.unjudged]
+        verdict = await run.prove(first, also=rest)
+        for task in (first, *rest):
+            project = await steps.judge_again(run, project, project.features[task.id], verdict)
+        project = await build_features(run, project, attempts)
+    return project
+
+
+async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
     """Build feature by feature, until none is left that can be begun."""
     while feature := project.next_feature:
         scope, holds = run.scope(f"feature {feature.id}"), False
@@ -58,40 +82,46 @@ async def build_features(run: Run, project: HandoffProject) -> HandoffProject:
             verdict = await scope.prove(task_of(feature))
             project, holds = await steps.judge_unbuilt(scope, project, feature, verdict)
         if not holds:
-            project = await build_feature(scope, project, feature)
+            project = await build_feature(scope, project, feature, attempts or run.settings.rounds)
+        project = project.with_result_logged(feature, run.branch.when)
         await steps.write_files(run, project, feature)
     return project
 
 
-async def build_feature(run: Run, project: HandoffProject, feature: Feature) -> HandoffProject:
-    """One fresh coder after another works on a feature, until it holds or the attempts are used up."""
+async def build_feature(run: Run, project: HandoffProject, feature: Feature, attempts: int) -> HandoffProject:
+    """One fresh coder after another works on a feature, until nothing speaks against it or the attempts are used up."""
     task, before, work = task_of(feature), run.branch.head, ""
     gaps, project = run.take_feedback(task).gaps, project.with_feature_begun(feature, run.branch.when)
-    for number in range(run.settings.rounds):
+    for number in range(attempts):
         coder = run.session("coder", Coded, publishes=False)
-        set_up = await steps.set_up_clone(run, project, coder, attempt=number + 1)
+        set_up = await steps.set_up_clone(run, project, coder, attempt=number + 1, of=attempts)
         if number == 0 and not set_up.works:
             before, set_up = await fix_set_up(run, project, coder, set_up)
         coded = await coder.ask(task, handoff=project.handoff_note, gaps=(*gaps, *steps.set_up_gaps(set_up)))
         await run.branch.squash(message_of(feature, run.id), onto=before, author="coder")
         work = run.branch.head
         verdict = await run.prove(task, disputes=coded.disputes, also=project.other_tasks(feature))
-        attempt = Attempt(feature, coded, coder.last_answer, verdict, await steps.count_tests(run, feature))
-        damaged = await steps.damaged_tests(run, project, before)
-        gaps = (*steps.attempt_gaps(run, project, attempt), *damaged)
-        project = await steps.record_attempt(run, project, attempt, gaps)
+        changed = await steps.changes_of_work(run, before)
+        tests = await steps.count_tests(run, feature, changed)
+        attempt = Attempt(feature, coded, coder.last_answer, verdict, tests, changed)
+        broken = (*steps.regressions(run, project, verdict), *await steps.damaged_tests(run, project, before))
+        gaps = (*attempt.gaps, *broken)
+        project = await steps.record_attempt(run, project, attempt, gaps, broken)
         await coder.close()
-        if verdict.holds and not gaps:
+        if not gaps and (why := steps.unjudged(verdict)):
+            # Nothing that an agent could repair: no attempt is lost.
+            return project.with_feature_unjudged(feature, why, steps.judging_again(run))
+        if not gaps:
             approval = await run.people.review(task) if feature.verification_method == "manual" else None
             if not (approval and approval.rejected):
                 return project.with_verdict(feature, verdict, attested=run.people.approved_now(approval))
             gaps = (approval.gap,)
-        if damaged or steps.regressions(run, project, verdict):
+        if broken:
             run.branch.reset(before)  # nobody builds upon work that breaks a finished feature
         if run.judgement.check_for_stall(verdict.model_copy(update={"remarks": gaps})):
             break
-    await run.branch.set_aside(feature.id, back_to=before, work=work)
-    return project.with_feature_failed(feature)
+    kept = await run.branch.set_aside(project.side_name(feature), back_to=before, work=work)
+    return project.with_feature_failed(feature, kept)
 
 
 async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], set_up: SetUp) -> tuple[str, SetUp]:
@@ -100,6 +130,7 @@ async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], s
     Returns the head with the fix, and the set-up of the coder's clone. Raises `Stopped` when the rounds are used up.
     """
     before, work, gaps = run.branch.head, "", steps.set_up_gaps(set_up)
+    run.branch.disown(SCRIPT)
     for _ in range(run.settings.rounds):
         await run.record(SetUpFailed(said=set_up.said))
         fixer = run.session("coder", Coded, publishes=False)
@@ -112,6 +143,7 @@ async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], s
             run.branch.reset(before)
         set_up = await steps.set_up_clone(run, project, coder)
         if set_up.works and not broken:
+            run.branch.own(SCRIPT)
             return run.branch.head, set_up
         gaps = (*steps.set_up_gaps(set_up), *broken)
     await run.branch.set_aside(SCRIPT, back_to=before, work=work)

@@ -27,8 +27,8 @@ need() { works "$1" || fail "$1 is missing: install $2 and run init.sh again"; }
 
 INSTALLING = """\
 digest() { if works sha256sum; then sha256sum; else shasum -a 256; fi | cut -c 1-64; }
-# What is installed depends on the place, the interpreter, this script and these files.
-stamp() { { pwd -P; printf '%s\\n' "$1"; shift; cat -- "$script" "$@"; } | digest; }
+# What is installed depends on the interpreter, this script and these files.
+stamp() { { printf '%s\\n' "$1"; shift; cat -- "$script" "$@"; } | digest; }
 kept() { cat -- "$1/.init-stamp" 2>/dev/null || true; }
 own() { if [ -L "$1" ]; then fail "$1 is a link out of the project: remove it"; fi; }
 ignored() {
@@ -43,9 +43,22 @@ ignored() {
 
 PYTHON = """\
 place() { printf '%s\\n' "$(pwd -P) $(python3 --version)"; }
-# An environment that was copied from elsewhere still points there.
+# An environment that was copied from elsewhere still points there; one of another Python is of no use.
 settled() {
-  if [ -f .venv/.init-place ] && [ "$(cat .venv/.init-place)" != "$(place)" ]; then rm -rf -- .venv; fi
+  if [ ! -f .venv/.init-place ] || [ "$(cat .venv/.init-place)" = "$(place)" ]; then return 0; fi
+  moved "$(cat .venv/.init-place)" "$(place)" || rm -rf -- .venv
+}
+moved() {
+  .venv/bin/python - "$@" <<'END' && place >.venv/.init-place
+import pathlib, re, sys
+(old, was), (new, now) = (one.rsplit(" Python ", 1) for one in sys.argv[1:])
+venv = pathlib.Path(".venv")
+inside = ("*.pth", "__editable__*.py", "*/direct_url.json", "*.egg-link")
+places = ["pyvenv.cfg", "bin/*", ".tools/bin/*", *(f"lib/*/site-packages/{name}" for name in inside)]
+for file in [one for place in places for one in venv.glob(place)] if was == now else sys.exit(1):
+    if file.is_file() and not file.is_symlink() and old.encode() in (text := file.read_bytes()):
+        file.write_bytes(re.sub(re.escape(old.encode()) + rb"(?![\\w.-])", lambda _: new.encode(), text))
+END
 }
 venv() {
   if [ ! -x .venv/bin/python ] || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
@@ -149,6 +162,11 @@ def _python(one: Project, test: str) -> Iterator[str]:
     yield "need python3 'Python 3 with its venv module'"
     if not one.tool:
         yield "importable python3"
+        if "pytest" in (test or one.test):
+            missing = (
+                "  pytest is not installed for python3: add a requirements.txt that names it, and run init.sh again"
+            )
+            yield f"python3 -c 'import pytest' 2>/dev/null || {_say(missing)}"
         return
     yield "("
     yield f"  cd -- {shlex.quote(one.folder)}"
@@ -156,12 +174,12 @@ def _python(one: Project, test: str) -> Iterator[str]:
     if one.tool != "pip":
         yield f'  {one.tool}() {{ command "${{brought:-{one.tool}}}" "$@"; }}'
     yield f'  now="$(stamp "$(python3 --version)" {shlex.join(one.files)})"'
+    yield "  settled"
     yield '  if [ "$(kept .venv)" != "$now" ]; then'
-    yield "    settled"
     yield f"    {'venv' if one.tool == 'pip' else f'bring {one.tool}'}"
     for arguments in one.commands:
         yield f"    {_called(one.tool)} {shlex.join(arguments)}"
-    if "pytest" in test and one.tool == "pip":  # what runs the tests is often not written down
+    if "pytest" in (test or one.test) and one.tool == "pip":  # what runs the tests is often not written down
         yield "    .venv/bin/python -c 'import pytest' 2>/dev/null ||"
         yield "      .venv/bin/python -m pip install --quiet --retries 1 --timeout 10 pytest ||"
         yield "      say '  pytest is not among the dependencies, and could not be installed'"
@@ -221,6 +239,10 @@ def _closing(found: Sequence[Project], start: str, test: str, more: list[str]) -
     tests = [test] if test else [one.test for one in found if one.test]
     starts = [start] if start else [one.start for one in found if one.start]
     yield _say("Ready.")
+    for one in places:
+        if one.language == "python":
+            inside = ".venv" if one.folder == "." else f"{one.folder}/.venv"
+            yield _say(f"Enter the environment, once in each shell: . {shlex.quote(f'{inside}/bin/activate')}")
     yield _say(f"Run the tests: {' and '.join(tests) or 'it is not known yet how'}")
     yield _say(f"Start the app: {' and '.join(starts) or 'it is not known yet how'}")
 

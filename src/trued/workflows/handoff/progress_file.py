@@ -24,16 +24,21 @@ _UNSEEN = {
 }
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _ALTERED = re.compile(r"\s*(?:[-=*#_–—]{2,}\s*)?do\s+not\s+edit\b.{0,20}\babove\b.*", re.IGNORECASE)
+LOG = "RUNNING LOG"
 HEADINGS = (
+    "SESSION",
     "CURRENT FEATURE",
     "STATUS",
     "LAST AGENT",
     "WHAT WAS DONE",
     "NEXT AGENT",
     "WHAT TO DO",
+    "FAILED FEATURES",
+    "WAITING FEATURES",
     "DO NOT TOUCH",
     "CONTEXT",
     "STATE FILES UPDATED",
+    LOG,
     "CONTINUE FROM",
 )
 
@@ -63,17 +68,21 @@ Percent: TypeAlias = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 class HandoffNote(Value):
     """The note for the next coder. Every field is one line or a list of lines, so no text can pass for another part."""
 
+    session: Line = ""  # when it was written, and by which run
     feature: Line = ""  # id of the current one
     status: Line = ""  # "In progress (15/20 tests)"; see `standing`
     last_agent: Line = ""
     did: Lines = ()
     next_agent: Line = ""
     to_do: Lines = ()
+    failed: Lines = ()  # each with its last error, its branch, and how to continue
+    waiting: Lines = ()  # each with what a person must do, and the command
     do_not_touch: Lines = ()
     context: Lines = ()
     coverage: Percent | None = None  # per cent, now
     target: Percent | None = None
     files: Lines = ()  # state files that were updated, and with what
+    log: Lines = ()  # "[2026-01-31 09:05:00] Completed feat_001: PASS", oldest first
     continue_from: Line = ""  # path:line
 
 
@@ -92,6 +101,7 @@ def render(note: HandoffNote, below: str = "") -> str:
 def _note(note: HandoffNote) -> Iterator[str]:
     yield "=== HANDOFF ==="
     yield ""
+    yield f"SESSION: {note.session or 'not begun'}"
     yield f"CURRENT FEATURE: {note.feature or 'none'}"
     yield f"STATUS: {note.status or 'unknown'}"
     yield ""
@@ -101,11 +111,16 @@ def _note(note: HandoffNote) -> Iterator[str]:
     yield f"NEXT AGENT: {note.next_agent or 'none'}"
     yield from _list("WHAT TO DO", note.to_do)
     yield ""
+    yield from _list("FAILED FEATURES", note.failed)
+    yield from _list("WAITING FEATURES", note.waiting)
+    yield ""
     yield from _list("DO NOT TOUCH", note.do_not_touch)
     yield ""
     yield from _list("CONTEXT", (*note.context, *_coverage(note)))
     yield ""
     yield from _list("STATE FILES UPDATED", note.files)
+    yield ""
+    yield from _list(LOG, note.log)
     yield ""
     yield f"CONTINUE FROM: {note.continue_from or 'the beginning'}"
 
@@ -119,6 +134,18 @@ def _coverage(note: HandoffNote) -> Iterator[str]:
     if note.coverage is not None or note.target is not None:
         now = "not measured" if note.coverage is None else f"{note.coverage:.4g} %"
         yield f"coverage now: {now}" + ("" if note.target is None else f", target: {note.target:.4g} %")
+
+
+def logged(text: str) -> tuple[str, ...]:
+    """The entries of the running log in a progress file, oldest first."""
+    above = _plain(text).partition(LINE)[0]
+    section = above.partition(f"\n{LOG}:\n")[2].partition("\n\n")[0]
+    return tuple(line.removeprefix("- ") for line in section.splitlines() if line.startswith("- ["))
+
+
+def above_line(text: str) -> str:
+    """The part of a progress file that only the engine writes."""
+    return text.partition(f"\n{LINE}")[0]
 
 
 def notes_below(text: str) -> str:

@@ -1,9 +1,12 @@
 """HandoffProject: a project that is built feature by feature, its state, and the files that show it."""
 
 from collections.abc import Collection, Iterable, Iterator
+from shlex import quote
+
+from pydantic import Field
 
 from trued.inputs.sentences import sentence_criteria
-from trued.model import Figures, Finding, Goal, Grade, Plan, Source, Task, Value, Verdict
+from trued.model import Figures, Finding, Goal, Grade, Judged, Plan, Source, Task, Value, Verdict
 from trued.support.timestamps import utc_timestamp
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff import progress_file as progress
@@ -22,7 +25,14 @@ from trued.workflows.handoff.init_script import SCRIPT
 from trued.workflows.handoff.progress_file import HandoffNote, standing
 
 SHOWN = Grade.SELF_TESTED  # from here on something went from red to green
-HOLDS = "holds; a person's word is missing"
+HOLDS = "holds; a person's word is missing"  # notes of features that are built begin so, also in files of earlier runs
+KEPT = "built, and nothing speaks against it; a person decides"
+UNJUDGED = "built, and not judged yet"
+BLOCKED = "blocked: "
+NOTHING_LEFT = "nothing is left to be built: every feature passes"
+PERSON_DECIDES = "no coder is needed until a person has decided about the features below"
+ATTEMPTS = 3  # more of them, in the command that grants some
+LOG_LIMIT = 40  # entries of the running log
 TITLE_LIMIT = 80
 
 
@@ -35,13 +45,18 @@ class HandoffProject(Value):
     note: str = progress.PROGRESS[0]  # the progress file's name
     state: AgentState = AgentState()
     holding: tuple[str, ...] = ()  # features that hold and wait for a person's approval
+    unjudged: tuple[str, ...] = ()  # features that are built; the environment lacks something to judge them
+    # feature → the requirements that stand for it, where the user's own file has some
+    requirements: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    # failed feature → the branches with its work, the newest last
+    side_branches: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     green: tuple[str, ...] = ()  # features whose checks turned green, whoever worked on them
     did: tuple[str, ...] = ()
+    log: tuple[str, ...] = ()  # how each attempt and feature ended, oldest first
+    when: float = 0.0  # when the last of that was recorded
+    commands: dict[str, str] = Field(default_factory=dict)  # feature that waits → what a person types
     left_at: str = ""  # path:line, where to continue
     below: str = ""  # what agents wrote under the note
-    start: str = ""  # how the app is started
-    test: str = ""
-    set_up: tuple[str, ...] = ()
     target: float | None = None  # of coverage, in per cent
 
     # -- what is to be done --------------------------------------------------------------------------------------------
@@ -62,7 +77,7 @@ class HandoffProject(Value):
 
     @property
     def next_feature(self) -> Feature | None:
-        return upcoming(self.features, self.holding)
+        return upcoming(self.features, self.holding, aside=self.unjudged)
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -75,9 +90,9 @@ class HandoffProject(Value):
 
     @property
     def awaited(self) -> frozenset[str]:
-        """Features that the file calls built, and that a person is to judge."""
-        by_hand = [one for one in self.features.features if one.verification_method == "manual"]
-        return frozenset(one.id for one in by_hand if one.passes or one.agent_notes.startswith(HOLDS))
+        """Features that the file calls built."""
+        built = (HOLDS, KEPT, UNJUDGED)
+        return frozenset(one.id for one in self.features.features if one.passes or one.agent_notes.startswith(built))
 
     @property
     def unproven(self) -> "HandoffProject":
@@ -90,10 +105,16 @@ class HandoffProject(Value):
     def finished(self) -> tuple[str, ...]:
         return tuple(one.id for one in self.features.features if one.passes or one.id in self.holding)
 
+    @property
+    def failed(self) -> tuple[str, ...]:
+        return tuple(one.id for one in self.features.features if one.state == "failed")
+
     def status_of(self, name: str) -> str:
         """A feature's state, for a commit message."""
         if name in self.holding:
             return "holds, and waits for a person"
+        if name in self.unjudged:
+            return "is built, and could not be judged"
         return {"completed": "passes", "failed": "failed"}.get(self.features[name].state, "is open")
 
     def other_tasks(self, feature: Feature) -> tuple[Task, ...]:
@@ -133,36 +154,79 @@ class HandoffProject(Value):
         )
 
     def with_verdict(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "HandoffProject":
-        """With a verdict that holds. The feature passes if it is proven or attested; else it waits for a person."""
+        """With work that nothing speaks against. The feature passes if it is proven or attested; else it waits for a
+        person, and the note says what for."""
         judged = verdict.requirements
-        met = bool(judged) and all(one.grade.is_met() or one.id in attested for one in judged)
-        lacking = "" if met else "; ".join(dict.fromkeys(one.why[0] for one in verdict.requirements if one.lacks))
+        met = verdict.holds and bool(judged) and all(one.grade.is_met() or one.id in attested for one in judged)
+        lacking = [one.why[0] for one in judged if one.lacks or not one.holds] if not met else []
+        accepted = "; ".join(dict.fromkeys(one.why[0] for one in judged if one.grade is Grade.ATTESTED))
+        notes = f"{HOLDS if verdict.holds else KEPT}: {'; '.join(dict.fromkeys(lacking))}" if lacking else accepted
         now = self.features[feature.id].model_copy(
-            update={
-                "passes": met,
-                "status": "completed" if met else "in_progress",
-                "agent_notes": f"{HOLDS}: {lacking}" if lacking else "",
-            }
+            update={"passes": met, "status": "completed" if met else "in_progress", "agent_notes": notes}
         )
         waiting = {*self.holding} - {feature.id} | (set() if met else {feature.id})
-        return self._with(now, holding=tuple(sorted(waiting)), green=tuple(sorted({*self.green, feature.id})))
+        parked = tuple(name for name in self.unjudged if name != feature.id)
+        commands = {**self.commands, feature.id: self._command_for(judged)}
+        green = tuple(sorted({*self.green, feature.id}))
+        return self._with(now, holding=tuple(sorted(waiting)), green=green, unjudged=parked, commands=commands)
 
-    def with_feature_failed(self, feature: Feature) -> "HandoffProject":
-        """With the feature failed; features that depend on it are blocked, and say why."""
-        found = self._with(self.features[feature.id].model_copy(update={"status": "failed", "passes": False}))
+    def _command_for(self, judged: Iterable[Judged]) -> str:
+        """What a person types to accept these requirements: each by its name, or the contract that they rest on."""
+        names = [one.id for one in judged if not one.grade.is_met() and one.lacks != "approve"]
+        return f"trued approve {' '.join(map(quote, (self.state.run, *names)))} --as NAME --reason TEXT"
+
+    def with_feature_unjudged(self, feature: Feature, why: Iterable[str], command: str) -> "HandoffProject":
+        """With work that is kept, and that could not be judged because the environment lacks something. `command`: how
+        it is judged again."""
+        notes = trimmed(f"{UNJUDGED}: {'; '.join(why)}")
+        now = self.features[feature.id].model_copy(
+            update={"passes": False, "status": "in_progress", "agent_notes": notes}
+        )
+        parked = tuple(sorted({*self.unjudged, feature.id}))
+        holding = tuple(name for name in self.holding if name != feature.id)
+        return self._with(now, unjudged=parked, holding=holding, commands={**self.commands, feature.id: command})
+
+    def with_feature_failed(self, feature: Feature, branch: str = "") -> "HandoffProject":
+        """With the feature failed, its work on that branch; features that depend on it are blocked, and say why."""
+        failed = self.features[feature.id].model_copy(update={"status": "failed", "passes": False})
+        kept = (*self.side_branches.get(feature.id, ()), *([branch] if branch else []))
+        found = self._with(failed, side_branches={**self.side_branches, feature.id: kept})
         for one in blocked(found.features):
-            found = found._with(found.features[one.feature].model_copy(update={"agent_notes": f"blocked: {one.why}"}))
+            found = found._with(found.features[one.feature].model_copy(update={"agent_notes": f"{BLOCKED}{one.why}"}))
         return found
 
     def with_features_reopened(self, names: Iterable[str]) -> "HandoffProject":
         """With these features open again."""
         found, gone = self, set(names)
-        for name in gone:
-            found = found._with(self.features[name].model_copy(update={"passes": False, "status": "not_started"}))
-        left = {"holding": self.holding, "green": self.green}  # green checks are not enough any more
+        for one in self.features.features:
+            if one.id in gone:
+                found = found._with(one.model_copy(update={"passes": False, "status": "not_started"}))
+            elif one.agent_notes.startswith(BLOCKED):
+                found = found._with(one.model_copy(update={"agent_notes": ""}))
+        left = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}  # green is not enough any more
         return found.model_copy(
             update={key: tuple(name for name in names if name not in gone) for key, names in left.items()}
         )
+
+    def with_set_up(self, commands: Iterable[str]) -> "HandoffProject":
+        """With further commands that `init.sh` runs."""
+        more = tuple(dict.fromkeys((*self.state.set_up, *(one.strip() for one in commands if one.strip()))))
+        return self.model_copy(update={"state": self.state.model_copy(update={"set_up": more})})
+
+    def with_log(self, words: str, when: float) -> "HandoffProject":
+        """With one more entry in the running log. `when` is a recorded time, so that a replay writes the same."""
+        entry = f"[{utc_timestamp(when).replace('T', ' ').rstrip('Z')}] {words}"
+        return self.model_copy(update={"log": (*self.log, entry)[-LOG_LIMIT:], "when": when})
+
+    def with_result_logged(self, feature: Feature, when: float) -> "HandoffProject":
+        """With the log entry of a feature that nobody works on any more."""
+        if feature.id in self.holding:
+            result = "WAITS for a person"
+        elif feature.id in self.unjudged:
+            result = "NOT JUDGED, the environment lacks something"
+        else:
+            result = {"completed": "PASS", "failed": "FAILED"}.get(self.features[feature.id].state, "OPEN")
+        return self.with_log(f"{'Gave up' if result == 'FAILED' else 'Completed'} {feature.id}: {result}", when)
 
     def _with(self, feature: Feature, **more: object) -> "HandoffProject":
         return self.model_copy(update={"features": self.features.with_feature(feature), **more})
@@ -172,7 +236,7 @@ class HandoffProject(Value):
     @property
     def owned(self) -> tuple[str, ...]:
         """The files that only the engine writes."""
-        return feature_list.NAME, self.note, agent_state.NAME
+        return feature_list.NAME, self.note, agent_state.NAME, SCRIPT
 
     @property
     def files(self) -> dict[str, str]:
@@ -192,22 +256,65 @@ class HandoffProject(Value):
     @property
     def handoff_note(self) -> HandoffNote:
         current = next((one for one in self.features.features if one.id == self.state.feature), None)
-        upcoming_one = self.next_feature
-        totals = self.features.totals
+        upcoming_one, totals = self.next_feature, self.features.totals
+        failed, waiting = tuple(self._failed()), tuple(self._waiting())
+        person = bool(failed or waiting) and not upcoming_one
         return HandoffNote(
+            session=f"{utc_timestamp(self.when)}, run {self.state.run}" if self.when else "",
             feature=current.id if current else "",
             status=standing(current.state, current.tests_passing, current.tests_total) if current else "",
             last_agent=self.state.last_agent,
             did=self.did,
-            next_agent="coder" if upcoming_one else "",
-            to_do=tuple(_to_do(upcoming_one)) if upcoming_one else ("nothing is left to be built",),
+            next_agent="coder" if upcoming_one else "none; a person decides" if person else "",
+            to_do=tuple(_to_do(upcoming_one)) if upcoming_one else (PERSON_DECIDES if person else NOTHING_LEFT,),
+            failed=failed,
+            waiting=waiting,
             do_not_touch=(*(f"what makes {name} pass" for name in self.finished), f"above the line in {self.note}"),
-            context=(f"{totals['completed']} of {totals['total_features']} features pass", f"set up with ./{SCRIPT}"),
+            context=(
+                f"{totals['completed']} of {totals['total_features']} features pass",
+                f"set up with ./{SCRIPT}",
+                *(f"a fresh clone also needs: {command}" for command in self.state.set_up),
+            ),
             coverage=_measured(self.features),
             target=self.target,
             files=(f"{feature_list.NAME}: counted by the engine", f"{agent_state.NAME}: turn {self.state.iteration}"),
+            log=self.log,
             continue_from=self.left_at,
         )
+
+    def _failed(self) -> Iterator[str]:
+        """Failed features: the last error, the branch with the work, and how to continue."""
+        for one in self.features.features:
+            if one.state == "failed":
+                error = _first_line(one.agent_notes) or "its attempts are used up"
+                branches = " and ".join(self.side_branches.get(one.id, ()))
+                yield f"{one.id}: {error}; {f'its work is on {branches}' if branches else 'no work is left'}"
+                yield f"{one.id}: with a hint for the next coder: {self.reopening(one.id)}"
+        if self.failed:
+            yield f"more attempts at all of these: trued resume {quote(self.state.run)} --rounds {ATTEMPTS}"
+
+    def side_name(self, feature: Feature) -> str:
+        """A name for the branch of work that is given up; work that was given up before keeps its own."""
+        number = len(self.side_branches.get(feature.id, ())) + 1
+        return feature.id if number == 1 else f"{feature.id}-{number}"
+
+    def reopening(self, name: str) -> str:
+        """The commands that give a feature more attempts, and its coder a reason."""
+        run = quote(self.state.run)
+        what = " ".join(map(quote, self.requirements.get(name, (name,))))
+        return f"trued reject {run} {what} --as NAME --reason 'what to do differently' && trued resume {run}"
+
+    def _waiting(self) -> Iterator[str]:
+        """Features that wait for a person, each with the command; and those that wait for such a feature."""
+        for one in self.features.features:
+            if one.id in self.holding:
+                yield f"{one.id}: {_first_line(one.agent_notes)}: {self.commands.get(one.id, '')}".rstrip(": ")
+            elif one.id in self.unjudged:
+                yield f"{one.id}: {_first_line(one.agent_notes)}; then: {self.commands[one.id]}"
+            elif one.state != "failed" and not one.passes:
+                aside = [name for name in one.depends_on if name in self.unjudged]
+                if aside or one.agent_notes.startswith(BLOCKED):
+                    yield f"{one.id}: {_first_line(one.agent_notes) or f'it needs {aside[0]}, which is not judged yet'}"
 
 
 def _row(feature: Feature) -> dict[str, object]:
@@ -220,6 +327,10 @@ def _measured(features: FeatureList) -> float | None:
     """The coverage that was measured last."""
     found = [one for one in features.features if one.coverage is not None]
     return max(found, key=lambda one: one.last_tested).coverage if found else None
+
+
+def _first_line(notes: str) -> str:
+    return next((line.strip() for line in notes.splitlines() if line.strip()), "")
 
 
 def task_of(feature: Feature) -> Task:

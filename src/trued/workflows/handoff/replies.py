@@ -40,6 +40,9 @@ class Coded(Reply):
     tests_passing: int = 0
     tests_total: int = 0
     notes: tuple[str, ...] = ()
+    set_up: tuple[str, ...] = Field(
+        default=(), description="commands that a fresh clone needs beyond installing what the manifests name"
+    )
     continue_from: str = Field(default="", description="path:line, where the next agent should begin")
     proposed: tuple[Planned, ...] = Field(default=(), description="features that the list lacks; a person decides")
     disputes: tuple[Finding, ...] = Field(

@@ -4,19 +4,22 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 
-from trued.errors import AgentFailed, BadInput
+from trued.errors import AgentFailed, BadInput, CannotJudge, Diverged
 from trued.inputs.project.manifests import is_manifest
-from trued.model import Figures, Finding, Goal, Outcome, Task, TestsCheck, Verdict
+from trued.model import Figures, Finding, Goal, Grade, Judged, Outcome, Outcomes, Task, TestsCheck, Verdict
+from trued.model.events.run import SealedFileEdited, StepRepeated
 from trued.run.agent_call import AgentAnswer
 from trued.run.branch import SetUp
 from trued.run.named_tests import CountedTests
 from trued.run.run import Run
 from trued.run.session import Session
+from trued.support.path_sets import paths_outside
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff.agent_state import AgentState
 from trued.workflows.handoff.e2e_example import e2e_example
-from trued.workflows.handoff.events import FAILURE_MODES, FeatureProposed, PassUndone
+from trued.workflows.handoff.events import FAILURE_MODES, FeatureProposed, FinishedFeatureBroken, PassUndone
 from trued.workflows.handoff.failure_modes import (
     CoderClaims,
     EngineCounts,
@@ -35,7 +38,7 @@ from trued.workflows.handoff.feature_list import (
     requirement_of,
 )
 from trued.workflows.handoff.init_script import SCRIPT, init_script, untouched
-from trued.workflows.handoff.progress_file import PROGRESS, notes_below
+from trued.workflows.handoff.progress_file import PROGRESS, above_line, logged, notes_below
 from trued.workflows.handoff.project import SHOWN, HandoffProject
 from trued.workflows.handoff.replies import Coded, Initialized
 
@@ -49,10 +52,49 @@ class Attempt:
     left: AgentAnswer
     verdict: Verdict
     tests: CountedTests | None  # of the feature's own command
+    changed: tuple[str, ...]  # files of the work for this feature, whatever was changed before it
 
     @property
     def figures(self) -> Figures | None:
         return self.tests.figures if self.tests else None
+
+    @property
+    def gaps(self) -> tuple[Finding, ...]:
+        """What speaks against the attempt. What only the environment lacks does not."""
+        idle = () if self.changed or is_met(self.verdict) else (NOTHING_CHANGED,)
+        own = self.tests.gaps if self.tests and not unjudged(self.verdict) else ()
+        refuted = [one for one in self.verdict.requirements if one.grade is Grade.REFUTED]
+        found = self.verdict.gaps or tuple(
+            Finding(what=f"{one.id}: {one.reason}", requirement=one.id) for one in refuted
+        )
+        return (*found, *own, *idle)
+
+
+OWNERS = {SCRIPT: "commands that a fresh clone needs go into the reply, as `set_up`"}  # file → who writes it, and how
+NOTHING_CHANGED = Finding(what="nothing was changed for this feature", where="the commit of this attempt")
+
+
+def unjudged(verdict: Verdict) -> tuple[str, ...]:
+    """What kept requirements or existing tests from being judged, with the line that fixes it; () if all were judged.
+    Nothing that an agent could repair."""
+    held_up = [one for one in (*verdict.requirements, *verdict.suites) if _is_unjudged(one)]
+    return tuple(dict.fromkeys(words for one in held_up for words in map(str, one.missing or one.why)))
+
+
+def _is_unjudged(judged: Judged) -> bool:
+    return judged.grade is Grade.UNJUDGED
+
+
+EDITION = 2  # since then the files, the script and what counts as an attempt are as they are here
+
+
+def refuse_earlier(run: Run) -> None:
+    """Raise `Diverged` for a run that an earlier version began: its files are part of recorded steps, and differ."""
+    if run.context.edition < EDITION:
+        file = quote(run.context.goal.source.file or "SPECIFICATION")
+        command = f"trued run {file} --from {run.branch.name}"
+        what = f"run {run.id} was begun by an earlier version, whose files differ"
+        raise Diverged(f"{what}: `{command}` continues from its branch, and builds nothing again that still holds")
 
 
 # -- the beginning -----------------------------------------------------------------------------------------------------
@@ -104,14 +146,16 @@ async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> H
     before = agent_state.parse_agent_state(await run.branch.read(agent_state.NAME) or "")
     state = before.model_copy(update=_run_facts(run, goal))
     project = await with_notes(run, project)
-    return project.model_copy(update={"state": state, "target": run.settings.coverage_target})
+    update = {"state": state, "target": run.settings.coverage_target, "when": run.branch.when}
+    return project.model_copy(update=update)
 
 
 async def with_notes(run: Run, project: HandoffProject) -> HandoffProject:
     """The project with the notes that are in the progress file already; they stay below the line."""
     there = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
     note = there[0] if there else run.settings.progress
-    return project.model_copy(update={"note": note, "below": notes_below(await run.branch.read(note) or "")})
+    text = await run.branch.read(note) or ""
+    return project.model_copy(update={"note": note, "below": notes_below(text), "log": logged(text)})
 
 
 def _run_facts(run: Run, goal: Goal) -> dict[str, str]:
@@ -139,12 +183,16 @@ def project_of_reply(
         features=features,
         author="initializer",
         note=run.settings.progress,
+        when=run.branch.when,
         target=run.settings.coverage_target,
-        state=AgentState(**_run_facts(run, goal), last_agent="initializer"),
+        state=AgentState(
+            **_run_facts(run, goal),
+            last_agent="initializer",
+            start=reply.start,
+            test=reply.test,
+            set_up=reply.set_up,
+        ),
         did=(f"wrote down {features.totals['total_features']} features, and how the project is set up",),
-        start=reply.start,
-        test=reply.test,
-        set_up=reply.set_up,
     )
     return project, ()
 
@@ -153,13 +201,15 @@ async def write_first_files(run: Run, project: HandoffProject) -> None:
     """Write the four files, and an example of a browser test if a feature needs one. The user's commit stays the
     base."""
     run.branch.own(*project.owned)
-    example, text = e2e_example(project.start) if project.start else e2e_example()
+    run.branch.allow_notes(project.note)
+    example, text = e2e_example(project.state.start) if project.state.start else e2e_example()
     run.branch.set_background(SCRIPT, example)
-    files = {**project.unproven.files, **await _new_script(run, project)}  # nothing passes before it is proven
+    listed = project.unproven  # nothing passes before it is proven
+    files = {**listed.files, **await _new_script(run, project)}
     if any(one.verification_method == "e2e" for one in project.features.features):
         tests = [path for path in await run.branch.paths() if path.startswith(example.rpartition("/")[0])]
         files |= {} if tests else {example: text}
-    await run.branch.write(files, "docs: what is to be built, and how to set up", event=project.list_event())
+    await run.branch.write(files, "docs: what is to be built, and how to set up", event=listed.list_event())
 
 
 async def _new_script(run: Run, project: HandoffProject) -> dict[str, str]:
@@ -169,8 +219,16 @@ async def _new_script(run: Run, project: HandoffProject) -> dict[str, str]:
         return {}
     paths = await run.branch.paths()
     texts = await run.branch.texts(filter(is_manifest, paths))
-    script = init_script(paths, texts.get, start=project.start, test=project.test, more=project.set_up)
+    state = project.state
+    script = init_script(paths, texts.get, start=state.start, test=state.test, more=state.set_up)
     return {SCRIPT: script} if script != before else {}
+
+
+def with_requirements(run: Run, project: HandoffProject) -> HandoffProject:
+    """The project with the names of the requirements that stand for each feature in the contract."""
+    contract = run.judgement.contract()
+    names = {one.id: tuple(each.id for each in contract.serving(one.id)) for one in project.features.features}
+    return project.model_copy(update={"requirements": {key: found for key, found in names.items() if found}})
 
 
 # -- before a feature --------------------------------------------------------------------------------------------------
@@ -184,10 +242,15 @@ FIX_SCRIPT = Task(
 )
 
 
-async def set_up_clone(run: Run, project: HandoffProject, coder: Session[Coded], attempt: int = 0) -> SetUp:
-    """Write the files and an up-to-date `init.sh`, and run that script in the coder's clone."""
+async def set_up_clone(
+    run: Run, project: HandoffProject, coder: Session[Coded], attempt: int = 0, of: int = 0
+) -> SetUp:
+    """Write the files and an up-to-date `init.sh`, and run that script in the coder's clone.
+
+    `attempt`: the number of the coder's attempt at its feature, `of` so many.
+    """
     files = {**project.files, **await _new_script(run, project)}
-    listed = project.list_event(attempt, run.settings.rounds)
+    listed = project.list_event(attempt, of)
     await run.branch.write(files, "docs: where things stand", accepted=False, event=listed)
     return await run.branch.set_up(coder, SCRIPT)
 
@@ -215,16 +278,30 @@ async def write_files(run: Run, project: HandoffProject, feature: Feature) -> No
 # -- after an attempt --------------------------------------------------------------------------------------------------
 
 
-async def count_tests(run: Run, feature: Feature) -> CountedTests | None:
-    """The tests of the feature's own command on the newest commit; None if it names none."""
+async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -> CountedTests | None:
+    """The tests of the feature's own command on the newest commit; None if it names none.
+
+    `changed`: files of the work for the feature. Coverage is measured of these: what others built is not its to test.
+    """
     checks = [one for one in requirement_of(feature).checks if isinstance(one, TestsCheck)]
-    return await run.judgement.count_named_tests(checks[0]) if checks else None
+    return await run.judgement.count_named_tests(checks[0], of=changed) if checks else None
 
 
-def is_shown(verdict: Verdict) -> bool:
+def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
     """Whether each requirement holds, and a check of it went from red to green or it was satisfied already."""
     judged = verdict.requirements
-    return bool(judged) and all(one.holds and one.grade.rank >= SHOWN.rank for one in judged)
+    return bool(judged) and all(one.holds and one.grade.rank >= by.rank for one in judged)
+
+
+def is_met(verdict: Verdict) -> bool:
+    """Whether each requirement is proven or attested."""
+    return bool(verdict.requirements) and all(one.grade.is_met() for one in verdict.requirements)
+
+
+async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:
+    """Files that differ from the commit `since`, without those that are no part of the work."""
+    changed = await run.context.workspace.changed_files(since, run.branch.head)
+    return tuple(paths_outside(changed, run.steps.not_part_of_work))
 
 
 async def judge_unbuilt(
@@ -232,10 +309,14 @@ async def judge_unbuilt(
 ) -> tuple[HandoffProject, bool]:
     """Whether a feature that no coder works on holds by this verdict, as if somebody had just built it.
 
-    `awaited`: the files call it built, and a person is to judge it; then no coder works on it again.
+    `awaited`: the files call it built; then it is not built again only because nobody has accepted it yet, or because
+    it cannot be judged here. Of others the coder's own tests show nothing: they were written for another feature.
     """
     own = run.judgement.verdict_on(feature.id, verdict)
-    holds = own.holds and (is_shown(own) or awaited)
+    if awaited and (why := unjudged(own)) and not own.gaps:
+        return project.with_feature_unjudged(feature, why, judging_again(run)), False
+    by_hand = feature.verification_method == "manual"
+    holds = own.holds and (is_shown(own, SHOWN if awaited else Grade.TESTED) or (awaited and by_hand))
     tests = await count_tests(run, feature) if holds else None
     gaps = (*own.gaps, *(tests.gaps if tests else ()))
     project = project.with_test_results(feature, tests.figures if tests else None, gaps, run.branch.when)
@@ -244,10 +325,39 @@ async def judge_unbuilt(
     return project.with_verdict(feature, own), True
 
 
-def attempt_gaps(run: Run, project: HandoffProject, attempt: Attempt) -> tuple[Finding, ...]:
-    """What keeps the feature from being finished: failing checks, its own tests, finished features that it breaks."""
-    own = attempt.tests.gaps if attempt.tests else ()
-    return (*attempt.verdict.gaps, *own, *regressions(run, project, attempt.verdict))
+async def wait_for_environment(run: Run, project: HandoffProject) -> None:
+    """End the run here, because features cannot be judged: raises `CannotJudge`.
+
+    When that only comes from the journal, somebody has resumed the run since: the caller tries again.
+    """
+    notes = {name: project.features[name].agent_notes.partition(": ")[2] for name in project.unjudged}
+    why = "; ".join(dict.fromkeys(notes.values()))
+    if run.is_live:
+        kept = f"the work for {', '.join(notes)} is kept on {run.branch.name}"
+        raise CannotJudge(f"{why}. Nothing speaks against it, and {kept}: set this right, then `{judging_again(run)}`")
+    await run.record(StepRepeated(why=why))
+
+
+def judging_again(run: Run) -> str:
+    """The command that judges kept work again, when the environment has what it lacked.
+
+    What could not be judged on the base, either, was sealed so: it needs a run that seals anew, from the same branch.
+    """
+    blind = any(one.outcome is Outcomes.UNJUDGED for fact in run.judgement.contract().base_facts for one in fact.tried)
+    file = run.context.goal.source.file
+    return f"trued run {quote(file)} --from {run.branch.name}" if blind and file else f"trued resume {run.id}"
+
+
+async def judge_again(run: Run, project: HandoffProject, feature: Feature, verdict: Verdict) -> HandoffProject:
+    """A feature that was built and could not be judged, by a new verdict: it waits on, is judged, or is open again."""
+    own = run.judgement.verdict_on(feature.id, verdict)
+    gaps, why = own.gaps, unjudged(own)
+    if why and not gaps:
+        return project.with_feature_unjudged(feature, why, judging_again(run))
+    tests = await count_tests(run, feature)
+    gaps = (*gaps, *(tests.gaps if tests else ()))
+    project = project.with_test_results(feature, tests.figures if tests else None, gaps, run.branch.when)
+    return project.with_features_reopened([feature.id]) if gaps else project.with_verdict(feature, own)
 
 
 def regressions(run: Run, project: HandoffProject, verdict: Verdict) -> tuple[Finding, ...]:
@@ -257,7 +367,7 @@ def regressions(run: Run, project: HandoffProject, verdict: Verdict) -> tuple[Fi
         Finding(what=f"{name} was finished, and this work breaks it: {one.reason}", requirement=one.id)
         for name, judged in finished.items()
         for one in judged
-        if not one.holds
+        if not one.holds and not _is_unjudged(one)
     )
 
 
@@ -277,22 +387,32 @@ def newly_green(run: Run, project: HandoffProject, attempt: Attempt) -> tuple[st
     """Other features, not begun yet, that this commit shows to be there."""
     known = {*project.finished, *project.green, attempt.feature.id}
     others = [one.id for one in project.features.features if one.id not in known]
-    return tuple(name for name in others if is_shown(run.judgement.verdict_on(name, attempt.verdict)))
+    verdicts = {name: run.judgement.verdict_on(name, attempt.verdict) for name in others}
+    return tuple(name for name, verdict in verdicts.items() if is_shown(verdict, Grade.TESTED))
 
 
 async def record_attempt(
-    run: Run, project: HandoffProject, attempt: Attempt, gaps: Sequence[Finding]
+    run: Run, project: HandoffProject, attempt: Attempt, gaps: Sequence[Finding], broken: Sequence[Finding] = ()
 ) -> HandoffProject:
-    """Record how an attempt ended, for the files and the next coder, and emit its failure modes."""
+    """Record how an attempt ended, for the files and the next coder, and emit its failure modes.
+
+    `gaps`: what speaks against it; of these, `broken` are finished features that it breaks.
+    """
     reply, green = attempt.reply, newly_green(run, project, attempt)
     modes = [*await _failure_modes(run, project, attempt, gaps), *one_shot(attempt.feature.id, green)]
     for mode in modes:
         event = FAILURE_MODES[mode.name](feature=mode.feature or attempt.feature.id, evidence=mode.evidence)
         await run.record(event)
+    if broken:
+        await run.record(FinishedFeatureBroken(feature=attempt.feature.id, broken=tuple(one.what for one in broken)))
     for proposed in reply.proposed:
         await run.record(FeatureProposed(feature=attempt.feature.id, proposed=str(proposed)))
     left = attempt.left.undone
-    undone = [f"changes to {path} were undone: only the engine writes it" for path in left if path != project.note]
+    undone = [f"changes to {path} were undone: {OWNERS.get(path, 'only the engine writes it')}" for path in left]
+    if project.note in left and not _is_forged(project, left[project.note]):
+        undone.remove(f"changes to {project.note} were undone: only the engine writes it")
+    elif project.note in left:
+        await run.record(SealedFileEdited(role="coder", files=(project.note,), put_back=(project.note,)))
     modes_said = [f"{mode.name}: {mode.evidence}" for mode in modes]
     below = left.get(project.note)
     project = project.model_copy(
@@ -303,7 +423,16 @@ async def record_attempt(
             "green": tuple(sorted({*project.green, *green})),
         }
     )
+    project = project if gaps else project.with_set_up(reply.set_up)
+    if gaps:
+        why = gaps[0].what.partition("\n")[0]
+        project = project.with_log(f"Attempt at {attempt.feature.id}: FAIL, {why}", run.branch.when)
     return project.with_test_results(attempt.feature, attempt.figures, gaps, run.branch.when)
+
+
+def _is_forged(project: HandoffProject, text: str | None) -> bool:
+    """Whether an agent changed the engine's part of the progress file; notes below it are allowed."""
+    return text is None or above_line(text) != above_line(project.files[project.note])
 
 
 async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, gaps: Sequence[Finding]) -> list[Mode]:
@@ -325,7 +454,7 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
     texts = await run.branch.texts(sorted(named & there))
     found = attempt.figures or Figures()
     counts = EngineCounts(passes=not gaps, tests_passing=found.passing, tests_total=found.total, files=there)
-    if attempt.figures is None:  # nothing was counted, so no claimed count is refuted
+    if attempt.figures is None or unjudged(attempt.verdict):  # nothing was counted, so no claimed count is refuted
         claims = claims.model_copy(update={"tests_passing": 0, "tests_total": 0})
     return [*modes, *premature_victory(feature, claims, counts, texts.get)]
 
@@ -336,11 +465,13 @@ async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> H
     verdict, wrong, corrected = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
         own = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)
-        met = bool(own.requirements) and all(one.grade.is_met() for one in own.requirements)
-        if feature.passes and not met:
+        met = is_met(own)
+        if feature.passes and unjudged(own):
+            corrected = corrected.with_feature_unjudged(feature, unjudged(own), judging_again(run))
+        elif feature.passes and not met:
             wrong.append(feature.id)
         elif met and feature.id in project.holding:
-            corrected = corrected.with_verdict(feature, own)
+            corrected = corrected.with_verdict(feature, own).with_result_logged(feature, run.branch.when)
     if wrong:
         await run.record(PassUndone(features=tuple(wrong), why="the proof of the last commit found otherwise"))
         reopened = corrected.with_features_reopened(wrong)

@@ -1,18 +1,28 @@
 """Features of a handoff as people see them: how far each is, as the engine found it, and what went wrong with it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from trued.model.events import JournalEvent
+from trued.model import Event
+from trued.model.events import JournalEvent, of_kind
 from trued.model.events.proof import test_counts
 from trued.model.step_keys import feature_scope
 from trued.workflows.handoff import events
-from trued.workflows.handoff.events import EVENTS, FailureMode, FeatureListWritten, FeatureProposed, PassUndone
+from trued.workflows.handoff.events import (
+    EVENTS,
+    FailureMode,
+    FeatureListWritten,
+    FeatureProposed,
+    FinishedFeatureBroken,
+    PassUndone,
+)
 from trued.workflows.tree import CallRow, Tree
 from trued.workflows.view import ReportSection, WorkflowView
 
 SCOPE = "feature "
+ATTEMPTS = 3  # as many as a feature had before, by default
+NAMED = 5  # features in one sentence
 
 
 @dataclass(slots=True)
@@ -78,10 +88,24 @@ def add_event(features: FeatureProgress, tree: Tree, key: str, event: JournalEve
             why = (event.why or "it does not hold").splitlines()[0]
             names = ", ".join(event.features or (event.feature,))
             tree.remark(key, f"called passed, and not so: {names} ({why})", warning=True)
+        case FinishedFeatureBroken():
+            broken = "; ".join(one.partition("\n")[0] for one in event.broken)
+            tree.remark(key, f"the work for {event.feature} was discarded: {broken}", warning=True)
         case FeatureProposed():
             tree.remark(key, f"a feature is proposed, for you to decide about: {event.proposed}")
         case _:
             pass
+
+
+def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+    """How a handoff that ended continues: more attempts at its failed features, by the newest list."""
+    lists = [one for _, one in of_kind(events, FeatureListWritten)]
+    failed = [str(one.get("id")) for one in lists[-1].features if one.get("state") == "failed"] if lists else []
+    if failed:
+        yield (
+            f"trued resume {run} --rounds {ATTEMPTS}",
+            f"gives {ATTEMPTS} more attempts to {', '.join(failed[:NAMED])}",
+        )
 
 
 class HandoffView(WorkflowView):
@@ -93,6 +117,7 @@ class HandoffView(WorkflowView):
         events.PrematureVictory: "Premature victory: a claim over red",
         events.Guesswork: "Guesswork: installed or started by other ways than init.sh",
         events.FeatureListMeddled: "Meddling with the feature list; it was undone",
+        events.FinishedFeatureBroken: "The work for one feature broke a finished one, and was discarded",
         events.PassUndone: "The list said that something passes, and it does not",
     }
 
