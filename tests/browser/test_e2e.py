@@ -148,6 +148,6 @@ def test_the_example_is_short_and_whatever_it_is_told_is_only_text() -> None:
     assert len(text.splitlines()) < 60
     assigned = [one for one in ast.parse(text).body if isinstance(one, ast.Assign)]
     values = [one.value for one in assigned if isinstance(one.value, ast.Constant)]
-    found = {ast.unparse(one.targets[0]): one.value.value for one in assigned if one.value in values}  # type: ignore[attr-defined]
+    found = {ast.unparse(one.targets[0]): one.value.value for one in assigned if one.value in values}
     assert found == {"START": 'python "app.py" \\  '}
     compile(e2e_example()[1], path, "exec")

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import pytest
 from tests.workflows.conftest import events
 from tests.workflows.hands import Act, Coders, Hands
 from trued.engine.approvals import Decision, decide
-from trued.engine.landing.land import LandingRequest, land
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest
 from trued.engine.pending import waits
 from trued.wire import Order
 
@@ -53,7 +54,7 @@ def listing(*features: dict[str, Any], **more: Any) -> Any:
     return lambda _: {"features": [*features], **more}
 
 
-def cases(feature: str, *given: tuple[str, list[object], object, str]) -> Any:
+def cases(feature: str, *given: tuple[str, Sequence[object], object, str]) -> Any:
     """An examiner: held-out data for the feature and for the sentence it was made of."""
 
     def examined(_: Order) -> dict[str, Any]:
