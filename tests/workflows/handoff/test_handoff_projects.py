@@ -178,8 +178,8 @@ async def test_an_empty_repository_gets_the_two_packages_that_its_first_feature_
     tmp_path: Path, stack: ExitStack
 ) -> None:
     coders = Coders(tell=[writes_tell])
-    given = (("tell:size", [2000], "2.0 kB", SIZE), ("tell:size", [5000], "5.0 kB", SIZE))
-    given = (*given, ("tell:mood", ["dog"], "\U0001f415", SIZE))
+    sizes = (("tell:size", [2000], "2.0 kB", SIZE), ("tell:size", [5000], "5.0 kB", SIZE))
+    given = (*sizes, ("tell:mood", ["dog"], "\U0001f415", SIZE))
     coders.roles = {"initializer": listing(TELL, test="python -m pytest -q"), "examiner": cases("tell", *given)}
     project = Project(tmp_path, stack, f"# Tell\n\n{SIZE}\n", coders)
     record = await project.build()
