@@ -288,7 +288,7 @@ class Terminal:
 @pytest.mark.spec("USE-4", "PUR-8", "RUN-8")
 def test_a_person_at_a_terminal_sees_the_tree_and_is_asked(world: World) -> None:
     terminal = Terminal(world, "run", *world.work)
-    seen = terminal.until("yes / stop / redo: ")
+    seen = terminal.until("yes / stop / redo [yes]: ")
     assert "Ctrl-C is safe: trued resume r-" in seen
     assert "●" in seen  # something at work was drawn
     assert "waiting for purple-team-a#1" in seen
