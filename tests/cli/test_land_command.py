@@ -35,7 +35,7 @@ def test_land_says_where_it_went_and_ls_and_show_know_it(place: Landable, trued:
     assert (code, asked["landed"], asked["asks"]) == (3, False, {"trued.toml": "settings of trued"})
     code, out, said = land(record.id[:4])
     assert (code, out) == (3, "")
-    assert said.index("trued.toml was changed") < said.index("not landed:")
+    assert said.index("changes trued.toml") < said.index("not landed:")
     code, out, said = land("--agree", asked["digest"][:12])
     assert (code, out) == (0, f"{record.id} is on main at {record.head[:10]} (fast-forward)\n")
     assert land()[1] == out.replace("(fast-forward)", "(fast-forward)")

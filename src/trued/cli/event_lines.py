@@ -5,7 +5,7 @@ from typing import Any
 
 from trued.cli.format import clock, counted, line, money, tokens, until
 from trued.model import Event
-from trued.model.events import JournalEvent, call, people, proof, run
+from trued.model.events import JournalEvent, call, landing, people, proof, run
 from trued.model.events.proof import test_counts
 from trued.model.step_keys import label_of, scope_of
 from trued.reporting.views.cases import stood
@@ -139,6 +139,8 @@ def _of_run(event: JournalEvent) -> str | None:
             return f"{line(event.path)}: {_sentences(event.said)}"
         case run.SetUpRan():
             return "init.sh works" if event.code == 0 else line(f"init.sh: {event.said}", LENGTH)
+        case landing.WorkLanded():
+            return f"{line(event.onto)} is at {line(event.commit)[:10]} ({line(event.how)}), by {line(event.who)}"
         case people.QuestionAsked():
             return f"{line(event.text, LENGTH)} ({' / '.join(event.options or ('in your own words',))})"
         case _:

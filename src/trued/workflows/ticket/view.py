@@ -53,5 +53,7 @@ class TicketView(WorkflowView):
             case PicturesClaimed():
                 gone = f"named, and not left: {', '.join(event.missing)}" if event.missing else ""
                 return "; ".join(filter(None, (", ".join(event.pictures), gone)))
+            case PreviewShown():
+                return event.url or f"none: {event.why}"
             case _:
                 return None
