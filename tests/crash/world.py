@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,9 @@ def purple_team_b(order, folder):
     (folder / "NOTES.md").write_text("doubling, for strings too\\n")
     return {"result": "PASS", "steel_man": ["tiny.py:1 is right"], "gaps": [], "fixed": ["NOTES.md"]}
 """
+
+LOG = "MEMORY.md"
+COMMIT = re.compile(r"\b[0-9a-f]{12}\b")
 
 
 class World:
@@ -141,8 +145,11 @@ class World:
         return folder
 
     def tree(self) -> str:
+        """The branch's files, and the log without what differs from run to run: names of runs and commits."""
         run = self.run_folder().name
-        return self.git("rev-parse", f"trued/{run}^{{tree}}")
+        files = self.git("ls-tree", "-r", f"trued/{run}").splitlines()
+        log = COMMIT.sub("(commit)", self.git("show", f"trued/{run}:{LOG}").replace(run, "(run)"))
+        return "\n".join((*(one for one in files if not one.endswith(f"\t{LOG}")), log))
 
     def bill(self) -> dict[str, int]:
         """How often each call's agent began its work, by the lines that it printed as it did."""

@@ -78,12 +78,12 @@ def test_a_body_holds_evidence_both_pictures_rounds_and_costs_and_hostile_text_s
         bar=EVIL,
         url="https://tracker.example/S-1",
     )
-    body = body_of(told, {"aa": "https://f/aa", "bb": "https://f/bb(1)", "cc": "https://f/cc", "dd": "https://f/dd"})
+    body = body_of(told, {"aa": "https://f/aa(1)", "bb": "https://f/bb", "cc": "https://f/cc", "dd": "https://f/dd"})
     html = MarkdownIt("commonmark").enable("table").render(body)
     assert "<td>3 examples</td>" in html
-    assert 'src="https://f/bb%281%29"' in html, "before: the first time that it failed on the work"
+    assert 'src="https://f/aa%281%29"' in html, "before: the page on the base"
     assert 'src="https://f/cc"' in html
-    assert "aa" not in {one.partition('"')[0].rpartition("/")[2] for one in html.split('src="')[1:]}
+    assert "bb" not in {one.partition('"')[0].rpartition("/")[2] for one in html.split('src="')[1:]}
     assert "1280x800" in html
     assert "1,001" in html
     assert "$0.75" in html
@@ -142,7 +142,7 @@ class Store:
         self.refuses = refuses
 
     async def load_artifact(self, name: str) -> bytes | None:
-        return None if name == "bb" else name.encode()
+        return None if name == "aa" else name.encode()
 
     async def commit_without_history(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
         self.files = dict(files)

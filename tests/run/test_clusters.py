@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ class Stage:
 
     line: Line
 
-    async def run(self, crew: Crew) -> Run:
+    async def run(self, crew: Crew, *, asks_people: bool = False) -> Run:
         """All researchers fail, so that there is a run and nothing in it."""
         engine = self.line.played(Crew(researcher=crashes))
         record = await self.line.piped(engine, required=False)
@@ -38,6 +38,8 @@ class Stage:
         engine.runtime = crew
         inputs = engine.store.inputs(record.id)
         run = engine.open_run(record, inputs)
+        if asks_people:  # as agents of other workflows may
+            run = Run(replace(run.context, asks_people=True))
         return run.scope("here")
 
 
@@ -144,7 +146,7 @@ async def test_rounds_end_when_nothing_is_left_when_nothing_can_be_done_or_after
 @pytest.mark.spec("RUN-8")
 async def test_who_asks_a_person_keeps_the_others_waiting_for_nothing(stage: Stage) -> None:
     crew = Crew(a={"question": "which one?"}, b=NOTE)
-    run = await stage.run(crew)
+    run = await stage.run(crew, asks_people=True)
     with pytest.raises(Waiting):
         await run.clusters.send_all([errand("a"), errand("b")])
     assert sorted(crew.asked) == ["a", "b"]

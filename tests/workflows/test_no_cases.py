@@ -1,8 +1,5 @@
 """No case, no bill: where no case could be sealed, another examiner tries once, and a person is asked before work."""
 
-import json
-import sqlite3
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -10,6 +7,7 @@ import pytest
 from tests.workflows.conftest import Ground, saying
 from tests.workflows.test_examined import CODE, EXAMINED, GOAL, grades, playing, solo
 from trued.engine.approvals import answer_question
+from trued.engine.inputs import Request
 from trued.model import Grade
 from trued.wire import Order
 
@@ -84,15 +82,10 @@ async def test_a_run_that_was_told_so_or_has_no_examiner_builds_at_once(ground: 
 
 @pytest.mark.spec("DAY-11", "RUN-3")
 async def test_a_run_of_an_earlier_version_goes_on_as_it_began(ground: Ground) -> None:
-    _, record, _ = await solo(ground, playing(VACUOUS))
-    assert record.state == "waiting"
-    journal = ground.home / "journal.db"
-    with closing(sqlite3.connect(journal)) as opened:
-        (stored,) = opened.execute("select inputs from run where id = ?", (record.id,)).fetchone()
-        data = json.loads(stored)
-        del data["edition"]
-        opened.execute("update run set inputs = ? where id = ?", (json.dumps(data), record.id))
-        opened.commit()
-    again, runtime = ground.engine(playing(VACUOUS))
-    record = await again.resume(record.id)
-    assert roles(runtime.orders) == ["solo solo"]
+    engine, runtime = ground.engine(playing(VACUOUS))
+    flags = {"yes": True, "agents": {"*": "scripted:inside"}}
+    inputs, repository = await engine.ready(
+        Request(goal=GOAL, repository=ground.repository, workflow="solo", flags=flags)
+    )
+    await engine.drive(*engine.begin(inputs.model_copy(update={"edition": 1}), repository))
+    assert roles(runtime.orders) == ["examiner seal/examiner", "solo solo"]

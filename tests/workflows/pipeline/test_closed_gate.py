@@ -43,6 +43,7 @@ class Heard:
 
     def __init__(self) -> None:
         self.said: dict[str, list[str]] = {}
+        self.edition = 1
 
     @property
     def judgement(self) -> "Heard":

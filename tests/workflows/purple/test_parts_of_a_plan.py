@@ -1,5 +1,6 @@
 """Parts of a plan: chosen, met already, marked as done, or without a change of their own; and more rounds."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ async def test_a_chunk_for_which_nothing_was_changed_is_not_completed_whatever_w
     ground: Ground,
 ) -> None:
     engine, _ = ground.engine(idle_in("1B"))
-    record = await ground.run(engine, required=False, rounds=1)
+    record = await ground.run(engine, required=False, without_cases=True, rounds=1)
     assert (record.state, record.code) == ("not proven", 1)
     assert "nothing was changed for chunk 1B" in record.why
     assert "nothing was changed for chunk 1A" not in record.why
@@ -241,7 +242,7 @@ async def test_both_teams_are_given_peoples_sections_earlier_notes_and_the_engin
     assert part.index("- name it well") < part.index("Engine – Iteration 3")
     assert "- verified: twice (tiny.py:2)" in part
     assert "double is refuted" in part
-    assert "42" not in log
+    assert "42" not in re.sub(r"\b[0-9a-f]{12}\b", "(commit)", log)
 
 
 # -- chosen parts ------------------------------------------------------------------------------------------------------

@@ -184,7 +184,7 @@ async def test_a_criterion_that_is_not_proven_stays_open_until_a_person_accepts_
 @pytest.mark.spec("LAW-2", "LAW-12")
 async def test_a_plan_without_requirements_is_never_proven_by_silence(ground: Ground) -> None:
     engine, _ = ground.engine()
-    record = await ground.run(engine, required=False)
+    record = await ground.run(engine, required=False, without_cases=True)
     assert (record.state, record.code) == ("waiting", 3)
     verdict = engine.store.verdict(record.id)
     assert verdict
@@ -196,7 +196,7 @@ async def test_a_plan_without_requirements_is_never_proven_by_silence(ground: Gr
 @pytest.mark.spec("LAW-2")
 async def test_a_pair_that_changes_nothing_does_not_hold(ground: Ground) -> None:
     engine, _ = ground.engine(lambda order: built(order, {}) if order.role == "purple-team-a" else PASSED)
-    record = await ground.run(engine, required=False, rounds=1)
+    record = await ground.run(engine, required=False, without_cases=True, rounds=1)
     assert (record.state, record.code) == ("not proven", 1)
 
 
@@ -220,7 +220,9 @@ async def test_a_plain_goal_is_planned_first_and_the_plan_is_confirmed(ground: G
         return honest(order)
 
     engine, runtime = ground.engine(script, person=saying(("yes", ""), ("yes", ""), ("yes", "")))
-    record = await ground.run(engine, "Doubling and tripling work.", required=False, workflow="purple", yes=False)
+    record = await ground.run(
+        engine, "Doubling and tripling work.", required=False, without_cases=True, workflow="purple", yes=False
+    )
     roles_asked = [order.role for order in runtime.orders if order.role != "examiner"]
     assert roles_asked[:2] == ["planner", "purple-team-a"]
     assert record.code == 3
