@@ -101,7 +101,7 @@ async def test_a_browser_test_goes_from_red_to_green_with_pictures_of_both_sides
 async def test_what_tests_put_in_the_place_of_pictures_is_not_followed(tmp_path: Path) -> None:
     hostile = f"""{TEXT}
 
-def test_links(page: Page) -> None:
+def test_links(page: "browser.Page") -> None:
     folder = os.path.join(os.environ["TMPDIR"], "kept")
     for number in range(1, 9):
         for end in ("png", "zip"):
