@@ -1,5 +1,6 @@
 """Every workflow with agents that write into documents of a person or of the engine: nothing of it stays."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,13 @@ NAMES = {"purple": "PLAN.md", "solo": "PLAN.md", "ticket": "ticket.md", "handoff
 
 
 def meddler(order: Order) -> dict[str, Any]:
-    """It works, and it ticks, extends and invents whatever it finds in its clone."""
+    """It works, and it ticks, extends and invents whatever it finds in its clone but its own document."""
     folder = Path(order.folder)
+    own = {folder / name for name in re.findall(r"# Your document\n\n```text\n(\S+)\n", order.brief)}
     (folder / "tiny.py").write_text("def double(x):\n    return 42\n")
     documents = [path for path in folder.rglob("*") if path.suffix in (".md", ".json", ".yaml", ".txt", ".toml")]
     for path in [*documents, folder / "MEMORY.md"]:
-        if ".git" not in path.parts:
+        if ".git" not in path.parts and path not in own:
             path.write_text((path.read_text() if path.exists() else "") + FALSE)
     return yes_reply(order.schema, branch_name="fix/NUM-7-numbers", files_changed=["tiny.py"])
 

@@ -40,8 +40,9 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     if context.requirements and not asked.serve:  # what the user's own file needs is known before anybody is paid
         asked = await with_server(asked, run_server(steps, environment))
     own = {one.id for one in given.requirements}
-    named = with_named_commands(one for one in requirements if one.id not in own) if not plan.author else ()
-    provable = bool(named) or any(one.checks for one in (*requirements, *plan.requirements))
+    commands = with_named_commands(one for one in requirements if one.id not in own)
+    named = commands if not plan.author else ()
+    provable = bool(commands) or any(one.checks for one in (*requirements, *plan.requirements))
     provable |= any(not is_open(one) for one in requirements if not one.parts)  # existing tests decide about it
     examination = await examine_before_work(steps.below("seal"), asked, provable=provable)
     brought, unserved = servable_requirements(plan.requirements, examination.asked.serve)

@@ -87,12 +87,15 @@ async def test_the_initializers_commands_survive_on_the_branch_alone(tmp_path: P
     (tmp_path / "spec.md").write_text("double(x) returns twice its argument\n")
     told = {"start": "python -m words", "test": "python -m pytest -q", "set_up": ["mkdir -p data"]}
     coders = Fails()
-    coders.roles = {"initializer": lambda _: {"features": [feature("double"), feature("triple")], **told}}
+    listed = {"features": [feature("double"), feature("triple")], **told}
+    coders.roles = {"initializer": lambda _: listed, "examiner": lambda _: {"cases": []}}
     record = await ground.handed(ground.played(coders), "../spec.md")
     before = ground.file(record, "init.sh")
     assert "Start the app: python -m words" in before
     shutil.rmtree(ground.home)
-    again = await ground.handed(ground.played(Coders()), "../spec.md")
+    others = Coders()
+    others.roles = {"examiner": coders.roles["examiner"]}
+    again = await ground.handed(ground.played(others), "../spec.md")
     assert (again.branch, ground.passing(again.branch)) == (record.branch, ["double", "triple"])
     script = ground.file(again, "init.sh")
     for words in ("mkdir -p data", "Start the app: python -m words", "Run the tests: python -m pytest -q"):

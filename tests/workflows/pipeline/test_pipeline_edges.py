@@ -360,7 +360,7 @@ async def test_a_crew_that_only_says_that_all_is_done_is_never_done(line: Line, 
     crew = Crew(**dict.fromkeys(("researcher", "spec", "designer", "planner", "implementer", "examiner"), succeeds))
     crew.acts |= dict.fromkeys((*CRITICS, *VERIFIERS, *REVIEWERS), succeeds)
     engine = line.played(crew)
-    record = await line.piped(engine, required=required)
+    record = await line.piped(engine, required=required, without_cases=True)
     assert (record.state, record.code) == ("not proven", 1)
     assert "the diff is empty" in record.why
     assert "research/impact.md" not in line.files(record)

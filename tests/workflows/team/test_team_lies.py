@@ -154,7 +154,8 @@ async def test_a_team_that_lies_is_never_proven(ground: Teams, gang: Gang) -> No
         ground.write("tests/test_tiny.py", SUITE)
         ground.commit()
     engine = ground.played(members())
-    record = await ground.teamed(engine, goal, required=given.get("required", True), team={"attempts": 2, "cycles": 2})
+    flags: dict[str, Any] = {"team": {"attempts": 2, "cycles": 2}, "without_cases": True}
+    record = await ground.teamed(engine, goal, required=given.get("required", True), **flags)
     assert (record.code, str(record.grade)) == given.get("ends", (1, "refuted"))
     verdict = engine.store.verdict(record.id)
     assert verdict
