@@ -29,6 +29,11 @@ def opened() -> "Iterator[RunStore]":
         yield store
 
 
+def runs_of(store: "RunStore", here: Path | None) -> list[RunRecord]:
+    """The runs of the repository with this top folder, newest first; of all repositories if there is none."""
+    return [one for one in store.journal.runs() if here is None or Path(one.repository).resolve() == here]
+
+
 def top_of(folder: Path) -> Path | None:
     """The top folder of the repository that contains `folder`; None outside a repository."""
     command = ["git", "-C", str(folder), "rev-parse", "--show-toplevel"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, RunName, chosen, is_over, newest, opened, top_of, writable
+from trued.cli.context import AsJson, RunName, chosen, is_over, newest, opened, runs_of, top_of, writable
 from trued.cli.format import GRADES, STATES, ago, clock, counted, line, money, tokens
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, hint, out, print_json
@@ -42,7 +42,7 @@ def ls(
 
     here = None if every else top_of(Path.cwd())
     with opened() as store:
-        runs = [one for one in store.journal.runs() if here is None or Path(one.repository).resolve() == here]
+        runs = runs_of(store, here)
         landed = store.journal.landed()
         rows = [
             {

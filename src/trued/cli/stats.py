@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, opened, top_of
+from trued.cli.context import AsJson, opened, runs_of, top_of
 from trued.cli.format import counted, line, money, tokens
 from trued.cli.terminal import err, out, print_json
 
@@ -23,7 +23,7 @@ def stats(
 
     here = None if every else top_of(Path.cwd())
     with opened() as store:
-        runs = [one for one in store.journal.runs() if here is None or Path(one.repository).resolve() == here]
+        runs = runs_of(store, here)
         facts = []
         for one in runs:
             verdict = store.verdict(one.id)
