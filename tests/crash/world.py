@@ -148,8 +148,11 @@ class World:
         """The branch's files, and the log without what differs from run to run: names of runs and commits."""
         run = self.run_folder().name
         files = self.git("ls-tree", "-r", f"trued/{run}").splitlines()
+        others = [one for one in files if not one.endswith(f"\t{LOG}")]
+        if others == files:  # a workflow that keeps no log
+            return "\n".join(files)
         log = COMMIT.sub("(commit)", self.git("show", f"trued/{run}:{LOG}").replace(run, "(run)"))
-        return "\n".join((*(one for one in files if not one.endswith(f"\t{LOG}")), log))
+        return "\n".join((*others, log))
 
     def bill(self) -> dict[str, int]:
         """How often each call's agent began its work, by the lines that it printed as it did."""
