@@ -1,0 +1,1 @@
+// Keeps the open page in step with the journal.
