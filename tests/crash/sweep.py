@@ -1,7 +1,7 @@
 """Kills a small run at every write that is to last, resumes it, and holds what is left against an unkilled run.
 
     python -m tests.crash.sweep [--kills engine,flight,supervisor,both] [--part sample|rest|every] [--random N]
-                                [--seed S] [--workers N] [--workflow purple|handoff] [--each N]
+                                [--seed S] [--workers N] [--workflow purple|handoff] [--each N] [--from K]
 
 Prints one JSON line a kill, and at the end `N passed, M failed`. Victims are forked: Python starts once.
 """
@@ -317,6 +317,7 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("--workers", type=int, default=3)
     options.add_argument("--workflow", choices=tuple(WORLDS), default=World.workflow)
     options.add_argument("--each", type=int, default=1, help="only each N-th kill")
+    options.add_argument("--from", type=int, dest="first", help="which of the first N is the first", default=None)
     given = options.parse_args(arguments)
     os.environ["PYTHONPATH"] = f"{ROOT}:{ROOT / 'src'}"  # the dying supervisor is a module of the tests
     with tempfile.TemporaryDirectory(prefix="trued-sweep-") as folder:
@@ -331,8 +332,9 @@ def judged(given: argparse.Namespace, folder: Path) -> int:
     world, engine, supervisor = clean_run(folder / "w", given.workflow)
     lasts_s = time.monotonic() - began
     expected, _ = ledger(world)
+    first = given.each // 2 if given.first is None else given.first
     every = [
-        *list(kills(given.kills, engine, supervisor, given.part))[given.each // 2 :: given.each],
+        *list(kills(given.kills, engine, supervisor, given.part))[first :: given.each],
         *random_kills(given.random, given.seed, lasts_s),
     ]
     failed = 0
