@@ -29,7 +29,7 @@ def test_killed_at_any_write_a_run_ends_as_if_nobody_had_killed_it(third: int, a
     assert 12 <= len(results) <= 50 or all_kills
     assert {one["kill"]["who"] for one in results} == {"engine", "flight", "supervisor", "both"}  # type: ignore[index]
     assert all(one["died"] for one in results)
-    assert any(one["adopted"] for one in results)
+    assert any(one["adopted"] for one in results) or not all_kills  # few moments leave an agent at work
 
 
 @pytest.mark.timeout(3600)
