@@ -41,12 +41,14 @@ class Amendment(Value):
 class RunStore:
     """All runs of one state folder: records, inputs, events, contracts, verdicts, approvals, amendments.
 
-    `listen` is called with every event that is written through this store.
+    `listen` is called with every event that is written through this store. `read_only`: nothing is created or changed.
     """
 
-    def __init__(self, home: Path, environ: Mapping[str, str], *, listen: Listener | None = None) -> None:
+    def __init__(
+        self, home: Path, environ: Mapping[str, str], *, listen: Listener | None = None, read_only: bool = False
+    ) -> None:
         self.home, self.environ, self.listen = home, environ, listen
-        self.journal = SqliteJournal(home / "journal.db")
+        self.journal = SqliteJournal(home / "journal.db", read_only=read_only)
 
     def __enter__(self) -> "RunStore":
         return self

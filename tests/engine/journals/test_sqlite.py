@@ -15,7 +15,7 @@ from trued.engine.journals import sqlite
 from trued.engine.journals.sqlite import MIGRATIONS, SqliteJournal
 from trued.errors import BadInput, Busy, Diverged, StateFailed
 from trued.model import Approval, Event, Grade, RunRecord
-from trued.model.events.call import CallAsked
+from trued.model.events.call import CallAnswered, CallAsked
 from trued.model.events.run import RunResumed
 
 
@@ -119,9 +119,84 @@ def test_every_event_is_there_for_whoever_looks_later(journal: SqliteJournal) ->
         (event,) = other.events("r-one")
         assert (event.kind, event.key, event.data["brief"]) == ("asked", "a#1", "näh\n")
         assert other.events("r-one", after=event.id) == []
-    assert [one.kind for one in heard] == ["asked"]
+        assert [(one.kind, one.id) for one in heard] == [("asked", event.id)]
     journal.of("r-one").emit(RunResumed(after="running"))  # of no step, and while nobody listens
     assert [(one.kind, one.key) for one in journal.events("r-one")] == [("asked", "a#1"), ("resumed", "")]
+
+
+def answered(reply: dict[str, object] | None) -> CallAnswered:
+    told = dict.fromkeys(("role", "agent", "kind", "why", "commit", "cost"), "")
+    counts = dict.fromkeys(("attempts", "asks", "reaped", "requests", "compactions"), 1)
+    times = dict.fromkeys(("cost_usd", "began", "ended"), 0.0)
+    parts = {**told, **counts, **times, "state": "done", "resumed": False, "changed": ()}
+    return CallAnswered.model_validate({**parts, "reply": reply})
+
+
+@pytest.mark.spec("PAGE-2", "PAGE-3")
+def test_lean_events_leave_out_briefs_and_replies_but_keep_every_claim(journal: SqliteJournal) -> None:
+    run = journal.of("r-one")
+    run.emit(CallAsked(role="dev", agent="claude", brief="b" * 9000, chars=9000, resume=False), "dev#1")
+    run.emit(answered({"result": "DONE", "summary": "s" * 900, "findings": ["f" * 9000]}), "dev#1")
+    run.emit(answered(None), "dev#2")
+    run.emit(answered({"status": "PASS", "result": None}), "dev#3")
+    run.emit(RunResumed(after="running"))
+    lean = journal.events("r-one", lean=True)
+    full = journal.events("r-one")
+    assert [(one.id, one.kind, one.key, one.at) for one in lean] == [
+        (one.id, one.kind, one.key, one.at) for one in full
+    ]
+    assert lean[0].data == {name: value for name, value in full[0].data.items() if name != "brief"}
+    claims = [[one.claim for event in some if (one := CallAnswered.read(event))] for some in (lean, full)]
+    assert claims == [["DONE", "", "PASS"]] * 2
+    assert sum(len(one.model_dump_json()) for one in lean) < 4000
+    assert lean[-1] == full[-1]
+    assert journal.events_of_call("r-one", "dev#1") == full[:2]
+    assert journal.events_of_kind("r-one", "asked", "resumed") == [full[0], full[-1]]
+
+
+@pytest.mark.spec("PAGE-2")
+def test_pages_of_events_forward_and_backward_join_without_a_gap(journal: SqliteJournal) -> None:
+    journal.add(record("r-two"))
+    for number in range(25):
+        journal.of("r-one").emit(RunResumed(after=str(number)))
+        journal.of("r-two").emit(RunResumed(after="other"))
+    every = [one.id for one in journal.events("r-one")]
+    forward: list[int] = []
+    while page := journal.events("r-one", forward[-1] if forward else 0, limit=10):
+        forward += [one.id for one in page]
+    backward: list[int] = []
+    while page := journal.last_events("r-one", 10, before=backward[0] if backward else 0):
+        backward = [one.id for one in page] + backward
+    assert (forward, backward) == (every, every)
+    assert journal.last_event_id() == journal.events("r-two")[-1].id
+    assert journal.runs_changed(every[-1]) == {"r-two": journal.last_event_id()}
+
+
+@pytest.mark.spec("PAGE-1", "PAGE-2")
+def test_a_journal_that_is_only_read_sees_every_write_and_makes_none(journal: SqliteJournal) -> None:
+    with closing(SqliteJournal(journal.path, read_only=True)) as reader:
+        before = reader.data_version()
+        assert reader.data_version() == before
+        journal.of("r-one").emit(RunResumed(after="running"))
+        assert reader.data_version() != before
+        assert [one.kind for one in reader.events("r-one")] == ["resumed"]
+        with pytest.raises(StateFailed, match="cannot be written"):
+            reader.of("r-one").emit(RunResumed(after="running"))
+        assert len(journal.events("r-one")) == 1
+
+
+@pytest.mark.spec("PAGE-1")
+def test_a_journal_that_is_only_read_is_neither_made_nor_converted(tmp_path: Path) -> None:
+    with pytest.raises(StateFailed, match="there is no journal"):
+        SqliteJournal(tmp_path / "none" / "journal.db", read_only=True)
+    assert not (tmp_path / "none").exists()
+    for version, says in ((len(MIGRATIONS) - 1, "`trued ls` converts it"), (len(MIGRATIONS) + 1, "upgrade trued")):
+        with closing(sqlite3.connect(tmp_path / "other.db")) as db:
+            db.execute(f"pragma user_version={version}")
+        with pytest.raises(StateFailed, match=says):
+            SqliteJournal(tmp_path / "other.db", read_only=True)
+        with closing(sqlite3.connect(tmp_path / "other.db")) as db:
+            assert db.execute("pragma user_version").fetchone() == (version,)
 
 
 def test_runs_are_found_by_a_beginning_that_fits_one(journal: SqliteJournal) -> None:

@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 PAST = 50  # calls that are enough to know what one takes
 BUSY_S = 20.0  # longer than any write of ours; then another process has hung in mid-write
 
+# The data of an event without the brief, and with three short fields of the reply: the rest is nine tenths of a journal.
+LEAN = """
+    case kind
+    when 'asked' then json_remove(data, '$.brief')
+    when 'answered' then case json_type(data, '$.reply') when 'object' then json_set(data, '$.reply', json_object(
+        'result', substr(json_extract(data, '$.reply.result'), 1, 300),
+        'status', substr(json_extract(data, '$.reply.status'), 1, 300),
+        'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
+    else data end"""
+
 MIGRATIONS = (
     """
     create table run (
@@ -56,8 +66,13 @@ MIGRATIONS = (
 class SqliteJournal:
     """All runs of one TRUED_HOME. `of(run)` is the part that one run may write."""
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time, *, read_only: bool = False) -> None:
+        """`read_only`: create and migrate nothing; every write raises StateFailed. Raises StateFailed if the file cannot
+        be used."""
         self.path, self.clock = path, clock
+        if read_only:
+            self._synced = self._unsynced = self._connect_to_read()
+            return
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -76,6 +91,24 @@ class SqliteJournal:
             return db
         except sqlite3.Error as error:
             raise _translated(error, self.path) from error
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        if not self.path.is_file():
+            raise StateFailed(f"there is no journal {self.path} yet: `trued run` starts the first run")
+        try:
+            # Any thread may read: SQLite itself takes turns.
+            uri = f"{self.path.absolute().as_uri()}?mode=ro"
+            db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_S, check_same_thread=False)
+            (version,) = db.execute("pragma user_version").fetchone()
+        except sqlite3.Error as error:
+            raise _translated(error, self.path) from error
+        if version != len(MIGRATIONS):
+            db.close()
+            age, then = (
+                ("a newer", "upgrade trued") if version > len(MIGRATIONS) else ("an older", "`trued ls` converts it")
+            )
+            raise StateFailed(f"{self.path} was written by {age} trued (format {version}): {then}")
+        return db
 
     def _migrate(self) -> None:
         (version,) = self._synced.execute("pragma user_version").fetchone()
@@ -110,9 +143,10 @@ class SqliteJournal:
         """Commit. Everything becomes durable here (the crash tests kill here)."""
         db.execute("commit")
 
-    def _write(self, statement: str, values: Sequence[object], *, sync: bool = True) -> None:
+    def _write(self, statement: str, values: Sequence[object], *, sync: bool = True) -> int:
+        """Write in one transaction; return the id of an inserted row."""
         with self.writing(self._synced if sync else self._unsynced) as db:
-            db.execute(statement, values)
+            return db.execute(statement, values).lastrowid or 0
 
     def _rows(self, statement: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
         try:
@@ -190,11 +224,47 @@ class SqliteJournal:
 
     # -- events, steps, decisions --------------------------------------------------------------------------------------
 
-    def events(self, run: str, after: int = 0) -> list[Event]:
-        rows = self._rows(
-            "select id, at, key, kind, data from event where run = ? and id > ? order by id", (run, after)
-        )
-        return [Event(**{**dict(row), "data": json.loads(row["data"])}) for row in rows]
+    def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
+        """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
+
+        `lean`: without briefs, and of replies only the beginnings of `result`, `status` and `summary`.
+        """
+        return self._events("run = ? and id > ?", (run, after), limit=limit, lean=lean)
+
+    def last_events(self, run: str, limit: int, *, before: int = 0, lean: bool = False) -> list[Event]:
+        """The newest events of a run, or the newest of those before an id: at most `limit`, oldest first."""
+        where, values = ("run = ? and id < ?", (run, before)) if before else ("run = ?", (run,))
+        return self._events(where, values, limit=limit, newest=True, lean=lean)
+
+    def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> list[Event]:
+        """Those events of a run that are of one of these kinds, oldest first."""
+        return self._events(f"run = ? and kind in ({', '.join('?' * len(kinds))})", (run, *kinds), lean=lean)
+
+    def events_of_call(self, run: str, key: str) -> list[Event]:
+        """The events under one key, whole and oldest first: of a call, with its brief and reply."""
+        return self._events("run = ? and key = ?", (run, key))
+
+    def _events(
+        self, where: str, values: Sequence[object], *, limit: int = 0, newest: bool = False, lean: bool = False
+    ) -> list[Event]:
+        columns = f"id, at, key, kind, {LEAN if lean else 'data'} as data"
+        order = f"order by id{' desc' if newest else ''} limit ?"
+        rows = self._rows(f"select {columns} from event where {where} {order}", (*values, limit or -1))  # noqa: S608
+        found = [Event(**{**dict(row), "data": json.loads(row["data"])}) for row in rows]
+        return found[::-1] if newest else found
+
+    def runs_changed(self, after: int = 0) -> dict[str, int]:
+        """Run → the id of its newest event, for every run with an event after this id."""
+        rows = self._rows("select run, max(id) as last from event where id > ? group by run", (after,))
+        return {row["run"]: row["last"] for row in rows}
+
+    def last_event_id(self) -> int:
+        """The id of the newest event of all runs; 0 if there is none."""
+        return int(self._rows("select coalesce(max(id), 0) as last from event")[0]["last"])
+
+    def data_version(self) -> int:
+        """A number that changes whenever another connection has written something."""
+        return int(self._rows("pragma data_version")[0]["data_version"])
 
     def landed(self) -> dict[str, list[str]]:
         """Run → branches that its work landed on."""
@@ -295,13 +365,13 @@ class RunJournal:
     def emit(self, event: "JournalEvent", key: str = "") -> None:
         """Write an event for people, and pass it to whoever listens."""
         now, kind, data = self.journal.clock(), event.stored_kind, event.stored_data()
-        self.journal._write(
+        number = self.journal._write(
             "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)",
             (self.run, now, key, kind, json.dumps(data, ensure_ascii=False)),
             sync=False,
         )
         if self.listen:
-            self.listen(Event(id=0, at=now, key=key, kind=kind, data=data))
+            self.listen(Event(id=number, at=now, key=key, kind=kind, data=data))
 
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
         values = (self.run, key, text, json.dumps(list(options)), self.journal.clock())
