@@ -104,7 +104,7 @@ def show(
         if as_json:
             print_json(whole(store, record))
             return
-        seen = Progress(store.journal.events(record.id), record.workflow)
+        seen = Progress(store.journal.events(record.id, lean=True), record.workflow)
         console = out()
         console.print(header(record.id, seen), soft_wrap=True)
         lines = [
@@ -210,30 +210,32 @@ def _events(store: "RunStore", record: RunRecord, follow: bool) -> Iterator[tupl
 
 
 def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
-    from trued.agents.spool.call_folder import read_events
-    from trued.support.hashing import folder_name
+    from trued.agents.spool.call_folder import attempts_of, read_events_from
 
-    key, spool, so_far = _call_named(store, record, given), store.folder(record.id) / "spool", 0
+    key, spool = _call_named(store, record, given), store.folder(record.id) / "spool"
+    read: dict[Path, int] = {}  # how many bytes of each attempt
     while True:
-        driven = store.journal.driver(record.id)
-        attempts = sorted(
-            (int(path.suffix[1:]), path) for path in spool.glob(f"{folder_name(key)}.*") if _is_attempt(path)
-        )
-        rows = [(number, row) for number, path in attempts for row in read_events(path)]
-        for number, row in rows[so_far:]:
-            yield {"call": key, "attempt": number, **row}, _said(row)
-        so_far = len(rows)
-        if not follow or not driven or any((path / "report.json").exists() for _, path in attempts):
+        done = not follow or not store.journal.driver(record.id) or _is_answered(store, record, key)
+        for number, path in attempts_of(spool, key):
+            rows, read[path] = read_events_from(path, read.get(path, 0))
+            for row in rows:
+                yield {"call": key, "attempt": number, **row}, _said(row)
+        if done:
             return
         time.sleep(POLL_S)
+
+
+def _is_answered(store: "RunStore", record: RunRecord, key: str) -> bool:
+    """Whether the call has ended for good: its answer is a step of the run."""
+    return store.journal.step(record.id, key) is not None
 
 
 def _call_named(store: "RunStore", record: RunRecord, given: str) -> str:
     """The key of the one call whose key is `given` or contains it; raises BadInput if there is not exactly one."""
     from trued.model.events.call import CallAsked
 
-    events = store.journal.events(record.id)
-    keys = list(dict.fromkeys(event.key for event in events if event.kind == CallAsked.KIND))
+    events = store.journal.events_of_kind(record.id, CallAsked.KIND, lean=True)
+    keys = list(dict.fromkeys(event.key for event in events))
     fitting = [key for key in keys if key == given] or [key for key in keys if given in key]
     if len(fitting) == 1:
         return fitting[0]
@@ -241,10 +243,6 @@ def _call_named(store: "RunStore", record: RunRecord, given: str) -> str:
     raise BadInput(
         f"{number} calls of {record.id} are named {given!r}", then=f"one of: {'; '.join(keys) or 'none yet'}"
     )
-
-
-def _is_attempt(path: Path) -> bool:
-    return path.is_dir() and path.suffix[1:].isdigit()
 
 
 def _said(row: dict[str, Any]) -> str:

@@ -68,7 +68,8 @@ def rounds_granted(store: RunStore, run_id: str) -> tuple[tuple[int, int], ...]:
     from trued.model.events import of_kind
     from trued.model.events.run import RoundsAdded
 
-    return tuple((one.finishes, one.rounds) for _, one in of_kind(store.journal.events(run_id), RoundsAdded))
+    granted = of_kind(store.journal.events_of_kind(run_id, RoundsAdded.KIND), RoundsAdded)
+    return tuple((one.finishes, one.rounds) for _, one in granted)
 
 
 def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow]":
@@ -77,7 +78,8 @@ def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow
     from trued.model.events.call import QuotaReported
     from trued.run.budget import QuotaWindow, agent_kind
 
-    reported = [event for _, event in of_kind(store.journal.events(run_id), QuotaReported)]
+    found = store.journal.events_of_kind(run_id, QuotaReported.KIND)
+    reported = [event for _, event in of_kind(found, QuotaReported)]
     return {agent_kind(one.agent): QuotaWindow(one.window, one.used, one.until) for one in reported}
 
 

@@ -92,7 +92,7 @@ def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
     from trued.model.events import of_kind  # loaded when a run waits: `ls` looks at every run
     from trued.model.events.proof import RequirementJudged
 
-    judged = of_kind(store.journal.events(record.id), RequirementJudged)
+    judged = of_kind(store.journal.events_of_kind(record.id, RequirementJudged.KIND), RequirementJudged)
     return {event.requirement: stored.at for stored, event in judged}
 
 
@@ -118,5 +118,6 @@ def _unpublished(store: RunStore, record: RunRecord) -> bool:
     from trued.model.events import of_kind
     from trued.model.events.run import BranchNotMoved
 
-    stuck = [event for _, event in of_kind(store.journal.events(record.id), BranchNotMoved)]
+    found = store.journal.events_of_kind(record.id, BranchNotMoved.KIND)
+    stuck = [event for _, event in of_kind(found, BranchNotMoved)]
     return bool(stuck and record.why and stuck[-1].why == record.why)

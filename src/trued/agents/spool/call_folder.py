@@ -21,6 +21,7 @@ from trued.agents.spool import borrowed_login
 from trued.errors import BadInput, Diverged, Interrupted, StateFailed
 from trued.protocols import Tell
 from trued.support import atomic_files, processes
+from trued.support.hashing import folder_name
 from trued.wire import Order, Report, Usage, add_usage, from_json, to_json
 
 STARTS = 3  # a session that died so often will not survive a fourth start
@@ -161,6 +162,33 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
         for line in file:
             with contextlib.suppress(ValueError):
                 yield json.loads(line)
+
+
+def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dict[str, Any]], int]:
+    """What the agent of one call did from this byte of its transcript on, and the byte to read from next time. At most
+    about `most` bytes, if that is not 0. A line that is not yet whole is left for the next time."""
+    found: list[dict[str, Any]] = []
+    with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
+        file.seek(began := offset)
+        while not (most and offset - began >= most) and (line := file.readline()).endswith(b"\n"):
+            offset += len(line)
+            with contextlib.suppress(ValueError):
+                found.append(json.loads(line))
+    return found, offset
+
+
+def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
+    """The attempts of a call, with their folders, in the order in which they were made. A call that continued after a
+    wait or a question has further ones."""
+    folders = [path for path in spool.glob(f"{folder_name(key)}.*") if path.is_dir() and path.suffix[1:].isdigit()]
+    return [(int(path.suffix[1:]), path) for path in sorted(folders, key=_began)]
+
+
+def _began(folder: Path) -> tuple[float, str]:
+    """When an attempt was first started, for sorting; those that never were come last."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return float((folder / "starts").read_text().split()[0]), folder.name
+    return float("inf"), folder.name
 
 
 def usage_reported(folder: Path) -> Usage:

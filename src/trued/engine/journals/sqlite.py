@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PAST = 50  # calls that are enough to know what one takes
 BUSY_S = 20.0  # longer than any write of ours; then another process has hung in mid-write
 
-# The data of an event without the brief, and with three short fields of the reply: the rest is nine tenths of a journal.
+# An event's data without its brief, and with three short fields of its reply: the rest is nine tenths of a journal.
 LEAN = """
     case kind
     when 'asked' then json_remove(data, '$.brief')
@@ -67,8 +67,10 @@ class SqliteJournal:
     """All runs of one TRUED_HOME. `of(run)` is the part that one run may write."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time, *, read_only: bool = False) -> None:
-        """`read_only`: create and migrate nothing; every write raises StateFailed. Raises StateFailed if the file cannot
-        be used."""
+        """`read_only`: create and migrate nothing; every write raises StateFailed.
+
+        Raises StateFailed if the file cannot be used.
+        """
         self.path, self.clock = path, clock
         if read_only:
             self._synced = self._unsynced = self._connect_to_read()
