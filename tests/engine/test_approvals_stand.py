@@ -144,10 +144,11 @@ def test_all_waits_are_in_one_list_with_a_command_for_each(place: Place) -> None
     journal.question("chunk 1A/purple-team-a#1?1", "by adding or by shifting?", [])
     found = waits(place.engine.store, place.record())
     assert [(one.kind, one.command) for one in found] == [
-        ("go on", f"trued answer {RUN} yes|stop|redo"),
-        ("answer", f"trued answer {RUN} 'your own words'"),
+        ("go on", f"trued answer {RUN} --question 'chunk 1A/confirm#1' yes|stop|redo"),
+        ("answer", f"trued answer {RUN} --question 'chunk 1A/purple-team-a#1?1' 'your own words'"),
         ("judge", f"trued approve {RUN} look --as NAME --reason TEXT"),
     ]
+    assert [one.question for one in found] == ["chunk 1A/confirm#1", "chunk 1A/purple-team-a#1?1", ""]
     assert all(one.since > 0 for one in found)
     with RunStore(place.engine.store.home, {}) as restarted:
         assert waits(restarted, restarted.journal.run(RUN)) == found

@@ -35,11 +35,17 @@ def answer(
     comment: Annotated[
         str, typer.Option("-m", "--comment", help="With redo: what to change.", show_default=False)
     ] = "",
+    question: Annotated[
+        str,
+        typer.Option(
+            metavar="KEY", help="Which question, where several are open: its key, or a part of it.", show_default=False
+        ),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Answer a run's question: yes, stop or redo; answer an agent's question in your own words.
 
-    Continue the run with `trued resume`.
+    The first answer counts. A run that asks at its own terminal continues at once; any other with `trued resume`.
     """
     outside_agents("answer")
     said = words or []
@@ -49,12 +55,13 @@ def answer(
         if len(said) == 1 and any(one.id == said[0] for one in store.journal.runs()):
             raise BadInput(f"{said[0]} is a run, not an answer", then=f"trued answer {said[0]} ANSWER")
         record = chosen(store, said[0] if len(said) == 2 else None)
-        question = answer_question(store, record.id, said[-1], comment=comment, who=whoami())
+        answered = answer_question(store, record.id, said[-1], comment=comment, who=whoami(), key=question)
+        driven = bool(store.journal.driver(record.id))
     if as_json:
-        print_json(question.model_dump(mode="json"))
+        print_json(answered.model_dump(mode="json"))
     else:
-        out().print(Text(f"{record.id}: {plain(question.key)}: {question.answer}"), soft_wrap=True)
-    hint(f"continue with: trued resume {record.id}")
+        out().print(Text(f"{record.id}: {plain(answered.key)}: {answered.answer}"), soft_wrap=True)
+    hint(f"the run goes on with it: trued watch {record.id}" if driven else f"continue with: trued resume {record.id}")
 
 
 RunAlone = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)]

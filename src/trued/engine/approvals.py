@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.run_end import End, conclude_run, end_run
@@ -12,6 +13,7 @@ from trued.model.events.people import QuestionAnswered, decision_event
 from trued.proof.contract import conclude, contract_hash
 from trued.run.approvals import WHOLE, asked_of
 
+SHOWN = 80  # characters of a question, where several are listed
 REGRADED = ("done", "not proven", "waiting", "unjudged")
 
 
@@ -136,13 +138,13 @@ def _refuse_second(store: RunStore, record: RunRecord, given: Approval) -> None:
     raise BadInput(f"{first.who} has {how} {what} already{where}: {first.why}", then="--instead replaces that decision")
 
 
-def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, who: str) -> Question:
-    """Answer the run's open question; `resume` continues from there."""
+def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, who: str, key: str = "") -> Question:
+    """Answer a question of the run; `resume` continues from there. `key`: which one, where several are open.
+
+    The first answer counts. Raises BadInput, which says whose answer that is, for a second one.
+    """
     record = store.journal.run(run_id)
-    questions = store.journal.questions(record.id, only_open=True)
-    if not questions:
-        raise BadInput(f"run {record.id} asks nothing", then=f"`trued show {record.id}` lists what it waits for")
-    question = questions[0]
+    question = _question_to_answer(store, record, key)
     if question.options and answer not in question.options:
         raise BadInput(f"{answer!r} is no answer here", then=f"say one of {', '.join(question.options)}")
     if not answer.strip():
@@ -151,6 +153,29 @@ def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, 
     redact = store.redact(store.inputs(record.id))
     answer, comment = str(redact(answer)), str(redact(comment))
     if not store.writer(record).answer(question.key, answer, comment, who):
-        raise BadInput(f"the question of run {record.id} has just been answered by somebody else")
+        _refuse_second_answer(store, record, question.key)
     store.writer(record).emit(QuestionAnswered(answer=answer, comment=comment, who=who), question.key)
     return question.model_copy(update={"answer": answer, "comment": comment, "who": who})
+
+
+def _question_to_answer(store: RunStore, record: RunRecord, key: str) -> Question:
+    """The open question with this key, or whose key alone contains it; without a key the only one that is open."""
+    questions = store.journal.questions(record.id)
+    still_open = [one for one in questions if not one.answer]
+    fitting = [one for one in still_open if one.key == key] or [one for one in still_open if key in one.key]
+    if len(fitting) == 1:
+        return fitting[0]
+    if key and any(one.key == key for one in questions):
+        _refuse_second_answer(store, record, key)
+    if not still_open:
+        raise BadInput(f"run {record.id} asks nothing", then=f"`trued show {record.id}` lists what it waits for")
+    named = "; ".join(f"{one.key} ({one.text.strip().partition(chr(10))[0][:SHOWN]})" for one in still_open)
+    what = f"run {record.id} has no open question {key!r}" if key and not fitting else "which question is meant?"
+    raise BadInput(f"{what} Open: {named}", "--question", f"trued answer {record.id} --question KEY ANSWER")
+
+
+def _refuse_second_answer(store: RunStore, record: RunRecord, key: str) -> NoReturn:
+    first = next(one for one in store.journal.questions(record.id) if one.key == key)
+    said = f"{first.answer} ({first.comment})" if first.comment else first.answer
+    then = f"that answer counts; `trued resume {record.id}` continues with it"
+    raise BadInput(f"{first.who or 'somebody else'} has answered {key} already: {said}", then=then)

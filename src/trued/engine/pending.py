@@ -21,6 +21,8 @@ class Wait(Value):
     requirement: str = ""
     steps: tuple[str, ...] = ()  # what to do before one decides
     commit: str = ""  # what there is to look at
+    question: str = ""  # the key of the question to answer
+    options: tuple[str, ...] = ()  # its answers; none: answered in one's own words
 
 
 def waits(store: RunStore, record: RunRecord) -> list[Wait]:
@@ -34,10 +36,18 @@ def waits(store: RunStore, record: RunRecord) -> list[Wait]:
 
 
 def _questions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
-    for one in store.journal.questions(record.id, only_open=True):
+    questions = store.journal.questions(record.id, only_open=True)
+    for one in questions:
         words = "|".join(one.options) or "'your own words'"
-        kind = "go on" if one.options else "answer"
-        yield Wait(kind=kind, what=one.text, since=one.asked_at, command=f"trued answer {record.id} {words}")
+        which = f"--question {quote(one.key)} " if len(questions) > 1 else ""
+        yield Wait(
+            kind="go on" if one.options else "answer",
+            what=one.text,
+            since=one.asked_at,
+            command=f"trued answer {record.id} {which}{words}",
+            question=one.key,
+            options=one.options,
+        )
 
 
 def _words(store: RunStore, record: RunRecord) -> Iterator[Wait]:

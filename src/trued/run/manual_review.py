@@ -13,6 +13,7 @@ from trued.model.events.people import (
 )
 from trued.run import approvals
 from trued.run.approvals import WHOLE, Since, asked_of, is_manual, steps_of
+from trued.run.questions import ask_here_and_elsewhere
 from trued.run.state import PeopleState
 from trued.run.steps import Steps
 from trued.support.hashing import digest
@@ -132,7 +133,14 @@ async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | Non
         return None
     text = checklist(requirement, head)
     context.journal.emit(QuestionAsked(text=text, options=(ACCEPT, REJECT)), key)
-    answer = await context.person(Question(key=key, text=text, options=(ACCEPT, REJECT)))
+    question, known = Question(key=key, text=text, options=(ACCEPT, REJECT)), len(context.journal.approvals())
+
+    def decided() -> Approval | None:
+        return next((one for one in context.journal.approvals()[known:] if one.requirement == requirement.id), None)
+
+    answer, elsewhere = await ask_here_and_elsewhere(context, question, decided)
+    if elsewhere:
+        return await _approval_of(steps, requirement)
     if answer is None or answer[0] not in (ACCEPT, REJECT) or not answer[1].strip():
         context.journal.emit(QuestionLeftOpen(requirement=requirement.id), key)
         return None

@@ -1,12 +1,18 @@
 """Questions: puts a run's questions to a person, through the journal."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
+from typing import TypeVar
 
 from trued.errors import Waiting
 from trued.model import Answer, Question
 from trued.model.events.people import QuestionAnswered, QuestionAsked
 from trued.run.context import RunContext
+
+LOOK_S = 0.3  # between two looks at the journal, while somebody sits at the terminal
+T = TypeVar("T")
 
 
 async def ask_person(context: RunContext, key: str, text: str, options: Sequence[str] = ()) -> tuple[str, str, str]:
@@ -18,7 +24,11 @@ async def ask_person(context: RunContext, key: str, text: str, options: Sequence
     answer = journal.question(key, text, options)
     if answer is None:
         journal.emit(QuestionAsked(text=text, options=tuple(options)), key)
-        answer = await context.person(Question(key=key, text=text, options=tuple(options)))
+        asked = Question(key=key, text=text, options=tuple(options))
+        elsewhere = partial(journal.question, key, text, options)
+        answer, given = await ask_here_and_elsewhere(context, asked, elsewhere)
+        if given is not None:  # whoever answered has recorded it
+            return given
         if answer is None:
             raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
         answer = (str(context.redact(answer[0])), str(context.redact(answer[1])), answer[2])
@@ -26,6 +36,23 @@ async def ask_person(context: RunContext, key: str, text: str, options: Sequence
             answer = journal.question(key, text, options) or answer
         journal.emit(QuestionAnswered(answer=answer[0], comment=answer[1], who=answer[2]), key)
     return answer
+
+
+async def ask_here_and_elsewhere(
+    context: RunContext, question: Question, elsewhere: Callable[[], T | None]
+) -> tuple[tuple[str, str, str] | None, T | None]:
+    """Ask the person at this terminal until they answer, or until `elsewhere` finds that somebody did in another place.
+    Returns the answer given here, and what was found elsewhere; both are None if there is nobody."""
+    asking = asyncio.ensure_future(context.person(question))
+    try:
+        while not asking.done():
+            await asyncio.wait({asking}, timeout=LOOK_S)
+            if not asking.done() and (found := elsewhere()) is not None:
+                return None, found
+        return asking.result(), None
+    finally:
+        asking.cancel()
+        await asyncio.wait({asking})
 
 
 async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str]:

@@ -1,0 +1,110 @@
+"""Questions of a run are answered by their keys, once, from wherever a person is."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.engine.ended_run import RUN, Place, ended_run
+from tests.workflows.conftest import Ground, events
+from trued.engine.approvals import Decision, answer_question, decide
+from trued.engine.run_store import RunStore
+from trued.errors import BadInput
+from trued.model import Grade, Question
+
+ASKED = "chunk 1A/confirm#1"
+MANUAL = {"id": "look", "text": "it looks well", "covers": ["1A"], "checks": [{"kind": "manual", "steps": ["look"]}]}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with ended_run(tmp_path) as found:
+        found.engine.store.journal.of(RUN).question(ASKED, "Go on?", ["yes", "stop", "redo"])
+        found.engine.store.journal.of(RUN).question("chunk 1B/dev#1?1", "by adding or by shifting?", [])
+        yield found
+
+
+@pytest.mark.spec("PAGE-4", "RUN-8")
+def test_of_two_open_questions_the_one_with_the_key_is_answered(place: Place) -> None:
+    store = place.engine.store
+    with pytest.raises(BadInput) as unclear:
+        answer_question(store, RUN, "yes", comment="", who="ann")
+    assert all(
+        one in str(unclear.value) for one in (ASKED, "chunk 1B/dev#1?1", "by adding or by shifting?", "--question")
+    )
+    assert len(store.journal.questions(RUN, only_open=True)) == 2
+    with pytest.raises(BadInput, match="no open question 'chunk 2'"):
+        answer_question(store, RUN, "yes", comment="", who="ann", key="chunk 2")
+    answer_question(store, RUN, "by adding", comment="", who="ann", key="dev#1")
+    assert [one.key for one in store.journal.questions(RUN, only_open=True)] == [ASKED]
+    answer_question(store, RUN, "yes", comment="", who="ann")  # it is the only one now
+
+
+@pytest.mark.spec("PAGE-4", "RUN-8")
+def test_of_two_who_answer_at_once_one_wins_and_the_other_learns_whose_answer_counts(place: Place) -> None:
+    with RunStore(place.engine.store.home, {}) as bob:
+        answer_question(place.engine.store, RUN, "redo", comment="more tests", who="ann", key=ASKED)
+        with pytest.raises(BadInput, match=r"ann has answered chunk 1A/confirm#1 already: redo \(more tests\)"):
+            answer_question(bob, RUN, "yes", comment="", who="bob", key=ASKED)
+    (first,) = [one for one in place.engine.store.journal.questions(RUN) if one.key == ASKED]
+    assert (first.answer, first.who) == ("redo", "ann")
+    assert [one.data["who"] for one in place.engine.store.journal.events(RUN) if one.kind == "said"] == ["ann"]
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Ground]:
+    with ExitStack() as stack:
+        ground = Ground(tmp_path, stack)
+        ground.one_chunk()
+        yield ground
+
+
+class Absent:
+    """A person who sits at the terminal and never answers."""
+
+    def __init__(self) -> None:
+        self.asked: asyncio.Queue[Question] = asyncio.Queue()
+
+    async def __call__(self, question: Question) -> None:
+        await self.asked.put(question)
+        await asyncio.Event().wait()
+
+
+@pytest.mark.spec("PAGE-4", "RUN-8")
+async def test_a_run_that_asks_at_its_terminal_hears_an_answer_from_elsewhere(ground: Ground) -> None:
+    person = Absent()
+    engine, _ = ground.engine(person=person)
+    running = asyncio.ensure_future(ground.run(engine, yes=False))
+    async with asyncio.timeout(120):
+        question = await person.asked.get()
+        with RunStore(ground.home, {}) as elsewhere:
+            run = elsewhere.journal.runs()[0].id
+            answer_question(elsewhere, run, "yes", comment="", who="ann", key=question.key)
+        record = await running
+    assert record.state == "done"
+    (said,) = events(engine, record, "said")  # once, by whoever answered
+    assert (said.key, said.data["who"]) == (question.key, "ann")
+
+
+@pytest.mark.spec("PAGE-4", "RUN-8")
+async def test_a_run_that_asks_for_a_look_hears_the_decision_from_elsewhere(ground: Ground) -> None:
+    ground.require([MANUAL])
+    person = Absent()
+    engine, _ = ground.engine(person=person)
+    running = asyncio.ensure_future(ground.run(engine, yes=False))
+    async with asyncio.timeout(120):
+        while (asked := await person.asked.get()).key != "look by hand":
+            answer_question(
+                engine.store, engine.store.journal.runs()[0].id, "yes", comment="", who="ann", key=asked.key
+            )
+        with RunStore(ground.home, {}) as elsewhere:
+            run = elsewhere.journal.runs()[0].id
+            decide(elsewhere, run, ["look"], Decision(who="ann", why="it does"))
+        record = await running
+    assert person.asked.empty()
+    assert [(one.who, one.stale) for one in engine.store.approvals(record.id)] == [("ann", "")]
+    verdict = engine.store.verdict(record.id)
+    assert verdict
+    assert {one.id: one.grade for one in verdict.requirements}["look"] is Grade.ATTESTED
