@@ -337,6 +337,10 @@ class Journal(Protocol):
         write."""
         ...
 
+    def limit_changes(self) -> list[tuple[str, str, float]]:
+        """Scope, kind and amount of every limit of this run that people changed, oldest first."""
+        ...
+
     def approvals(self) -> "list[Approval]":
         """What people approved or rejected in this run, oldest first."""
         ...

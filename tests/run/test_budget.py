@@ -1,5 +1,6 @@
 """What a call may use: by which limit, of whom, learnt from what, and what is charged where nobody told."""
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -45,6 +46,20 @@ async def called(house: Budget, key: str, usage: Usage, *, attempt: int = 1, **m
 
 def paid(usd: float, tokens: int = 0) -> Usage:
     return Usage(cost_usd=usd, cost="reported", tokens_in=tokens)
+
+
+@pytest.mark.spec("PAGE-4", "RUN-6")
+async def test_a_call_that_waits_for_room_starts_when_a_person_raises_the_limit(journal: SqliteJournal) -> None:
+    house = budget(journal, usd=1.0, call_usd=1.0)
+    async with asyncio.timeout(60), house.reserve(wanted("chunk 1/team-a#1")) as first:
+        assert first.allowance.usd == 1.0
+        waiting = asyncio.ensure_future(called(house, "chunk 2/team-a#1", paid(0.5)))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        with closing(SqliteJournal(journal.path)) as person:
+            person.change_limit(RUN, "", "usd", 3.0, "ann")
+        allowance, _ = await waiting  # while the first is still at work
+        assert allowance.usd == 1.0
 
 
 @pytest.mark.spec("RUN-6")
@@ -207,9 +222,9 @@ def test_a_journal_of_the_first_version_learns_to_reserve(tmp_path: Path) -> Non
     with closing(SqliteJournal(path)) as journal:
         assert [one.kind for one in journal.events("r-old")] == ["ended"]
         assert journal.spends("r-old") == []
-        journal.raise_limit("r-old", "task", "usd", 3.0, "ann")
+        journal.change_limit("r-old", "task", "usd", 3.0, "ann")
     with closing(SqliteJournal(path)) as again:
-        assert again.raised("r-old") == [("task", "usd", 3.0)]
+        assert again.limit_changes("r-old") == [("task", "usd", 3.0)]
 
 
 def test_a_rate_is_what_a_million_tokens_cost() -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from tests.workflows.conftest import PASSED, REQUIREMENTS, Ground, built, events, honest
 from trued.engine.engine import Engine
+from trued.engine.limits import change_limits
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 from trued.wire import Order, Usage
@@ -52,7 +54,7 @@ async def test_a_run_that_reaches_its_money_ends_with_4_and_goes_on_with_more(gr
     for given in ([("", "usd", 2.0)], [("", "calls", 9.0), ("", "usd", 1.0)], [("nobody", "usd", 9.0)]):
         with pytest.raises(BadInput):
             await engine.resume(record.id, more=given, who="ann")
-    assert engine.store.journal.raised(record.id) == []
+    assert engine.store.journal.limit_changes(record.id) == []
 
     engine, runtime = ground.engine(costing(1.0))
     again = await engine.resume(record.id)
@@ -64,6 +66,36 @@ async def test_a_run_that_reaches_its_money_ends_with_4_and_goes_on_with_more(gr
     (raised,) = events(engine, record, "limit raised")
     assert (raised.data["who"], raised.data["what"], raised.data["to"]) == ("ann", "usd", 10.0)
     assert not told.exists()  # it has got further
+
+
+@pytest.mark.spec("PAGE-4", "RUN-6", "RUN-7")
+async def test_a_run_at_work_hears_of_a_higher_and_of_a_lower_limit_before_its_next_call(ground: Ground) -> None:
+    def working(order: Order) -> Any:
+        with RunStore(ground.home, {}) as person:  # somebody at another terminal, while the call is at work
+            record = person.journal.runs()[0]
+            if order.key == "chunk 1A/purple-team-b#1":
+                change_limits(person, record, [("", "usd", 9.0)], "ann")
+            if order.key == "chunk 1B/purple-team-a#1":
+                with pytest.raises(BadInput, match="in your own terminal"):
+                    change_limits(person, record, [("", "usd", 99.0)], "page", may_raise=False)
+                change_limits(person, record, [("", "usd", 3.0)], "bob", may_raise=False)
+        return costing(1.0)(order)
+
+    engine, runtime = ground.engine(working)
+    record = await ground.run(engine, limits=["usd=1.5"])
+    assert (record.state, record.code) == ("limited", 4)
+    assert "$3.00 of $3.00 spent" in record.why
+    # What was left of 1.5 for the second; what a call usually takes once there was room for that.
+    assert [one.allowance.usd for one in runtime.orders] == [1.5, pytest.approx(0.5), 2.0]
+    (raised,), (lowered,) = events(engine, record, "limit raised"), events(engine, record, "limit lowered")
+    assert [(one.data["who"], one.data["to"]) for one in (raised, lowered)] == [("ann", 9.0), ("bob", 3.0)]
+    with pytest.raises(BadInput, match="has 3 already"):
+        change_limits(engine.store, record, [("", "usd", 3.0)], "ann")
+    engine, runtime = ground.engine(costing(1.0))
+    done = await engine.resume(record.id, more=[("", "usd", 10.0)], who="ann")
+    assert (done.state, len(runtime.orders)) == ("done", 1)
+    with pytest.raises(BadInput, match="it spends nothing any more"):
+        change_limits(engine.store, done, [("", "usd", 20.0)], "ann")
 
 
 def handed_over(engine: Engine, record: RunRecord) -> Path:

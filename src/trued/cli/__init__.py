@@ -28,6 +28,7 @@ COMMANDS = {
     "resume": ("Work", "run", "Continue a run; finished calls are not made again"),
     "compare": ("Work", "compare", "Run one goal with several workflows or agents and compare them in a table"),
     "cancel": ("Work", "run", "End a run for good; its work stays on its branch"),
+    "limit": ("Work", "steer", "Raise or lower a run's limits, also while it works"),
     "answer": ("Work", "people", "Answer a run's question: yes, stop or redo"),
     "approve": ("Work", "people", "Approve a contract, or accept a requirement yourself"),
     "reject": ("Work", "people", "Reject a requirement, with a reason"),

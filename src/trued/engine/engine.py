@@ -20,9 +20,9 @@ from trued.engine.impersonation import reachable_by_agents
 from trued.engine.inputs import Inputs, Request
 from trued.engine.limits import (
     add_rounds,
+    change_limits,
     limits_in_force,
     price_lookup,
-    raise_limits,
     rounds_granted,
     subscription_windows,
 )
@@ -150,7 +150,7 @@ class Engine:
         if record.state in FINISHED and not is_continuable(self.store, record):
             return record
         descriptor(record.workflow)  # refused before anything is written, if its package is gone
-        raise_limits(self.store, record, more, who)
+        change_limits(self.store, record, more, who, may_lower=False)
         inputs = self.store.inputs(record.id)
         said: dict[str, object] = {
             "yes": yes or inputs.settings.yes,

@@ -1,4 +1,4 @@
-"""The limits of a run, who raised them, and what its models cost."""
+"""The limits of a run, who changed them, and what its models cost."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -7,40 +7,93 @@ from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.inputs.settings.limits import PARTS, QUOTA, WHOLE, LimitChange, apply_limits, limit_of
-from trued.model import RunRecord, Settings, Spending
+from trued.model import RunRecord, Settings, Spending, Value
 from trued.wire import Price
 
 if TYPE_CHECKING:
     from trued.run.budget import QuotaWindow
 
 
+OVER = ("done", "stopped", "cancelled")  # a run that was not proven may get more rounds, and so another limit
+
+
+class LimitStep(Value):
+    """One change of a limit by a person. 0 stands for no limit."""
+
+    scope: str  # "" is the whole run; "feature", "task", or a role
+    what: str  # usd | tokens | calls | time | quota
+    before: float
+    to: float
+
+    @property
+    def is_higher(self) -> bool:
+        """Whether the run may cost more than before."""
+        return bool(self.before) and self.to > self.before
+
+
 def limits_in_force(store: RunStore, run_id: str) -> Spending:
-    """The limits that the run was started with, as people raised them since."""
+    """The limits that the run was started with, as people changed them since."""
     begun = store.journal.inputs(run_id)  # none where a journal is only looked at, and was made by something else
     limits = store.inputs(run_id).settings.limits if begun else Spending()
-    return apply_limits(limits, store.journal.raised(run_id))
+    return apply_limits(limits, store.journal.limit_changes(run_id))
 
 
-def raise_limits(store: RunStore, record: RunRecord, given: Sequence[LimitChange], who: str) -> None:
-    """Record higher limits with the person's name. Raises BadInput, and records nothing, if one is not higher."""
-    if given:
-        refuse_if_agent_could_answer(store, record)
-    limits = limits_in_force(store, record.id)
+def limit_steps(store: RunStore, record: RunRecord, given: Sequence[LimitChange]) -> list[LimitStep]:
+    """What these changes would mean, one by one; nothing is recorded. Raises BadInput for a run that is over, a role
+    that it does not have, and a limit that it has already."""
+    if given and record.state in OVER:
+        raise BadInput(
+            f"run {record.id} is {record.state}: it spends nothing any more", then="`trued ls` lists the runs"
+        )
+    limits, found = limits_in_force(store, record.id), []
     for scope, what, number in given:
         before = limits.quota if what == QUOTA else getattr(limit_of(limits, scope), what)
         if scope and scope not in PARTS and scope not in store.inputs(record.id).roles:
             known = ", ".join(sorted(store.inputs(record.id).roles))
             raise BadInput(f"run {record.id} has no role {scope!r}", "--limit", f"known: {known}")
-        if before and number <= before:
-            shown = int(before) if what in WHOLE else before
-            raise BadInput(f"{what}: run {record.id} has {shown:g} already", "--limit", "pass a higher limit")
+        if number == before:
+            raise BadInput(
+                f"{what}: run {record.id} has {_shown(what, before)} already", "--limit", "pass another limit"
+            )
+        found.append(LimitStep(scope=scope, what=what, before=before, to=number))
         limits = apply_limits(limits, [(scope, what, number)])
-    from trued.model.events.run import LimitRaised
+    return found
 
-    for scope, what, number in given:
-        store.journal.raise_limit(record.id, scope, what, number, who)
-        raised = LimitRaised(scope=scope, what=what, to=number, who=who)
-        store.writer(record).emit(raised)
+
+def change_limits(
+    store: RunStore,
+    record: RunRecord,
+    given: Sequence[LimitChange],
+    who: str,
+    *,
+    may_raise: bool = True,
+    may_lower: bool = True,
+) -> list[LimitStep]:
+    """Record other limits, or first ones, with the person's name; a run at work hears of them before its next call.
+
+    Raises BadInput, and records nothing, if one is higher or lower than it may be, or if an agent that is at work could
+    have raised it.
+    """
+    steps = limit_steps(store, record, given)
+    for one in steps:
+        has = f"{one.what}: run {record.id} has {_shown(one.what, one.before)} already"
+        if one.is_higher and not may_raise:
+            raise BadInput(has, "--limit", "raising it costs more: do that in your own terminal")
+        if one.before and not one.is_higher and not may_lower:
+            raise BadInput(has, "--limit", f"pass a higher limit; `trued limit {record.id}` lowers one")
+    if steps and (not may_lower or any(one.is_higher for one in steps)):
+        refuse_if_agent_could_answer(store, record)
+    from trued.model.events.run import LimitLowered, LimitRaised
+
+    for one in steps:
+        store.journal.change_limit(record.id, one.scope, one.what, one.to, who)
+        event = LimitRaised if one.is_higher or not may_lower else LimitLowered
+        store.writer(record).emit(event(scope=one.scope, what=one.what, to=one.to, who=who))
+    return steps
+
+
+def _shown(what: str, amount: float) -> str:
+    return f"{int(amount) if what in WHOLE else amount:g}"
 
 
 def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> None:

@@ -4,13 +4,13 @@ import asyncio
 import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from trued.errors import LimitReached
-from trued.inputs.settings.limits import FEATURE, TASK, limit_of
+from trued.inputs.settings.limits import FEATURE, TASK, apply_limits, limit_of
 from trued.model import Limit, Settings
 from trued.model.step_keys import feature_scope
 from trued.protocols import Journal
@@ -21,6 +21,7 @@ KNOWN = 3  # past calls of a role by an agent: then their figures are used, not 
 WITHIN = 3.0  # times the usual: a call that takes more is stopped, and continues if there is room
 UNTOLD = ("crashed", "idle", "wall", "output")  # ended in mid-work: it used something that it did not report
 GRACE_S = 0.5  # for calls that were running when the last process died
+LOOK_S = 1.0  # between two looks at the limits, while a call waits for room: a person may raise one
 UNITS = ("usd", "tokens", "seconds")
 NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
 MORE = "continue with more: "  # in the sentence on a reached limit, before the command that raises it
@@ -107,7 +108,7 @@ class Budget:
         price: Callable[[str, str], Price] = lambda agent, model: Price(),
     ) -> None:
         self._journal, self._run, self._price = journal, run, price
-        self._limits, self.wall_s = settings.limits, settings.wall_s
+        self._begun, self._limits, self.wall_s = settings.limits, settings.limits, settings.wall_s
         self._windows: dict[str, QuotaWindow] = {}
         self._at_work: set[tuple[str, int]] = set()
         self._freed = asyncio.Event()
@@ -121,6 +122,7 @@ class Budget:
         a crash, gets what it had.
         """
         price = self._price(request.agent, request.model)
+        self._take_up_changes()
         self._check_quota(request)
         row = await self._wait_for_room(request)
         try:
@@ -144,6 +146,10 @@ class Budget:
         """Take what agents reported about the user's subscriptions, by kind of agent."""
         self._windows.update(windows)
 
+    def _take_up_changes(self) -> None:
+        """Work with the limits that are in force now: people may change them while the run is at work."""
+        self._limits = apply_limits(self._begun, self._journal.limit_changes())
+
     def _check_quota(self, request: CallRequest) -> None:
         window, most = self._windows.get(agent_kind(request.agent)), self._limits.quota
         if window and most and window.used >= most and window.until > time.time():
@@ -162,13 +168,16 @@ class Budget:
         looked = False
         while True:
             self._freed.clear()
+            self._take_up_changes()
             row, short = self._try_to_reserve(request)
             if row is not None:
                 self._at_work.add((request.call, request.attempt))
                 return row
             assert short is not None  # noqa: S101  (one or the other)
             if self._at_work:  # they may leave something; work that is being paid for is not interrupted
-                await self._freed.wait()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_S):
+                        await self._freed.wait()
             elif short.reserved and not looked:  # reserved before a crash: that call is about to come back
                 looked = True
                 await asyncio.sleep(GRACE_S)

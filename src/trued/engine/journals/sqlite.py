@@ -329,13 +329,13 @@ class SqliteJournal:
         rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
         return [_spend(row) for row in rows]
 
-    def raise_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:
-        """Record a limit that a person raised."""
+    def change_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:
+        """Record a limit that a person raised, lowered or set."""
         values = (run, scope, what, amount, who, self.clock())
         self._write("insert into raised (run, scope, what, amount, who, at) values (?, ?, ?, ?, ?, ?)", values)
 
-    def raised(self, run: str) -> list[tuple[str, str, float]]:
-        """Scope, kind and amount of every raised limit, oldest first."""
+    def limit_changes(self, run: str) -> list[tuple[str, str, float]]:
+        """Scope, kind and amount of every limit that people changed, oldest first."""
         rows = self._rows("select scope, what, amount from raised where run = ? order by rowid", (run,))
         return [(row["scope"], row["what"], row["amount"]) for row in rows]
 
@@ -410,6 +410,9 @@ class RunJournal:
 
     def past(self, role: str, agent: str) -> "list[Spend]":
         return self.journal.past(role, agent)
+
+    def limit_changes(self) -> list[tuple[str, str, float]]:
+        return self.journal.limit_changes(self.run)
 
     def approvals(self) -> list[Approval]:
         return self.journal.approvals(self.run)

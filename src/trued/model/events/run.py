@@ -85,6 +85,10 @@ class LimitRaised(JournalEvent, kind="limit raised"):
     who: str
 
 
+class LimitLowered(LimitRaised, kind="limit lowered"):
+    """A person lowered a limit of the run, or set one where there was none."""
+
+
 class BranchNotMoved(JournalEvent, kind="branch not moved"):
     """The run's branch in the user's repository could not follow the work."""
 
@@ -179,7 +183,7 @@ class AgentStartRefused(JournalEvent, kind="tried to start an agent"):
 
 EVENTS = (
     *(RunBegan, BranchContinued, TicketIncomplete, AgentsDetected, WorkingTreeDirty, ForeignRoleUsed),
-    *(RunResumed, HandoverWritten, RunEnded, LimitRaised, BranchNotMoved, SealedFileEdited),
+    *(RunResumed, HandoverWritten, RunEnded, LimitRaised, LimitLowered, BranchNotMoved, SealedFileEdited),
     *(TaskSkipped, RoundsAdded),
     *(FileEdited, EditApplied, EditNotUnderstood, PartMerged, MergeConflict, WorkSetAside, SetUpRan),
     *(StepRepeated, AgentStartRefused),

@@ -34,9 +34,10 @@ def _of_run(event: JournalEvent) -> Iterator[Notice]:
             yield f"continues from {event.branch}: {event.why}", False
         case run.BranchNotMoved():
             yield f"the run's branch was not moved: {_cut(event.why)}", True
-        case run.LimitRaised():
+        case run.LimitRaised():  # or lowered
             whose = f"{event.scope}: " if event.scope else ""
-            yield f"{event.who or 'somebody'} raised a limit: {whose}{event.what} = {event.to:g}", False
+            did = "lowered or set" if isinstance(event, run.LimitLowered) else "raised"
+            yield f"{event.who or 'somebody'} {did} a limit: {whose}{event.what} = {event.to:g}", False
         case run.FileEdited():
             yield f"somebody edited {_cut(event.path)}", False
         case run.EditApplied():

@@ -1,0 +1,74 @@
+"""The commands by which a person steers a run that is at work: `limit`."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from trued.cli.context import AsJson, chosen, opened
+from trued.cli.format import line
+from trued.cli.terminal import hint, out, outside_agents, print_json, whoami
+from trued.engine.limits import LimitStep, change_limits, limits_in_force
+from trued.engine.run_store import RunStore
+from trued.inputs.settings.limits import PARTS, QUOTA, WHAT, parse_limits
+from trued.model import Limit, RunRecord
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def limit(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN] [WHAT=AMOUNT]...",
+            show_default=False,
+            help="The run, and its new limits: usd=5, tokens=2M, calls=20, time=2h, quota=90, ROLE:calls=9.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Raise or lower limits of a run, also while it works; without a limit: show those in force.
+
+    A run that is at work hears of it before its next call. A call that is at work keeps what it has reserved.
+    The journal records your name.
+    """
+    given = [one for one in words or () if "=" in one]
+    names = [one for one in words or () if "=" not in one]
+    with opened() as store:
+        record = chosen(store, names[0] if names else None)
+        steps: list[LimitStep] = []
+        if given:
+            outside_agents("limit")
+            steps = change_limits(store, record, parse_limits(given, "limit"), whoami())
+        rows, driven = _rows(store, record), bool(store.journal.driver(record.id))
+    if as_json:
+        changed = [{**one.model_dump(), "raised": one.is_higher} for one in steps]
+        print_json({"run": record.id, "limits": rows, "changed": changed})
+        return
+    for one in steps:
+        before = f"{one.before:,g}" if one.before else "no limit"
+        out().print(Text(f"{record.id}: {_name(one.scope, one.what)}: {before} → {one.to:,g}"), soft_wrap=True)
+    for row in () if given else rows:
+        out().print(Text(f"{_name(row['scope'], row['what'])} {row['limit']:,g}"), soft_wrap=True)
+    if not given and not rows:
+        hint(f"run {record.id} has no limit; set one: trued limit {record.id} usd=5")
+    elif given:
+        hint("it counts from the next call on" if driven else f"it counts when you continue: trued resume {record.id}")
+
+
+def _name(scope: str, what: str) -> str:
+    return line(f"{scope}:{what}" if scope else what)
+
+
+def _rows(store: RunStore, record: RunRecord) -> list[dict[str, Any]]:
+    """Every limit that is in force: scope, what, and how much."""
+    limits = limits_in_force(store, record.id)
+    parts: dict[str, Limit] = {"": limits, **{one: getattr(limits, one) for one in PARTS}, **limits.roles}
+    rows = [
+        {"scope": scope, "what": what, "limit": most}
+        for scope, part in parts.items()
+        for what in WHAT
+        if (most := getattr(part, what))
+    ]
+    return [*rows, *([{"scope": "", "what": QUOTA, "limit": limits.quota}] if limits.quota else [])]
