@@ -40,7 +40,7 @@ def test_a_planned_contract_is_shown_and_amended_by_a_named_person_only(world: W
 ANN = ("--as", "ann", "--reason", "the legend is cut off")
 
 
-@pytest.mark.spec("RUN-8", "LAW-8", "USE-7")
+@pytest.mark.spec("RUN-8", "LAW-8", "USE-7", "PAGE-4")
 def test_what_waits_is_shown_rejected_and_only_taken_back_by_name(each: Each, tmp_path: Path) -> None:
     with ended_run(tmp_path) as place:
         commit = place.commits[0]
@@ -65,14 +65,16 @@ def test_what_waits_is_shown_rejected_and_only_taken_back_by_name(each: Each, tm
     assert (done.returncode, "[ ] open it" in done.stderr, f"at commit {commit[:10]}" in done.stderr) == (0, True, True)
     assert "rejected by ann: the legend is cut off" in done.stdout
     assert f"trued resume {RUN}" in done.stderr
-    again, instead, why = each(
+    again, instead, why, whole = each(
         ["approve", RUN, "look", "--as", "bob", "--reason", "I like it"],
         ["approve", RUN, "look", "--as", "ann", "--reason", "my mistake", "--instead"],
         ["why", "look", RUN],
+        ["show", RUN, "--json"],
     )
+    assert [(one["who"], one["way"]) for one in json.loads(whole.stdout)["approvals"]] == [("ann", "command")]
     assert "ann has rejected look already" in one_sentence(again)
     assert "accepted by ann: my mistake" in instead.stdout
-    assert f"ann, who accepted it at {commit[:10]}: my mistake" in why.stdout
+    assert f"ann, who accepted it at {commit[:10]}, by command: my mistake" in why.stdout
 
 
 @pytest.mark.spec("LAW-8", "RUN-8")

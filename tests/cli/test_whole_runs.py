@@ -214,7 +214,7 @@ def test_a_plan_can_be_seen_and_approved_before_anybody_works(world: World) -> N
     assert (halted.returncode, "--limit calls=6" in halted.stderr) == (4, True)
     done = world.trued("resume", "--yes", "--limit", "calls=50")
     assert done.returncode == 0, done.stderr
-    assert "Ada, who approved the contract: these are my words" in world.trued("why", "triple").stdout
+    assert "Ada, who approved the contract, by command: these are my words" in world.trued("why", "triple").stdout
 
 
 # -- interrupted ---------------------------------------------------------------------------------------------------

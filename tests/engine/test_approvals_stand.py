@@ -62,6 +62,23 @@ def test_the_first_word_stands_and_the_second_person_is_told_whose_it_is(place: 
     assert [one.who for one in place.engine.store.journal.approvals(RUN)] == ["ann", "bob"]
 
 
+@pytest.mark.spec("PAGE-4")
+def test_a_decision_says_by_which_way_it_came(place: Place) -> None:
+    store = place.engine.store
+    decide(store, RUN, ["look"], Decision(who="ann", why="fine"))
+    decide(store, RUN, ["look"], Decision(who="bob", why="ugly", rejected=True, instead=True, way="page"))
+    assert [(one.way, one.came_by) for one in store.journal.approvals(RUN)] == [
+        ("command", "by command"),
+        ("page", "on the page"),
+    ]
+    assert [one.data.get("way") for one in store.journal.events(RUN) if one.kind in ("approved", "rejected")] == [
+        "command",
+        "page",
+    ]
+    old = Approval(requirement="look", who="cy", why="fine")  # as an earlier version kept it
+    assert (old.came_by, "way" in old.model_dump()) == ("", False)
+
+
 @pytest.mark.spec("LAW-9", "LAW-8")
 def test_a_word_stands_for_the_same_work_and_is_needed_again_when_it_changed(place: Place) -> None:
     decide(place.engine.store, RUN, ["look"], Decision(who="ann", why="fine"))

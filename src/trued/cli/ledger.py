@@ -173,10 +173,11 @@ def _word(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
 
 
 def _did(word: Approval) -> str:
+    way = f", {word.came_by}" if word.way else ""
     if word.requirement == "*":
-        return "approved the contract"
+        return f"approved the contract{way}"
     where = f" at {word.commit[:10]}" if word.commit else ""
-    return f"{'rejected' if word.rejected else 'accepted'} it{where}"
+    return f"{'rejected' if word.rejected else 'accepted'} it{where}{way}"
 
 
 def _cases(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:

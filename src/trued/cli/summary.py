@@ -75,7 +75,8 @@ def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
     judged = ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
     pictures = [picture for row in judged["requirements"] for picture in row["pictures"]]
     waiting = [one.model_dump(mode="json") for one in waits(store, record)]
-    return {**found, "spent": used, "limits": limits, "pictures": pictures, "waits": waiting}
+    decisions = [one.model_dump(mode="json") for one in store.approvals(record.id)]
+    return {**found, "spent": used, "limits": limits, "pictures": pictures, "waits": waiting, "approvals": decisions}
 
 
 def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:

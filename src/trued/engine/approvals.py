@@ -8,7 +8,7 @@ from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.run_end import End, conclude_run, end_run
 from trued.engine.run_store import RunStore, records_approvals
 from trued.errors import BadInput, Waiting
-from trued.model import Approval, Grade, Judged, Question, RunRecord
+from trued.model import Approval, Grade, Judged, Question, RunRecord, Way
 from trued.model.events.people import QuestionAnswered, decision_event
 from trued.proof.contract import conclude, contract_hash
 from trued.run.approvals import WHOLE, asked_of
@@ -25,6 +25,7 @@ class Decision:
     why: str
     rejected: bool = False
     instead: bool = False  # replaces an earlier decision on the same work
+    way: Way = "command"
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
@@ -80,7 +81,7 @@ def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decisi
     refuse_if_agent_could_answer(store, record)
     name = contract_hash(contract)
     if requirement is None:
-        return Approval(requirement=WHOLE, who=decision.who, why=decision.why, contract=name)
+        return Approval(requirement=WHOLE, who=decision.who, why=decision.why, contract=name, way=decision.way)
     asked = {one.id: one for one in contract.requirements}
     if requirement not in asked:
         raise BadInput(f"run {record.id} has no requirement {requirement!r}", then=f"it has {', '.join(asked)}")
@@ -96,6 +97,7 @@ def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decisi
         commit=seen.commit,
         asked=asked_of(asked[requirement]),
         rejected=decision.rejected,
+        way=decision.way,
     )
     _decidable(store, record, given, instead=decision.instead)
     return given

@@ -87,8 +87,10 @@ def change_limits(
 
     for one in steps:
         store.journal.change_limit(record.id, one.scope, one.what, one.to, who)
-        event = LimitRaised if one.is_higher or not may_lower else LimitLowered
-        store.writer(record).emit(event(scope=one.scope, what=one.what, to=one.to, who=who))
+        if one.is_higher or not may_lower:
+            store.writer(record).emit(LimitRaised(scope=one.scope, what=one.what, to=one.to, who=who))
+        else:
+            store.writer(record).emit(LimitLowered(scope=one.scope, what=one.what, to=one.to, who=who))
     return steps
 
 

@@ -9,6 +9,9 @@ from trued.model.replies import Finding
 RunState: TypeAlias = Literal[OutcomeState, "running", "limited", "failed", "cancelled", "interrupted"]
 
 
+Way: TypeAlias = Literal["", "terminal", "command", "page"]  # the run's own terminal, a trued command, the live page
+
+
 class Question(Value):
     """A question that waits for a person's answer; "" while there is none."""
 
@@ -36,7 +39,7 @@ class Event(Value):
 class Approval(ExtendedValue):
     """A person's approval or rejection of the whole contract (requirement "*"), or of one requirement at one commit."""
 
-    later = ("commit", "asked", "rejected", "stale")
+    later = ("commit", "asked", "rejected", "stale", "way")
 
     requirement: str
     who: str
@@ -47,6 +50,13 @@ class Approval(ExtendedValue):
     asked: str = ""  # hash of the requirement's text and steps: it does not apply to another wording
     rejected: bool = False
     stale: str = ""  # why it is no longer valid; computed, never stored
+    way: Way = ""  # by which way it came; "" in records of older versions
+
+    @property
+    def came_by(self) -> str:
+        """By which way it came, in words that continue a sentence; "" if that was not recorded."""
+        words = {"terminal": "at the run's terminal", "command": "by command", "page": "on the page"}
+        return words.get(self.way, "")
 
     @property
     def gap(self) -> Finding:

@@ -152,6 +152,7 @@ async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | Non
         commit=head,
         asked=asked_of(requirement),
         rejected=answer[0] == REJECT,
+        way="terminal",
     )
     first = context.journal.approve(word)
     stands = await _approval_of(steps, requirement)

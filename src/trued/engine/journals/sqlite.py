@@ -60,6 +60,9 @@ MIGRATIONS = (
     alter table approval add column asked text default '';
     alter table approval add column rejected integer default 0;
     """,
+    """
+    alter table approval add column way text default '';
+    """,
 )
 
 
@@ -302,6 +305,7 @@ class SqliteJournal:
             "who": approval.who,
             "why": approval.why,
             "rejected": approval.rejected,
+            "way": approval.way,
         }
         same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
         same += " and contract = :contract" if approval.requirement == "*" else ""
@@ -315,7 +319,7 @@ class SqliteJournal:
 
     def approvals(self, run: str) -> list[Approval]:
         """Approvals and rejections, oldest first."""
-        columns = 'requirement, who, why, at, contract, seen as "commit", asked, rejected'
+        columns = 'requirement, who, why, at, contract, seen as "commit", asked, rejected, way'
         rows = self._rows(f"select {columns} from approval where run = ? order by rowid", (run,))  # noqa: S608
         return [Approval(**dict(row)) for row in rows]
 

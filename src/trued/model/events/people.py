@@ -1,7 +1,7 @@
 """Events of people: questions, answers, approvals."""
 
 from trued.model.events import JournalEvent
-from trued.model.records import Approval
+from trued.model.records import Approval, Way
 
 
 class QuestionAsked(JournalEvent, kind="question"):
@@ -31,16 +31,17 @@ class QuestionNotAsked(JournalEvent, kind="not asked"):
     why: str
 
 
-class RequirementApproved(JournalEvent, kind="approved", omits=("commit",)):
+class RequirementApproved(JournalEvent, kind="approved", omits=("commit", "way")):
     """A person accepts a requirement, or the contract ("*")."""
 
     requirement: str
     who: str
     why: str
     commit: str = ""
+    way: Way = ""  # by which way the decision came; "" in journals of earlier versions
 
 
-class RequirementRejected(RequirementApproved, kind="rejected", omits=("commit",)):
+class RequirementRejected(RequirementApproved, kind="rejected", omits=("commit", "way")):
     """A person rejects a requirement."""
 
 
@@ -64,7 +65,9 @@ class RequirementParked(JournalEvent, kind="parked"):
 def decision_event(approval: Approval) -> RequirementApproved:
     """The event of a person's decision."""
     kind = RequirementRejected if approval.rejected else RequirementApproved
-    return kind(requirement=approval.requirement, who=approval.who, why=approval.why, commit=approval.commit)
+    return kind(
+        requirement=approval.requirement, who=approval.who, why=approval.why, commit=approval.commit, way=approval.way
+    )
 
 
 EVENTS = (
