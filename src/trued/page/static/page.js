@@ -1,1 +1,2 @@
-// Keeps the open page in step with the journal.
+// Everything that the page's script does: stay live, and send what a person decides.
+import "./live.js";

@@ -1,0 +1,96 @@
+"""The command `page`: serves the live page of all runs on this machine until Ctrl-C."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trued.cli.context import AsJson
+from trued.cli.terminal import complain, hint, home, keep_traceback, out, outside_agents, print_json
+from trued.errors import BadInput
+
+if TYPE_CHECKING:
+    from trued.page.server import PageServer
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def page(
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port on this machine.", show_default="a free one")
+    ] = 0,
+    look: Annotated[bool, typer.Option("--look", help="Only look: nothing can be changed from this page.")] = False,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="127.0.0.1, for a browser that does not know names under localhost; only with --look.",
+            show_default="a random name under localhost",
+        ),
+    ] = "",
+    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser; print the file to open.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Serve the live page of all runs: watch them, judge them, steer them. Ctrl-C ends it; runs go on.
+
+    It listens on this machine only. The browser enters by a file that only your account can read, once, within a
+    minute; press Enter here to open it again. What needs your word is confirmed here, in this terminal.
+    """
+    outside_agents("page")
+    if host and host != "127.0.0.1":
+        raise BadInput(f"the page is not served as {host!r}", "--host", "127.0.0.1 is the only other name it has")
+    if host and not look:
+        what = "at 127.0.0.1 a browser shows the page's cookie to every other server there"
+        raise BadInput(what, "--host", "add --look: then nothing can be changed with it")
+    from trued.page.server import PageOptions, PageServer  # a web server: loaded by this command alone
+
+    asyncio.run(_served(PageServer(PageOptions(home(), os.environ, tell, _report, port, host, look)), no_open, as_json))
+
+
+async def _served(server: "PageServer", no_open: bool, as_json: bool) -> None:
+    def ready() -> None:
+        path = server.entry_path()
+        if as_json:
+            address, look = server.address, server.options.look
+            found = {"url": address.origin, "host": address.host, "port": address.port, "look": look}
+            print_json({**found, "enter": str(path)})
+        else:
+            out().print(server.address.origin, soft_wrap=True)
+        sys.stdout.flush()  # whoever reads it from a pipe waits for it
+        if no_open or not _opened_in_browser(path):
+            hint(f"open this file in your browser within a minute: {path.as_uri()}")
+        hint("Ctrl-C ends the page; runs go on")
+
+    await server.serve(ready)
+
+
+def tell(sentence: str) -> None:
+    complain(sentence)
+
+
+def _report(error: BaseException) -> None:
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    complain(f"the page had an unexpected {said[:300]}; its traceback is in {keep_traceback(error)}")
+
+
+def _opened_in_browser(path: Path) -> bool:
+    """Hand the file to the desktop's browser: the command line holds its name, not the code in it."""
+    program = "open" if sys.platform == "darwin" else "xdg-open"
+    if sys.platform != "darwin" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False
+    with contextlib.suppress(OSError):
+        subprocess.Popen(
+            [program, str(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        return True
+    return False

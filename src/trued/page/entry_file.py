@@ -1,0 +1,49 @@
+"""The file by which a browser enters: a code never stands in a command line, where any process could read it."""
+
+import os
+import secrets
+import time
+from contextlib import suppress
+from pathlib import Path
+
+FOLDER = "page"
+LEADS = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={url}">
+<title>trued</title>
+<p><a href="{url}" rel="noreferrer">Open the page</a></p>
+</html>
+"""
+
+
+class EntryFile:
+    """At most one such file at a time, in the private state folder; only the person's own account can read it."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / FOLDER
+        self._path: Path | None = None
+        self._written = 0.0
+
+    def age(self) -> float:
+        """Seconds since the file was written; 0 if there is none."""
+        return time.monotonic() - self._written if self._path else 0.0
+
+    def write(self, origin: str, code: str) -> Path:
+        """Write a file that leads to the page with this code; the one before is removed."""
+        self.remove()
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._folder / f"enter-{secrets.token_hex(4)}.html"
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(LEADS.format(url=f"{origin}/#{code}"))
+        self._path, self._written = path, time.monotonic()
+        return path
+
+    def remove(self) -> None:
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+            self._path = None
+        with suppress(OSError):  # another page uses it, or it was never made
+            self._folder.rmdir()

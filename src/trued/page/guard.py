@@ -1,0 +1,248 @@
+"""The one gate before all routes of the page: host, origin, session and tab key; headers on every response."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from trued.page.sessions import Guesses, PageSession, Sessions
+
+COOKIE = "trued"
+KEY = b"x-tab-key"
+ENTER = "/enter"
+BEFORE_ENTERING = ("/static/enter.js", "/static/page.css")  # the same for everybody: they show nothing
+MOST_HEADERS = 100
+MOST_BODY = 64 * 1024
+BODY_S = 10.0  # for the whole body of a request
+SLEEPERS = 16  # wrong guesses that are slowed at the same time; more are refused at once
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self';"
+    " frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types trued"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+
+ENTRY = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>trued</title>
+<link rel="stylesheet" href="/static/page.css">
+<script type="module" src="/static/enter.js"></script>
+</head>
+<body>
+<main>
+<h1>trued</h1>
+<p id="entry" role="status">This browser has not entered. Press Enter in the terminal where <code>trued page</code> runs.</p>
+<p><a href="">Continue, if it has entered before</a></p>
+</main>
+</body>
+</html>
+"""  # noqa: E501
+
+
+@dataclass(frozen=True)
+class PageAddress:
+    """The only name and port under which the page answers."""
+
+    host: str
+    port: int
+
+    @property
+    def authority(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        return f"http://{self.authority}"
+
+
+class Request:
+    """What the gate reads of a request: its method, path and headers."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.method, self.path = str(scope["method"]), str(scope["path"])
+        self.headers: list[tuple[bytes, bytes]] = list(scope["headers"])
+
+    def every(self, name: bytes) -> list[str]:
+        return [value.decode("latin-1") for key, value in self.headers if key == name]
+
+    def one(self, name: bytes) -> str:
+        """The header's value; "" if it is absent. Sent twice it is joined, so it equals nothing that is expected."""
+        return ", ".join(self.every(name))
+
+    @property
+    def cookie(self) -> str:
+        pairs = [pair.strip().partition("=") for line in self.every(b"cookie") for pair in line.split(";")]
+        return next((value for name, _, value in pairs if name == COOKIE), "")
+
+    @property
+    def opens_a_page(self) -> bool:
+        """Is it the navigation of a whole tab? Frames, images, scripts and fetches are not."""
+        return self.method == "GET" and self.one(b"sec-fetch-dest") in ("", "document")
+
+
+class TooSlow(Exception):
+    """A body that took too long, or grew too large."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+class Gate:
+    """ASGI middleware: lets a request pass to the app, or answers it with a refusal that says nothing of any run.
+
+    `look`: nothing can be posted but an entry code.
+    """
+
+    def __init__(self, app: ASGIApp, address: PageAddress, sessions: Sessions, *, look: bool) -> None:
+        self.app, self.address, self.sessions, self.look = app, address, sessions, look
+        self.guesses = Guesses(sessions.tell)
+        self._sleeping = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return  # no websockets, and nothing to start or stop with the server
+        request, send = Request(scope), _with_headers(send)
+        refusal = self._foreign(request) or self._unasked(request)
+        if refusal is None:
+            session = self.sessions.session(request.cookie) if request.cookie else None
+            refusal = await self._without_right(request, session)
+            scope["session"], scope["gate"] = session, self
+        if refusal is None and request.method == "POST":
+            try:
+                receive = _replayed(await _body(request, receive))
+            except TooSlow as error:
+                refusal = _refused(error.status)
+        await (refusal or self.app)(scope, receive, send)
+
+    def _foreign(self, request: Request) -> Response | None:
+        """A request for another name or port, or one that another origin sends."""
+        if request.every(b"host") != [self.address.authority]:
+            return _refused(421)
+        if request.every(b"origin") not in ([], [self.address.origin]):
+            return _refused(403)
+        site = request.one(b"sec-fetch-site")
+        if site in ("", "same-origin") or (site == "none" and request.opens_a_page):
+            return None
+        if request.opens_a_page and site in ("same-site", "cross-site"):
+            return HTMLResponse(ENTRY, 401)  # the browser sent no cookie; a click from here on is the page's own
+        return _refused(403)
+
+    def _unasked(self, request: Request) -> Response | None:
+        """A method, path or number of headers that no browser sends here."""
+        if request.method not in ("GET", "POST"):
+            return _refused(405)
+        if not request.path.startswith("/"):
+            return _refused(400)
+        if len(request.headers) > MOST_HEADERS:
+            return _refused(431)
+        if request.method != "POST":
+            return None
+        if self.look and request.path != ENTER:
+            return _refused(404)
+        if request.every(b"origin") != [self.address.origin]:
+            return _refused(403)
+        if request.one(b"content-type").replace(" ", "").lower() not in _JSON:
+            return _refused(415)
+        return None
+
+    async def _without_right(self, request: Request, session: PageSession | None) -> Response | None:
+        """A request without a session, or a POST without the key of the session's tabs."""
+        if request.path == ENTER and request.method == "POST":
+            return None
+        if session is None:
+            if request.cookie and (refusal := await self.slowed()):
+                return refusal
+            if request.method != "POST" and request.path in BEFORE_ENTERING:
+                return None
+            return HTMLResponse(ENTRY, 401) if request.opens_a_page else _refused(401)
+        if request.method == "POST" and not self.sessions.has_key(session, request.one(KEY)):
+            return await self.slowed() or _refused(403)
+        return None
+
+    async def slowed(self) -> Response | None:
+        """Count a wrong secret and wait a little; a refusal if too many wait already."""
+        seconds = self.guesses.delay()
+        if self._sleeping >= SLEEPERS:
+            return _refused(429)
+        self._sleeping += 1
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self._sleeping -= 1
+        return None
+
+
+_JSON = ("application/json", "application/json;charset=utf-8")
+
+
+def _refused(status: int) -> Response:
+    words = {
+        400: "bad request",
+        401: "not entered: open this page from the terminal where `trued page` runs",
+        403: "refused",
+        404: "not found",
+        405: "no such method",
+        408: "the request took too long",
+        413: "the request is too large",
+        415: "send application/json",
+        421: "this server does not answer under that name",
+        429: "too many wrong guesses",
+        431: "too many headers",
+    }
+    return PlainTextResponse(f"trued: {words[status]}\n", status)
+
+
+async def _body(request: Request, receive: Receive) -> bytes:
+    """The whole body of a request. Raises TooSlow if it is too large or does not come."""
+    length = request.one(b"content-length")
+    if length.isdigit() and int(length) > MOST_BODY:
+        raise TooSlow(413)
+    found: bytes = b""
+    try:
+        async with asyncio.timeout(BODY_S):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise TooSlow(400)
+                found += bytes(message.get("body", b""))
+                if len(found) > MOST_BODY:
+                    raise TooSlow(413)
+                if not message.get("more_body"):
+                    return found
+    except TimeoutError:
+        raise TooSlow(408) from None
+
+
+def _replayed(body: bytes) -> Receive:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
+
+
+def _with_headers(send: Send) -> Send:
+    """Put the page's headers on every response; one that a route has set itself stays."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own: Iterable[tuple[bytes, bytes]] = message.get("headers", [])
+            names = {name.lower() for name, _ in own}
+            more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in names]
+            message = {**message, "headers": [*own, *more]}
+        await send(message)
+
+    return sent

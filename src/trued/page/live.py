@@ -1,0 +1,196 @@
+"""Keeps open pages in step with the journal: renders what somebody looks at, and sends the pieces that changed."""
+
+import asyncio
+import json
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from trued.errors import TruedError
+from trued.page.reader import Reader
+from trued.page.view import PageView
+
+LOOK_S = 0.1  # between two looks at the journal while somebody watches
+PAINT_S = 0.25  # between two pictures of a page
+REFRESH_S = 5.0  # what is not in the journal changes, too: a process has died, a clock has moved on
+STREAMS = 4  # of one session: a browser opens six connections to a host, and the page itself needs some
+ALL_STREAMS = 64
+
+Result = TypeVar("Result")
+Render = Callable[[Reader], PageView]
+
+
+class ReaderThread:
+    """The one thread that reads the state folder: SQLite's connections belong to the thread that opened them."""
+
+    def __init__(self, opened: Callable[[], Reader]) -> None:
+        self._opened = opened
+        self._reader: Reader | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="reader")
+
+    async def read(self, what: Callable[[Reader], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._called, what)
+
+    def _called(self, what: Callable[[Reader], Result]) -> Result:
+        if self._reader is None:
+            self._reader = self._opened()
+        return what(self._reader)
+
+    def close(self) -> None:
+        def end() -> None:
+            if self._reader is not None:
+                self._reader.close()
+
+        self._thread.submit(end)
+        self._thread.shutdown()
+
+
+class JournalTail:
+    """Tells whether another connection has written to the journal since the last look, in a few microseconds."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._db: sqlite3.Connection | None = None
+        self._version = -1
+
+    def has_changed(self) -> bool:
+        try:
+            if self._db is None:
+                self._db = sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True, isolation_level=None)
+            (version,) = self._db.execute("pragma data_version").fetchone()
+        except sqlite3.Error:
+            return True  # let the reader say what is wrong
+        changed, self._version = version != self._version, version
+        return bool(changed)
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+
+
+@dataclass
+class Picture:
+    """One address that somebody looks at, as it was rendered last."""
+
+    render: Render
+    view: PageView | None = None
+    watchers: "set[Watcher]" = field(default_factory=set)
+
+
+@dataclass(eq=False)
+class Watcher:
+    """One open stream. What it has not been sent yet is a map, so it never grows beyond one page."""
+
+    address: str
+    waiting: dict[str, str] = field(default_factory=dict)  # element id → its newest HTML
+    view: PageView | None = None
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: bool = False
+
+    def show(self, view: PageView, changed: dict[str, str]) -> None:
+        kept = {name: html for name, html in self.waiting.items() if name in view.pieces}
+        self.waiting, self.view = {**kept, **changed}, view
+        self.news.set()
+
+    def end(self) -> None:
+        self.ended = True
+        self.news.set()
+
+    async def messages(self) -> AsyncIterator[tuple[int, str]]:
+        """Journal id and message, whenever there is something new, until the stream ends."""
+        while True:
+            await self.news.wait()
+            self.news.clear()
+            if self.ended:
+                return
+            if self.view is not None:
+                pieces, self.waiting = self.waiting, {}
+                yield self.view.event, message(self.view, pieces)
+
+
+def message(view: PageView, pieces: dict[str, str] | None = None) -> str:
+    """What the page's script is sent: these pieces (else all), and the ids of all in order, so it drops the others."""
+    shown = view.pieces if pieces is None else pieces
+    parts = {"title": view.title, "event": view.event, "order": list(view.pieces), "pieces": dict(shown)}
+    return json.dumps(parts, ensure_ascii=False)
+
+
+class Live:
+    """All open streams. With nobody looking it does nothing at all."""
+
+    def __init__(self, reader: ReaderThread, tail: JournalTail, report: Callable[[BaseException], None]) -> None:
+        self._reader, self._tail, self._report = reader, tail, report
+        self._pictures: dict[str, Picture] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._painted = 0.0
+
+    @property
+    def streams(self) -> int:
+        return sum(len(one.watchers) for one in self._pictures.values())
+
+    async def join(self, address: str, render: Render) -> Watcher:
+        """A new stream of this address, whose first message has all pieces as they are now.
+
+        Raises BadInput for a page that does not exist.
+        """
+        watcher = Watcher(address)
+        picture = self._pictures.setdefault(address, Picture(render))
+        picture.watchers.add(watcher)
+        try:
+            await self._paint(picture)
+        except BaseException:
+            self.leave(watcher)
+            raise
+        if picture.view is not None:
+            watcher.show(picture.view, dict(picture.view.pieces))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._follow())
+        return watcher
+
+    def leave(self, watcher: Watcher) -> None:
+        picture = self._pictures.get(watcher.address)
+        if picture is not None:
+            picture.watchers.discard(watcher)
+            if not picture.watchers:
+                del self._pictures[watcher.address]
+
+    async def _follow(self) -> None:
+        """Paint again when the journal has changed, until nobody looks any more."""
+        while self._pictures:
+            await asyncio.sleep(LOOK_S)
+            now = time.monotonic()
+            if now - self._painted < PAINT_S:
+                continue
+            if self._tail.has_changed() or now - self._painted >= REFRESH_S:
+                for picture in list(self._pictures.values()):
+                    await self._repaint(picture)
+                self._painted = time.monotonic()
+
+    async def _repaint(self, picture: Picture) -> None:
+        try:
+            await self._paint(picture)
+        except TruedError:
+            return  # busy or gone: the next look tries again
+        except Exception as error:  # noqa: BLE001  one page that cannot be made must not end all streams
+            self._report(error)
+
+    async def _paint(self, picture: Picture) -> None:
+        before, view = picture.view, await self._reader.read(picture.render)
+        picture.view = view
+        known = before.pieces if before else {}
+        changed = {name: html for name, html in view.pieces.items() if known.get(name) != html}
+        moved = before is None or list(before.pieces) != list(view.pieces) or before.title != view.title
+        if changed or moved or (before and before.event != view.event):
+            for one in picture.watchers:
+                one.show(view, changed)
+
+    def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        for picture in self._pictures.values():
+            for one in picture.watchers:
+                one.end()

@@ -1,0 +1,303 @@
+"""The server of the live page: its sockets, its routes, and its life from start to Ctrl-C."""
+
+import asyncio
+import contextlib
+import errno
+import json
+import logging
+import secrets
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import uvicorn
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, compile_path
+from starlette.types import ASGIApp
+
+from trued.engine.run_store import FINISHED
+from trued.errors import BadInput, TruedError
+from trued.page.entry_file import EntryFile
+from trued.page.guard import COOKIE, ENTER, Gate, PageAddress
+from trued.page.live import ALL_STREAMS, STREAMS, JournalTail, Live, ReaderThread, Watcher, message
+from trued.page.pages import PAGES
+from trued.page.reader import Reader
+from trued.page.render import document
+from trued.page.sessions import CODE_S, Sessions
+from trued.page.view import PageRoute, PageView
+
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+TRIES = 20  # random ports that may be taken on one of the two addresses
+NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # nobody else on this machine can listen there, either
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """How the page is served, and by whom it was started."""
+
+    home: Path
+    environ: Mapping[str, str]
+    tell: Callable[[str], None]  # a sentence to the person at the terminal
+    report: Callable[[BaseException], None]  # a bug: keep its traceback
+    port: int = 0
+    host: str = ""  # else a random name under localhost
+    look: bool = False  # nothing can be changed
+
+
+def listening(port: int) -> tuple[int, list[socket.socket]]:
+    """A port, and sockets that listen there on both loopback addresses.
+
+    With one of them alone, another process could stand at the other and be taken for this page. Raises BadInput.
+    """
+    for _ in range(1 if port else TRIES):
+        sockets: list[socket.socket] = []
+        try:
+            sockets.append(_bound(socket.AF_INET, "127.0.0.1", port))
+            number = int(sockets[0].getsockname()[1])
+            with _without_ipv6():
+                sockets.append(_bound(socket.AF_INET6, "::1", number))
+            return number, sockets
+        except OSError as error:
+            for one in sockets:
+                one.close()
+            if error.errno != errno.EADDRINUSE:
+                raise BadInput(f"cannot listen on this machine: {error.strerror}") from error
+    what = f"port {port}" if port else f"each of {TRIES} ports"
+    raise BadInput(f"{what} is in use on 127.0.0.1 or ::1", then="choose another with --port, or leave it out")
+
+
+@contextlib.contextmanager
+def _without_ipv6() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_IPV6:
+            raise
+
+
+def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind((host, port))
+        made.listen(128)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+class PageServer:
+    """One start of the page: its name, port, keys and open streams. All of it ends with the process."""
+
+    def __init__(self, options: PageOptions) -> None:
+        self.options = options
+        port, self._sockets = listening(options.port)
+        self.address = PageAddress(options.host or f"t-{secrets.token_hex(4)}.localhost", port)
+        self.sessions = Sessions(options.tell)
+        self.entry = EntryFile(options.home)
+        self.reader = ReaderThread(lambda: Reader(options.home, options.environ))
+        self.tail = JournalTail(options.home / "journal.db")
+        self.live = Live(self.reader, self.tail, options.report)
+        self._over = asyncio.Event()
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    def entry_path(self) -> Path:
+        """A fresh file by which a browser can enter, once, within a minute."""
+        return self.entry.write(self.address.origin, self.sessions.new_code())
+
+    async def serve(self, ready: Callable[[], None]) -> None:
+        """Serve until SIGINT, SIGTERM or SIGHUP. Calls `ready` when the page answers."""
+        config = uvicorn.Config(
+            self.app(),
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=1,
+            limit_concurrency=500,
+        )
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        server = QuietServer(config)
+        loop = asyncio.get_running_loop()
+
+        def end() -> None:
+            server.should_exit = True
+            self._over.set()
+            self.live.close()
+
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(one, end)
+        forgotten = asyncio.create_task(self._forget_entry())
+        try:
+            served = asyncio.create_task(server.serve(sockets=self._sockets))
+            ready()
+            await served
+        finally:
+            forgotten.cancel()
+            self.close()
+
+    async def _forget_entry(self) -> None:
+        """Remove entry files that nobody used: their codes are no good any more."""
+        while True:
+            await asyncio.sleep(CODE_S)
+            if self.entry.age() > CODE_S:
+                self.entry.remove()
+
+    def close(self) -> None:
+        self.entry.remove()
+        self.live.close()
+        self.tail.close()
+        self.reader.close()
+        for one in self._sockets:
+            one.close()
+
+    # -- routes --------------------------------------------------------------------------------------------------------
+
+    def app(self) -> ASGIApp:
+        """All routes, behind the one gate."""
+        return Gate(self.routes(), self.address, self.sessions, look=self.options.look)
+
+    def routes(self) -> Starlette:
+        routes = [
+            Route(ENTER, self.enter, methods=["POST"]),
+            Route("/live", self.stream),
+            Route("/pieces", self.pieces),
+            Route("/waits", self.waits),
+            *(Route(f"/static/{name}", partial(_constant, body, kind)) for name, body, kind in _static()),
+            *(Route(one.path, self.page) for one in PAGES),
+        ]
+        app = Starlette(routes=routes, exception_handlers={TruedError: _said, HTTPException: _missing, 500: self._bug})
+        app.router.redirect_slashes = False
+        return app
+
+    async def enter(self, request: Request) -> Response:
+        """Trade a code for a cookie and a tab key."""
+        code = await _json(request)
+        entered = self.sessions.enter(str(code.get("code", "")))
+        if entered is None:
+            gate = request.scope["gate"]
+            return await gate.slowed() or JSONResponse({"said": "this code is not good (any more)"}, 403)
+        self.entry.remove()
+        response = JSONResponse({"key": entered.key})
+        response.set_cookie(COOKIE, entered.cookie, path="/", httponly=True, samesite="strict")
+        return response
+
+    async def page(self, request: Request) -> Response:
+        address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        view = await self.reader.read(self._render(address))
+        return HTMLResponse(document(view, address))
+
+    async def pieces(self, request: Request) -> Response:
+        """The same as a stream's first message, for who cannot have a stream."""
+        view = await self.reader.read(self._render(request.query_params.get("address", "")))
+        return Response(message(view), media_type="application/json")
+
+    async def stream(self, request: Request) -> Response:
+        """Server-sent events: the newest pieces of one page, whenever they change."""
+        session, address = request.scope["session"], request.query_params.get("address", "")
+        if session.streams >= STREAMS or self.live.streams >= ALL_STREAMS:
+            return JSONResponse({"said": "too many open streams: ask for /pieces"}, 429)
+        session.streams += 1
+        try:
+            watcher = await self.live.join(address, self._render(address))
+        except BaseException:
+            session.streams -= 1
+            raise
+
+        def left() -> None:
+            session.streams -= 1
+            self.live.leave(watcher)
+
+        return EventSourceResponse(_events(watcher, left), ping=15)
+
+    async def waits(self, request: Request) -> Response:
+        """How many things wait for a person: what a hidden tab asks for."""
+        return JSONResponse({"waits": await self.reader.read(_count_waits)})
+
+    def _render(self, address: str) -> Callable[[Reader], PageView]:
+        """The function that makes this address' page. Raises BadInput if there is none."""
+        parts = urlsplit(address)
+        for route, pattern in _PATTERNS:
+            if found := pattern.match(parts.path):
+                params = {**dict(parse_qsl(parts.query)), **found.groupdict()}
+                return partial(_viewed, route, params)
+        raise BadInput(f"there is no page {parts.path!r}", then="begin at /")
+
+    async def _bug(self, request: Request, error: Exception) -> Response:
+        self.options.report(error)
+        return PlainTextResponse("trued: this page could not be made; the terminal says where its traceback is\n", 500)
+
+
+class QuietServer(uvicorn.Server):
+    """uvicorn without signal handlers of its own."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+_PATTERNS = [(one, compile_path(one.path)[0]) for one in PAGES]
+
+
+def _viewed(route: PageRoute, params: Mapping[str, str], reader: Reader) -> PageView:
+    return route.view(reader, params)
+
+
+def _count_waits(reader: Reader) -> int:
+    return sum(len(reader.waits(one)) for one in reader.runs() if one.state not in FINISHED)
+
+
+async def _events(watcher: Watcher, left: Callable[[], None]) -> AsyncIterator[ServerSentEvent]:
+    try:
+        async for number, text in watcher.messages():
+            yield ServerSentEvent(data=text, id=str(number))
+    finally:
+        left()
+
+
+def _static() -> Iterator[tuple[str, bytes, str]]:
+    """Name, bytes and type of each file that every page loads."""
+    for one in sorted(files("trued.page").joinpath("static").iterdir(), key=lambda file: file.name):
+        if kind := TYPES.get(Path(one.name).suffix):
+            yield one.name, one.read_bytes(), kind
+
+
+async def _constant(body: bytes, kind: str, request: Request) -> Response:
+    return Response(body, media_type=kind)
+
+
+async def _json(request: Request) -> dict[str, object]:
+    """The request's body. Raises BadInput if it is no JSON object."""
+    try:
+        found = json.loads(await request.body())
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise BadInput("the body is no JSON object")
+    return found
+
+
+async def _said(request: Request, error: Exception) -> Response:
+    """One sentence for what went wrong."""
+    return PlainTextResponse(f"trued: {error}\n", 404 if request.method == "GET" else 409)
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    return PlainTextResponse("trued: there is nothing here\n", status)

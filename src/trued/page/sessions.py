@@ -1,0 +1,89 @@
+"""Who may look and act: entry codes, session cookies and tab keys. They live and die with the server's process."""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+CODE_S = 60.0  # an entry code is good for one use within this time
+TOLD = (10, 100, 1000, 10_000)  # wrong guesses at which the person at the terminal is told
+SLOWED = 5  # wrong guesses that cost nothing: a person mistypes, a program tries on
+LONGEST_S = 2.0  # by which one wrong guess is slowed at most
+
+
+def _hashed(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+@dataclass
+class PageSession:
+    """One browser that entered with a code. Only hashes are kept of what it shows."""
+
+    number: int
+    key: str = ""  # hash of its tab key
+    streams: int = 0  # open streams
+
+
+@dataclass(frozen=True)
+class Entered:
+    """The secrets that a browser gets when it enters."""
+
+    cookie: str
+    key: str
+
+
+@dataclass
+class Guesses:
+    """Counts wrong secrets. A right one is never slowed, so nobody can lock a person out."""
+
+    tell: Callable[[str], None]
+    wrong: int = 0
+
+    def delay(self) -> float:
+        """Count a wrong guess; return the seconds to wait before it is answered."""
+        self.wrong += 1
+        if self.wrong in TOLD:
+            self.tell(f"somebody on this machine has guessed {self.wrong} wrong codes or keys of this page")
+        return min(LONGEST_S, 0.1 * max(0, self.wrong - SLOWED))
+
+
+@dataclass
+class Sessions:
+    """Everybody who entered. `tell` speaks to the person at the terminal."""
+
+    tell: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    _codes: dict[str, float] = field(default_factory=dict)  # hash → until when it is good
+    _used: set[str] = field(default_factory=set)
+    _sessions: dict[str, PageSession] = field(default_factory=dict)  # hash of the cookie → session
+
+    def new_code(self) -> str:
+        """A fresh code, good for one use within a minute."""
+        code = secrets.token_urlsafe(24)
+        self._codes[_hashed(code)] = self.clock() + CODE_S
+        return code
+
+    def enter(self, code: str) -> Entered | None:
+        """Use up a code; None if it is unknown, too old or was used before."""
+        name = _hashed(code)
+        if name in self._used:
+            self.tell(
+                "WARNING: an entry code of this page was used a second time. If that was not you, somebody saw it:"
+                " end this page with Ctrl-C and start it again"
+            )
+            return None
+        until = self._codes.pop(name, None)
+        if until is None or self.clock() > until:
+            return None
+        self._used.add(name)
+        entered = Entered(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+        self._sessions[_hashed(entered.cookie)] = PageSession(len(self._sessions) + 1, _hashed(entered.key))
+        return entered
+
+    def session(self, cookie: str) -> PageSession | None:
+        return self._sessions.get(_hashed(cookie))
+
+    def has_key(self, session: PageSession, key: str) -> bool:
+        """Is this the key of the session's own tabs?"""
+        return secrets.compare_digest(session.key, _hashed(key))

@@ -1,0 +1,78 @@
+"""`trued page`: it serves the pages to who entered, live, and leaves nothing behind."""
+
+import os
+import re
+import signal
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.page.served import RUN, WITHIN_S, Served, page, with_run
+from trued.errors import BadInput
+from trued.page.server import listening
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    home = tmp_path_factory.mktemp("page") / "state"
+    home.mkdir()
+    with_run(home).close()
+    with page(home) as one:
+        one.enter()
+        yield one
+
+
+@pytest.mark.spec("PAGE-1")
+def test_who_entered_sees_the_runs_and_each_page_by_its_address(served: Served) -> None:
+    assert "Slugs" in served.get("/").body
+    assert served.get(f"/r/{RUN}").status == 200
+    assert served.get("/r/r-none").status == 404
+    assert served.get("/nothing").status == 404
+
+
+@pytest.mark.spec("PAGE-5")
+def test_the_name_is_random_and_both_loopback_addresses_are_taken(served: Served) -> None:
+    assert re.fullmatch(r"t-[0-9a-f]{8}\.localhost", served.host)
+    with pytest.raises(BadInput, match="in use"):
+        listening(served.port)
+    with socket.socket(socket.AF_INET6) as other, pytest.raises(OSError, match="in use"):
+        other.bind(("::1", served.port))
+
+
+@pytest.mark.spec("PAGE-5")
+def test_a_port_that_somebody_holds_on_one_address_is_not_taken_on_the_other() -> None:
+    with socket.socket(socket.AF_INET6) as squatter:
+        squatter.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        squatter.bind(("::1", 0))
+        squatter.listen()
+        with pytest.raises(BadInput, match="in use"):
+            listening(squatter.getsockname()[1])
+
+
+@pytest.mark.spec("PAGE-2")
+def test_a_stream_begins_with_all_pieces_and_the_newest_id_of_the_journal(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=WITHIN_S) as connection:
+        head = f"GET /live?address=/ HTTP/1.1\r\nHost: {served.authority}\r\nCookie: {served.session['Cookie']}\r\n\r\n"
+        connection.sendall(head.encode())
+        text = b""
+        while b"\r\n\r\nid:" not in text.replace(b"\n", b"\n") and b"data:" not in text:
+            text += connection.recv(65536)
+    assert b"id: 1" in text
+    assert b"Slugs" in text
+
+
+@pytest.mark.spec("PAGE-5")
+def test_the_entry_file_is_private_used_once_and_gone_at_the_end(tmp_path: Path) -> None:
+    with page(tmp_path) as one:
+        assert stat.S_IMODE(one.enter_file.stat().st_mode) == 0o600
+        one.enter()
+        assert not one.enter_file.exists()
+        command = Path(f"/proc/{one.process.pid}/cmdline").read_bytes()
+        assert one.session["Cookie"].partition("=")[2].encode() not in command
+        os.kill(one.process.pid, signal.SIGINT)
+        assert one.process.wait(WITHIN_S) == 0
+        assert "Traceback" not in one.errors.read_text()
+    assert not (tmp_path / "page").exists()
