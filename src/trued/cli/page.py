@@ -5,14 +5,30 @@ import contextlib
 import os
 import subprocess
 import sys
+import termios
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from trued.cli.context import AsJson
-from trued.cli.terminal import complain, hint, home, keep_traceback, out, outside_agents, print_json
+from trued.cli.terminal import (
+    complain,
+    err,
+    hint,
+    home,
+    is_interactive,
+    keep_traceback,
+    out,
+    outside_agents,
+    print_json,
+    read_line,
+    whoami,
+)
 from trued.errors import BadInput
+from trued.support.redaction import plain
 
 if TYPE_CHECKING:
     from trued.page.server import PageServer
@@ -50,7 +66,19 @@ def page(
         raise BadInput(what, "--host", "add --look: then nothing can be changed with it")
     from trued.page.server import PageOptions, PageServer  # a web server: loaded by this command alone
 
-    asyncio.run(_served(PageServer(PageOptions(home(), os.environ, tell, _report, port, host, look)), no_open, as_json))
+    options = PageOptions(
+        home=home(),
+        environ=os.environ,
+        tell=complain,
+        report=_report,
+        who=whoami(),
+        terminal=_terminal(),
+        again=partial(_open, no_open),
+        port=port,
+        host=host,
+        look=look,
+    )
+    asyncio.run(_served(PageServer(options), no_open, as_json))
 
 
 async def _served(server: "PageServer", no_open: bool, as_json: bool) -> None:
@@ -63,15 +91,37 @@ async def _served(server: "PageServer", no_open: bool, as_json: bool) -> None:
         else:
             out().print(server.address.origin, soft_wrap=True)
         sys.stdout.flush()  # whoever reads it from a pipe waits for it
-        if no_open or not _opened_in_browser(path):
-            hint(f"open this file in your browser within a minute: {path.as_uri()}")
+        _open(no_open, path)
         hint("Ctrl-C ends the page; runs go on")
 
     await server.serve(ready)
 
 
-def tell(sentence: str) -> None:
-    complain(sentence)
+class TerminalHere:
+    """This terminal, with the person who started the page in front of it."""
+
+    def say(self, text: str) -> None:
+        err().print(Text(plain(text)), soft_wrap=True)
+
+    def forget_typed(self) -> None:
+        with contextlib.suppress(termios.error):
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+
+    async def line(self) -> str | None:
+        return await read_line("")
+
+
+def _terminal() -> TerminalHere | None:
+    """The terminal, if a person sits at it: one that this process may read, not in the background of a shell."""
+    with contextlib.suppress(OSError):
+        if is_interactive() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():
+            return TerminalHere()
+    return None
+
+
+def _open(no_open: bool, path: Path) -> None:
+    if no_open or not _opened_in_browser(path):
+        hint(f"open this file in your browser within a minute: {path.as_uri()}")
 
 
 def _report(error: BaseException) -> None:

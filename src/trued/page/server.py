@@ -9,10 +9,12 @@ import secrets
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 import uvicorn
@@ -24,8 +26,10 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route, compile_path
 from starlette.types import ASGIApp
 
-from trued.engine.run_store import FINISHED
+from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput, TruedError
+from trued.page.actions import Actions
+from trued.page.confirmation import Confirmations, PersonTerminal
 from trued.page.entry_file import EntryFile
 from trued.page.guard import COOKIE, ENTER, Gate, PageAddress
 from trued.page.live import ALL_STREAMS, STREAMS, JournalTail, Live, ReaderThread, Watcher, message
@@ -35,6 +39,7 @@ from trued.page.render import document
 from trued.page.sessions import CODE_S, Sessions
 from trued.page.view import PageRoute, PageView
 
+Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 TRIES = 20  # random ports that may be taken on one of the two addresses
 NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # nobody else on this machine can listen there, either
@@ -48,6 +53,9 @@ class PageOptions:
     environ: Mapping[str, str]
     tell: Callable[[str], None]  # a sentence to the person at the terminal
     report: Callable[[BaseException], None]  # a bug: keep its traceback
+    who: str = ""  # that person's name
+    terminal: PersonTerminal | None = None  # where decisions are finished
+    again: Callable[[Path], None] = lambda path: None  # opens the browser again by this file
     port: int = 0
     host: str = ""  # else a random name under localhost
     look: bool = False  # nothing can be changed
@@ -110,7 +118,9 @@ class PageServer:
         self.reader = ReaderThread(lambda: Reader(options.home, options.environ))
         self.tail = JournalTail(options.home / "journal.db")
         self.live = Live(self.reader, self.tail, options.report)
-        self._over = asyncio.Event()
+        self.actions = Actions(options.home, options.environ, options.who)
+        self.confirmations = Confirmations(options.terminal, lambda: options.again(self.entry_path()))
+        self._acting = ThreadPoolExecutor(1, thread_name_prefix="acting")
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -138,18 +148,18 @@ class PageServer:
 
         def end() -> None:
             server.should_exit = True
-            self._over.set()
             self.live.close()
 
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(one, end)
-        forgotten = asyncio.create_task(self._forget_entry())
+        beside = [asyncio.create_task(self._forget_entry()), asyncio.create_task(self.confirmations.listen())]
         try:
             served = asyncio.create_task(server.serve(sockets=self._sockets))
             ready()
             await served
         finally:
-            forgotten.cancel()
+            for task in beside:
+                task.cancel()
             self.close()
 
     async def _forget_entry(self) -> None:
@@ -164,6 +174,7 @@ class PageServer:
         self.live.close()
         self.tail.close()
         self.reader.close()
+        self._acting.shutdown(wait=False)
         for one in self._sockets:
             one.close()
 
@@ -179,12 +190,44 @@ class PageServer:
             Route("/live", self.stream),
             Route("/pieces", self.pieces),
             Route("/waits", self.waits),
+            *([] if self.options.look else self._changing()),
             *(Route(f"/static/{name}", partial(_constant, body, kind)) for name, body, kind in _static()),
             *(Route(one.path, self.page) for one in PAGES),
         ]
         app = Starlette(routes=routes, exception_handlers={TruedError: _said, HTTPException: _missing, 500: self._bug})
         app.router.redirect_slashes = False
         return app
+
+    def _changing(self) -> list[Route]:
+        """The routes that change something. A page that only looks has none of them."""
+        return [Route("/do/{action}", self.act, methods=["POST"]), Route("/proposal/{id}", self.proposal)]
+
+    async def act(self, request: Request) -> Response:
+        """Do what steers at once; propose in the terminal what is spoken."""
+        name, given = request.path_params["action"], await _json(request)
+        action = await self._with_store(lambda store: self.actions.prepare(store, name, given))
+        if not action.spoken:
+            return JSONResponse({"said": await self._with_store(action.do)})
+        if not self.confirmations.has_terminal:
+            said = "this page was started without a terminal: decide with this command in your own"
+            return JSONResponse({"said": said, "command": action.command_line}, 409)
+        proposal = self.confirmations.propose(action.words, lambda: self._with_store(action.do))
+        shown = {"proposal": proposal.id, "number": proposal.number, "words": proposal.words}
+        return JSONResponse({**shown, "command": action.command_line}, 202)
+
+    async def proposal(self, request: Request) -> Response:
+        """What became of a decision that was proposed in the terminal."""
+        found = self.confirmations.proposal(request.path_params["id"])
+        return JSONResponse({"state": found.state, "said": found.said})
+
+    async def _with_store(self, what: Callable[[RunStore], Result]) -> Result:
+        """Call it in the thread that acts, with a store of its own: reading goes on meanwhile."""
+
+        def called() -> Result:
+            with RunStore(self.options.home, self.options.environ) as store:
+                return what(store)
+
+        return await asyncio.get_running_loop().run_in_executor(self._acting, called)
 
     async def enter(self, request: Request) -> Response:
         """Trade a code for a cookie and a tab key."""
@@ -295,7 +338,9 @@ async def _json(request: Request) -> dict[str, object]:
 
 async def _said(request: Request, error: Exception) -> Response:
     """One sentence for what went wrong."""
-    return PlainTextResponse(f"trued: {error}\n", 404 if request.method == "GET" else 409)
+    if request.method == "POST":
+        return JSONResponse({"said": str(error)}, 409)
+    return PlainTextResponse(f"trued: {error}\n", 404)
 
 
 async def _missing(request: Request, error: Exception) -> Response:

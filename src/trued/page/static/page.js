@@ -1,2 +1,3 @@
 // Everything that the page's script does: stay live, and send what a person decides.
 import "./live.js";
+import "./act.js";

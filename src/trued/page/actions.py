@@ -1,0 +1,279 @@
+"""What a person can do from the page: each action is the engine's function, or the command, of the command line."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import join
+
+from trued.engine.approvals import Decision, answer_question, decide, is_settled
+from trued.engine.impersonation import refuse_if_agent_could_answer
+from trued.engine.limits import LimitStep, change_limits, limit_steps
+from trued.engine.run_store import FINISHED, RunStore
+from trued.engine.trust import files_to_trust
+from trued.errors import BadInput
+from trued.inputs.settings.limits import parse_limits
+from trued.model import Contract, RunRecord
+from trued.proof.contract import contract_hash
+from trued.support.redaction import plain
+
+LONGEST = 4_000  # characters of one field
+MOST = 200  # values of one field
+LINE = 500  # characters of what stands in one line of the terminal
+AT_ONCE_S = 5.0  # a command that has not ended by then is at work
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing to do. What is spoken needs the person's number in the terminal; what steers is done at once."""
+
+    words: str  # what it is, in one sentence or a few lines, for the terminal
+    command: tuple[str, ...]  # the same on the command line
+    do: Callable[[RunStore], str]  # returns a sentence
+    spoken: bool = False
+
+    @property
+    def command_line(self) -> str:
+        return join(self.command)
+
+
+class Fields:
+    """The fields of a form, as the browser sent them: nothing of them is believed."""
+
+    def __init__(self, given: Mapping[str, object]) -> None:
+        self._given = given
+
+    def text(self, name: str, default: str = "") -> str:
+        found = self._given.get(name, default)
+        if not isinstance(found, str) or len(found) > LONGEST:
+            raise BadInput(f"{name} is no text, or longer than {LONGEST} characters")
+        return found.strip()
+
+    def needed(self, name: str) -> str:
+        if not (found := self.text(name)):
+            raise BadInput(f"{name} is missing", then="fill it in")
+        return found
+
+    def line(self, name: str, default: str = "") -> str:
+        """One line, as the terminal shows it: nothing in it can look like a line of its own."""
+        found = " ".join(plain(self.text(name) or default).split())
+        if len(found) > LINE:
+            raise BadInput(f"{name} is longer than {LINE} characters", then="say it shorter")
+        if not found:
+            raise BadInput(f"{name} is missing", then="fill it in")
+        return found
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        found = self._given.get(name, [])
+        every = found if isinstance(found, list) else [found]
+        texts = [one.strip() for one in every if isinstance(one, str) and len(one) <= LONGEST]
+        if len(texts) != len(every) or len(texts) > MOST:
+            raise BadInput(f"{name} is no list of texts, or a long one")
+        return tuple(dict.fromkeys(filter(None, texts)))
+
+    def is_on(self, name: str) -> bool:
+        return self._given.get(name) in (True, "true", "on", "yes")
+
+
+@dataclass(frozen=True)
+class Actions:
+    """Makes actions of what a form says. Nothing is done before its `do` is called."""
+
+    home: Path
+    environ: Mapping[str, str]
+    who: str  # the person who started the page
+
+    def prepare(self, store: RunStore, name: str, given: Mapping[str, object]) -> Action:
+        """The action of this name. Raises BadInput for an unknown one, or one that cannot be done now."""
+        makers: dict[str, Callable[[RunStore, Fields], Action]] = {
+            "answer": self._answer,
+            "approve": self._approve,
+            "reject": self._reject,
+            "cancel": self._cancel,
+            "resume": self._resume,
+            "limit": self._limit,
+            "amend": self._amend,
+            "trust": self._trust,
+            "land": self._land,
+        }
+        if name not in makers:
+            raise BadInput(f"there is no action {name!r}", then=f"there are {', '.join(makers)}")
+        return makers[name](store, Fields(given))
+
+    # -- steer ---------------------------------------------------------------------------------------------------------
+
+    def _answer(self, store: RunStore, fields: Fields) -> Action:
+        record, key, answer = self._run(store, fields), fields.needed("key"), fields.needed("answer")
+        comment = fields.text("comment")
+
+        def do(store: RunStore) -> str:
+            question = answer_question(store, record.id, answer, comment=comment, who=self.who, key=key)
+            return f"{question.who} answered: {question.answer}"
+
+        words = ("trued", "answer", record.id, "--question", key, answer)
+        return Action(f"answer {key} of {record.id}: {answer}", (*words, *_option("--comment", comment)), do)
+
+    def _cancel(self, store: RunStore, fields: Fields) -> Action:
+        record = self._run(store, fields)
+        if record.state in FINISHED:
+            raise BadInput(f"run {record.id} is {record.state} already")
+        return self._started(f"cancel {record.id}", ("trued", "cancel", record.id))
+
+    def _resume(self, store: RunStore, fields: Fields) -> Action:
+        record = self._run(store, fields)
+        if store.journal.driver(record.id):
+            raise BadInput(f"run {record.id} is at work already")
+        if record.state in FINISHED:
+            raise BadInput(f"run {record.id} is {record.state}: there is nothing to resume")
+        return self._started(f"resume {record.id}", ("trued", "resume", record.id))
+
+    def _limit(self, store: RunStore, fields: Fields) -> Action:
+        """Lowering steers; raising may cost more, and is spoken."""
+        record, given = self._run(store, fields), fields.texts("limit")
+        changes = parse_limits(given)
+        if not changes:
+            raise BadInput("a limit is missing", then="write usd=5, tokens=2M, calls=20 or time=2h")
+        steps = limit_steps(store, record, changes)
+        spoken = any(one.is_higher for one in steps)
+        if spoken:
+            refuse_if_agent_could_answer(store, record)
+        words = "; ".join(_changed(one) for one in steps)
+
+        def do(store: RunStore) -> str:
+            changed = change_limits(store, store.journal.run(record.id), changes, self.who, may_raise=spoken)
+            return "; ".join(_changed(one) for one in changed)
+
+        sentence = f"{self.who} changes the limits of {record.id}: {words}"
+        return Action(sentence, ("trued", "limit", record.id, *given), do, spoken)
+
+    # -- speak ---------------------------------------------------------------------------------------------------------
+
+    def _approve(self, store: RunStore, fields: Fields) -> Action:
+        return self._decided(store, fields, rejected=False)
+
+    def _reject(self, store: RunStore, fields: Fields) -> Action:
+        return self._decided(store, fields, rejected=True)
+
+    def _decided(self, store: RunStore, fields: Fields, *, rejected: bool) -> Action:
+        record, wanted = self._run(store, fields), fields.texts("requirement")
+        decision = Decision(
+            fields.line("who", self.who), fields.line("reason"), rejected=rejected, instead=fields.is_on("instead")
+        )
+        contract = store.contract(record.id)
+        if contract is None:
+            raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+        if rejected and not wanted:
+            raise BadInput("requirement is missing", then="name what is not met")
+        refuse_if_agent_could_answer(store, record)
+        words = _decision_words(store, record, contract, wanted, decision)
+
+        def do(store: RunStore) -> str:
+            now = store.contract(record.id)
+            if now is None or _decision_words(store, record, now, wanted, decision) != words:
+                raise BadInput("the run has moved on since you were asked", then="look at it again")
+            made = decide(store, record.id, wanted or [None], decision)
+            if is_settled(store, made):
+                self._start(("trued", "resume", record.id))
+            return f"recorded: {made.id} is {made.grade or made.state}"
+
+        verb = "reject" if rejected else "approve"
+        signed = ("--as", decision.who, "--reason", decision.why, *(("--instead",) if decision.instead else ()))
+        return Action(words, ("trued", verb, record.id, *wanted, *signed), do, spoken=True)
+
+    def _amend(self, store: RunStore, fields: Fields) -> Action:
+        record, who, why = self._run(store, fields), fields.line("who", self.who), fields.line("reason")
+        refuse_if_agent_could_answer(store, record)
+        changes = [(flag, one) for flag in ("criterion", "remove", "keep", "supersedes") for one in fields.texts(flag)]
+        if not changes:
+            raise BadInput("a change is missing", then="name a criterion, or a requirement to remove or keep")
+        said = "; ".join(f"{flag} {plain(one)}" for flag, one in changes)
+        flags = tuple(part for flag, one in changes for part in (f"--{flag}", one))
+        command = ("trued", "amend", record.id, *flags, "--as", who, "--reason", why)
+        return self._started(f"{who} amends the contract of {record.id}: {said}: {why}", command, spoken=True)
+
+    def _trust(self, store: RunStore, fields: Fields) -> Action:
+        record, digest = self._run(store, fields), fields.needed("digest")
+        what = files_to_trust(Path(record.repository))
+        if what.digest != digest:
+            raise BadInput(f"the files there have another digest: {what.digest}", then="look at them again")
+        refuse_if_agent_could_answer(store, record)
+        words = f"{self.who} trusts {', '.join(what.files)} of {record.repository}, digest {digest}"
+        return self._started(words, ("trued", "trust", digest, "--repo", record.repository), spoken=True)
+
+    def _land(self, store: RunStore, fields: Fields) -> Action:
+        record, agree = self._run(store, fields), fields.text("agree")
+        refuse_if_agent_could_answer(store, record)
+        agreed = f", and agrees to the changes with digest {agree}" if agree else ""
+        words = f"{self.who} lands {record.id} ({record.head[:10] or record.base[:10]}){agreed}"
+        return self._started(words, ("trued", "land", record.id, *_option("--agree", agree)), spoken=True)
+
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def _run(self, store: RunStore, fields: Fields) -> RunRecord:
+        """The run by its whole id: a beginning is for people who type."""
+        name = fields.needed("run")
+        record = store.journal.run(name)
+        if record.id != name:
+            raise BadInput(f"there is no run {name!r}")
+        return record
+
+    def _started(self, words: str, command: tuple[str, ...], *, spoken: bool = False) -> Action:
+        def do(store: RunStore) -> str:
+            return self._start(command)
+
+        return Action(words, command, do, spoken)
+
+    def _start(self, command: tuple[str, ...]) -> str:
+        """Start the command in a session of its own, without a terminal: it outlives the page, and asks nobody.
+
+        Raises BadInput with what it said if it fails at once.
+        """
+        with tempfile.TemporaryFile() as said:
+            started = subprocess.Popen(
+                [sys.executable, "-P", "-m", *command],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                env=dict(self.environ),
+                start_new_session=True,
+            )
+            try:
+                code = started.wait(AT_ONCE_S)
+            except subprocess.TimeoutExpired:
+                return f"started: {join(command)}"
+            said.seek(0)
+            lines = plain(said.read().decode("utf-8", "replace")).strip().splitlines() or [f"exit code {code}"]
+        if code == BadInput.code:
+            raise BadInput(lines[-1].removeprefix("trued: "))
+        return f"done: {join(command)}" if code == 0 else lines[-1]
+
+
+def _option(flag: str, value: str) -> tuple[str, ...]:
+    return (flag, value) if value else ()
+
+
+def _changed(one: LimitStep) -> str:
+    name = f"{one.scope}:{one.what}" if one.scope else one.what
+    return f"{name}: {f'{one.before:,g}' if one.before else 'no limit'} → {one.to:,g}"
+
+
+def _decision_words(
+    store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...], decision: Decision
+) -> str:
+    """What the journal would record, a line for each requirement: who, what, at which commit, why."""
+    verb = "rejects" if decision.rejected else "accepts"
+    if not wanted:
+        cases = ", ".join(one.id for one in contract.requirements)
+        name = contract_hash(contract)[:10]
+        return f"{decision.who} approves the contract {name} of {record.id} ({cases}): {decision.why}"
+    asked, latest = {one.id: one for one in contract.requirements}, store.latest_verdicts(record.id)
+    if unknown := [one for one in wanted if one not in asked]:
+        raise BadInput(f"run {record.id} has no requirement {unknown[0]!r}", then=f"it has {', '.join(asked)}")
+    lines = []
+    for one in wanted:
+        at = latest[one].commit[:10] if one in latest else "no commit"
+        text = " ".join(asked[one].text.split())
+        lines.append(f"{decision.who} {verb} {one} of {record.id} at {at}: {decision.why} [{text}]")
+    return "\n".join(lines)

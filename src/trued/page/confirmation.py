@@ -1,0 +1,121 @@
+"""Decisions that the page only proposes: they are finished in the terminal where the page was started."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from trued.errors import BadInput, TruedError
+
+TRIES = 3
+WITHIN_S = 120.0
+State: TypeAlias = Literal["asked", "done", "refused", "failed", "too late"]
+
+
+class PersonTerminal(Protocol):
+    """The terminal where the page was started, with a person in front of it."""
+
+    def say(self, text: str) -> None: ...
+
+    def forget_typed(self) -> None:
+        """Drop what was typed before: it is no answer to what is asked now."""
+
+    async def line(self) -> str | None:
+        """The next line that the person types; None at the end of input."""
+
+
+@dataclass
+class Proposal:
+    """One decision that waits for its number to be typed."""
+
+    id: str
+    number: str
+    words: str  # what would be recorded, word for word
+    act: Callable[[], Awaitable[str]]
+    state: State = "asked"
+    said: str = ""
+    tries: int = 0
+
+
+class Confirmations:
+    """One proposal at a time. The number ties what the person sees in the browser to what the terminal asks.
+
+    Whoever stole a session can propose, and sees a number that the person at the terminal does not see.
+    """
+
+    def __init__(self, terminal: PersonTerminal | None, again: Callable[[], None]) -> None:
+        """`again`: what an empty line does while nothing is asked."""
+        self._terminal, self._again = terminal, again
+        self._open: Proposal | None = None
+        self._past: dict[str, Proposal] = {}
+        self._expiry: asyncio.TimerHandle | None = None
+
+    @property
+    def has_terminal(self) -> bool:
+        return self._terminal is not None
+
+    def propose(self, words: str, act: Callable[[], Awaitable[str]]) -> Proposal:
+        """Ask in the terminal. Raises BadInput while another decision is asked there, or without a terminal."""
+        if self._terminal is None:
+            raise BadInput("the page was started without a terminal")
+        if self._open is not None:
+            raise BadInput("another decision waits in the terminal", then="finish that one first")
+        proposal = Proposal(secrets.token_urlsafe(16), f"{secrets.randbelow(10_000):04}", words, act)
+        self._open = proposal
+        self._past = {**dict(list(self._past.items())[-20:]), proposal.id: proposal}
+        self._expiry = asyncio.get_running_loop().call_later(
+            WITHIN_S, self._close, "too late", "nobody typed the number"
+        )
+        self._terminal.forget_typed()
+        self._terminal.say(
+            f"\nThe page asks you to record, at {time.strftime('%H:%M:%S')}:\n\n{words}\n\n"
+            f"Type the number that the page shows to confirm it, or press Enter to refuse ({WITHIN_S:.0f} s):"
+        )
+        return proposal
+
+    def proposal(self, name: str) -> Proposal:
+        """Raises BadInput if there is none with this id."""
+        if name not in self._past:
+            raise BadInput("there is no such decision")
+        return self._past[name]
+
+    async def listen(self) -> None:
+        """Read the terminal until it ends. Without one there is nothing to read."""
+        while self._terminal is not None:
+            line = await self._terminal.line()
+            if line is None:
+                self._terminal = None
+                self._close("refused", "the terminal has ended")
+            elif self._open is not None:
+                await self._typed(self._open, line)
+            elif not line:
+                self._again()
+
+    async def _typed(self, proposal: Proposal, line: str) -> None:
+        if not line:
+            self._close("refused", "refused in the terminal")
+        elif not secrets.compare_digest(line.encode(), proposal.number.encode()):
+            proposal.tries += 1
+            if proposal.tries >= TRIES:
+                self._close("refused", f"{TRIES} wrong numbers were typed")
+            elif self._terminal is not None:
+                self._terminal.say("that is not the number; once more, or Enter to refuse:")
+        else:
+            try:
+                said = await proposal.act()
+            except TruedError as error:
+                self._close("failed", str(error))
+            else:
+                self._close("done", said)
+
+    def _close(self, state: State, said: str) -> None:
+        proposal, self._open = self._open, None
+        if self._expiry is not None:
+            self._expiry.cancel()
+        if proposal is None:
+            return
+        proposal.state, proposal.said = state, said
+        if self._terminal is not None:
+            self._terminal.say(said if state == "done" else f"nothing was recorded: {said}")

@@ -1,0 +1,78 @@
+// Sends what a person decides. A form with data-do="answer" is posted to /do/answer; what became of it is written into
+// its element with data-said. It is settled only by the journal: the server then sends the page without the form.
+const NOT_HEARD_MS = 5000, ASK_MS = 700;
+
+// -- the key of this browser's tabs: a new tab asks the others for it --
+const tabs = new BroadcastChannel("trued");
+const key = () => sessionStorage.getItem("tab-key");
+tabs.onmessage = ({ data }) => {
+  if (data.wanted && key()) tabs.postMessage({ key: key() });
+  if (data.key && !key()) sessionStorage.setItem("tab-key", data.key);
+};
+if (!key()) tabs.postMessage({ wanted: true });
+
+function fields(form, button) {
+  const found = {};
+  const data = new FormData(form, button);
+  for (const name of new Set(data.keys())) {
+    const every = data.getAll(name);
+    found[name] = every.length > 1 ? every : every[0];
+  }
+  return found;
+}
+
+function say(form, words, state) {
+  const place = document.getElementById(form.id)?.querySelector("[data-said]") ?? form.querySelector("[data-said]");
+  if (!place) return;
+  place.textContent = words;
+  place.dataset.state = state;
+}
+
+async function send(form, button) {
+  if (!key()) return say(form, "This tab cannot act: press Enter in the terminal where trued page runs.", "refused");
+  const before = document.body.dataset.event;
+  say(form, "sent", "sent");
+  const headers = { "Content-Type": "application/json", "X-Tab-Key": key() };
+  let answer, told;
+  try {
+    answer = await fetch(`/do/${form.dataset.do}`, { method: "POST", headers, body: JSON.stringify(fields(form, button)) });
+    told = (answer.headers.get("content-type") ?? "").includes("json") ? await answer.json() : { said: await answer.text() };
+  } catch {
+    return say(form, "not sent: the page is not connected", "refused");
+  }
+  if (answer.status === 202) return confirmed(form, told);
+  if (!answer.ok) return say(form, told.command ? `${told.said}: ${told.command}` : told.said, "refused");
+  say(form, `sent: ${told.said}`, "sent");
+  settle(form, before, told.said);
+}
+
+function settle(form, before, said) {
+  setTimeout(() => {
+    if (form.isConnected && document.body.dataset.event === before) say(form, `not heard yet: ${said}`, "waiting");
+  }, NOT_HEARD_MS);
+}
+
+// -- what is spoken is finished in the terminal --
+async function confirmed(form, told) {
+  const before = document.body.dataset.event;
+  say(form, `Type ${told.number} into the terminal where trued page runs. It will record: ${told.words}`, "number");
+  for (;;) {
+    await new Promise((done) => setTimeout(done, ASK_MS));
+    let now;
+    try {
+      now = await (await fetch(`/proposal/${encodeURIComponent(told.proposal)}`)).json();
+    } catch {
+      return say(form, "not connected: the terminal shows whether it was recorded", "waiting");
+    }
+    if (now.state === "asked") continue;
+    say(form, now.state === "done" ? `sent: ${now.said}` : `not recorded: ${now.said}`, now.state === "done" ? "sent" : "refused");
+    return now.state === "done" && settle(form, before, now.said);
+  }
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.dataset.do) return;
+  event.preventDefault();
+  send(form, event.submitter);
+});

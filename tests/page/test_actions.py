@@ -1,0 +1,138 @@
+"""Actions of the page: steering is done at once, speaking is finished in the terminal."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.page.served import RUN, with_run
+from trued.engine.run_store import RunStore
+from trued.errors import BadInput
+from trued.page.actions import Actions
+from trued.page.confirmation import TRIES, Confirmations
+
+
+class Typed:
+    """A terminal at which somebody has typed these lines, each after something was asked."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.lines: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def forget_typed(self) -> None:
+        while not self.lines.empty():
+            self.lines.get_nowait()
+
+    async def line(self) -> str | None:
+        return await self.lines.get()
+
+
+async def _done() -> str:
+    return "recorded"
+
+
+async def _answered(confirmations: Confirmations, terminal: Typed, *lines: str | None) -> str:
+    listening = asyncio.create_task(confirmations.listen())
+    proposal = confirmations.propose("Ann Lee accepts look of r-1 at 1324266ff7: it is right", _done)
+    for line in lines:
+        terminal.lines.put_nowait(proposal.number if line == "the number" else line)
+    while proposal.state == "asked":  # noqa: ASYNC110  a proposal has no event: the page asks for its state
+        await asyncio.sleep(0)
+    listening.cancel()
+    return proposal.state
+
+
+@pytest.mark.spec("PAGE-4")
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        (("the number",), "done"),
+        (("x", "y", "the number"), "done"),
+        (("x",) * TRIES, "refused"),
+        (("",), "refused"),
+        ((None,), "refused"),
+    ],
+)
+async def test_only_the_number_of_the_page_finishes_a_decision(lines: tuple[str | None, ...], state: str) -> None:
+    terminal = Typed()
+    assert await _answered(Confirmations(terminal, lambda: None), terminal, *lines) == state
+    assert "Ann Lee accepts look of r-1 at 1324266ff7: it is right" in terminal.said[0]
+
+
+@pytest.mark.spec("PAGE-4")
+async def test_decisions_are_asked_one_at_a_time_and_what_was_typed_before_is_no_answer() -> None:
+    terminal = Typed()
+    terminal.lines.put_nowait("0000")
+    confirmations = Confirmations(terminal, lambda: None)
+    confirmations.propose("one", _done)
+    assert terminal.lines.empty()
+    with pytest.raises(BadInput, match="another decision"):
+        confirmations.propose("two", _done)
+
+
+@pytest.mark.spec("PAGE-4")
+async def test_without_a_terminal_nothing_can_be_proposed() -> None:
+    with pytest.raises(BadInput, match="without a terminal"):
+        Confirmations(None, lambda: None).propose("one", _done)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    with_run(tmp_path).close()
+    return RunStore(tmp_path, {})
+
+
+def _actions(store: RunStore) -> Actions:
+    return Actions(store.home, {}, "Ann Lee")
+
+
+@pytest.mark.spec("PAGE-4", "PAGE-7")
+def test_the_second_answer_to_a_question_is_told_whose_answer_stands(store: RunStore) -> None:
+    actions = _actions(store)
+    both = [actions.prepare(store, "answer", {"run": RUN, "key": "go on#1", "answer": one}) for one in ("yes", "stop")]
+    assert not any(one.spoken for one in both)
+    assert both[0].do(store) == "Ann Lee answered: yes"
+    with pytest.raises(BadInput, match="Ann Lee has answered go on#1 already: yes"):
+        both[1].do(store)
+    store.close()
+
+
+@pytest.mark.spec("PAGE-4")
+def test_lowering_a_limit_steers_and_raising_it_is_spoken(store: RunStore) -> None:
+    actions = _actions(store)
+    first = actions.prepare(store, "limit", {"run": RUN, "limit": "usd=5"})
+    assert not first.spoken
+    first.do(store)
+    assert not actions.prepare(store, "limit", {"run": RUN, "limit": "usd=2"}).spoken
+    higher = actions.prepare(store, "limit", {"run": RUN, "limit": "usd=9"})
+    assert higher.spoken
+    assert higher.words == f"Ann Lee changes the limits of {RUN}: usd: 5 → 9"
+    mixed = actions.prepare(store, "limit", {"run": RUN, "limit": ["calls=3", "usd=9"]})
+    assert mixed.spoken
+    store.close()
+
+
+@pytest.mark.spec("PAGE-4")
+@pytest.mark.parametrize(
+    ("name", "given", "why"),
+    [
+        ("approve", {"run": RUN, "reason": "x"}, "no contract"),
+        ("approve", {"run": "r-a", "reason": "x"}, "no run"),
+        ("approve", {"run": RUN}, "reason is missing"),
+        ("approve", {"run": RUN, "reason": "x" * 600}, "longer than"),
+        ("answer", {"run": RUN, "key": "go on#1"}, "answer is missing"),
+        ("answer", {"run": RUN, "key": "go on#1", "answer": ["yes"]}, "answer is no text"),
+        ("limit", {"run": RUN, "limit": [{}]}, "no list of texts"),
+        ("run", {"run": RUN}, "no action 'run'"),
+        ("land", {}, "run is missing"),
+    ],
+)
+def test_a_form_that_says_too_little_or_nonsense_is_refused_in_one_sentence(
+    store: RunStore, name: str, given: dict[str, object], why: str
+) -> None:
+    with pytest.raises(BadInput, match=why):
+        _actions(store).prepare(store, name, given)
+    store.close()
