@@ -11,6 +11,7 @@ LONG = (
     "tickets",
     "pipeline",
     "backlog",
+    "report",
 )  # only when they are named; context needs real agents
 
 

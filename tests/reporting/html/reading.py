@@ -38,5 +38,10 @@ class Read(HTMLParser):
         if not self.open or self.open[-1] != "style":
             self._said.append(data)
 
+    @property
+    def nodes(self) -> int:
+        """Elements and texts, as a browser counts them."""
+        return len(self.tags) + len(self._said)
+
     def having(self, name: str, part: str = "") -> list[dict[str, str]]:
         return [attributes for tag, attributes in self.tags if tag == name and part in attributes.get("class", "")]

@@ -228,3 +228,51 @@ def material(evil: str = "", **changes: Any) -> Material:
         "now": START + 29,
     }
     return Material(**{**given, **changes})
+
+
+def long_run(chunks: int, **changes: Any) -> Material:
+    """A run of this many chunks: four calls each, a proof each, and one of the whole. The last chunk is refuted."""
+    wanted = tuple(
+        requirement(f"R{number}", f"chunk {number} slugs its own {number} words", number, SLUG)
+        for number in range(1, chunks + 1)
+    )
+    reply = {"status": "DONE", "summary": "all of it works " * 4, "implemented": ["slugify"] * 5, "files": []}
+    told_events: list[Event] = [told(0, "", "run began", title="Text kit", workflow="purple", branch="b", level="none")]
+    proofs, rows, facts = list[Proved](), list[Judged](), list[Evidence]()
+    for number, one in enumerate(wanted, 1):
+        at, scope = number * 12.0, f"chunk {number}"
+        for place, role in enumerate(("purple-team-a#1", "purple-team-b#1", "purple-team-a#2", "purple-team-b#2")):
+            told_events += call(f"{scope}/{role}", at + place * 2, 1.5, reply)
+        told_events.append(checked(one.id, "head", at + 9, 0.4, 2, 0))
+        is_bad = number == chunks
+        outcome, grade = (Outcomes.FAILED, Grade.REFUTED) if is_bad else (Outcomes.PASSED, Grade.PROVEN)
+        gap = (Finding(what="a held-out case failed: the output differs", requirement=one.id),) if is_bad else ()
+        row = judged(one, grade, "all 2 held-out cases failed on the base and pass here, twice", gaps=gap)
+        own = [
+            evidence(one.id, SLUG, "head", turn, outcome, "returned 'x'" if is_bad else "").model_copy(
+                update={"id": f"ev-{one.id}-{turn}", "began": START + at + 9 + turn}
+            )
+            for turn in (1, 2)
+        ]
+        verdict = Verdict(subject=one.id, commit=HEAD, requirements=(row,), evidence=tuple(own))
+        proofs.append(Proved(f"{scope}/prove#1", START + at + 11, verdict))
+        rows.append(row)
+        facts += own
+    end = (chunks + 1) * 12.0
+    whole = Verdict(subject="plan", commit=HEAD, requirements=tuple(rows), evidence=tuple(facts))
+    base = tuple(
+        evidence(one.id, SLUG, "base", turn, Outcomes.MISSING, "textkit has no slugify").model_copy(
+            update={"id": f"ev-{one.id}-base-{turn}"}
+        )
+        for one in wanted
+        for turn in (1, 2, 3)
+    )
+    told_events.append(told(end + 1, "", "ended", state="not proven", code=1, why="R refuted", grade="refuted"))
+    given: dict[str, Any] = {
+        "events": tuple(told_events),
+        "contract": CONTRACT.model_copy(update={"requirements": wanted, "base_facts": base}),
+        "verdict": whole,
+        "history": (*proofs, Proved("finish#1", START + end, whole)),
+        "now": START + end + 2,
+    }
+    return material(**{"state": "not proven", **given, **changes})

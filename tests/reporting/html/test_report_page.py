@@ -1,7 +1,6 @@
 """The report is a view of the journal: complete, harmless, self-contained."""
 
 import re
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reporting.html.reading import Read
-from tests.reporting.html.sample import START, call, material, told
+from tests.reporting.html.sample import START, call, long_run, material, told
 from trued.engine.pending import Wait
 from trued.model import Approval, Goal, Grade, Question, RunRecord, Settings
 from trued.reporting.html.calls import calls
@@ -265,21 +264,49 @@ def test_the_brief_is_there_as_sent_with_its_size() -> None:
     assert f"{len(sent)} characters" in read.text
 
 
-def test_a_thousand_chunks_make_a_page_that_still_opens() -> None:
-    reply = {"status": "DONE", "summary": "done " * 20, "implemented": ["x"] * 5, "files": []}
-    events = [
-        event
-        for number in range(1000)
-        for place, role in enumerate(("purple-team-a", "purple-team-b"))
-        for event in call(f"chunk {number}A/{role}#1", 30 + number * 4 + place * 2, 1.5, reply)
-    ]
-    long = [event.model_copy(update={"data": {**event.data, "brief": "word " * 2500}}) for event in events]
-    began = time.process_time()  # and not by the wall: the machine may be busy
-    made = page(replace(material(), events=[*material().events, *long], now=START + 5000))
-    html = rendered(made)
-    took = time.process_time() - began
-    assert len(made.calls) == 2004
-    assert len(html) < 15_000_000
-    assert sum(len(each.bars) for each in made.timeline.lanes) < 1000
-    assert "characters more in <code>the journal</code>" in html
-    assert took < 20
+@pytest.mark.spec("PAGE-3")
+def test_a_thousand_chunks_make_a_small_page_in_which_what_is_in_the_way_is_whole() -> None:
+    one = long_run(1000)
+    long = [event.model_copy(update={"data": {**event.data, "brief": "word " * 2500}}) for event in one.events]
+    made, html, read = report(replace(one, events=long))
+    assert read.nodes <= 30_000
+    assert len(html.encode()) <= 3_000_000
+    assert (len(made.calls), len(made.rows), made.rows[0].id, made.rows[0].grade) == (4000, 1000, "R1000", "refuted")
+    assert made.rows[0].stages[-1].trials[0].cases[0].did == "returned 'x'"  # its evidence is there, case by case
+    assert len(made.rows[0].stages[-1].trials) == 2
+    brief = made.rows[-1]
+    assert brief.in_brief == "before any work: 3 × 2 missing; at c0ffee1111: 2 × 2 passed"
+    for command in ("trued why ID r-demo", "trued show --all r-demo", "trued logs r-demo --call KEY"):
+        assert command in read.text
+    assert "60 calls of 4\N{NARROW NO-BREAK SPACE}000 are in this file" in read.text
+    assert [call.key for call in made.calls if call.refuted and not call.is_shown] == []
+    anchors = {attributes["id"] for _, attributes in read.tags if "id" in attributes}
+    assert [one["href"] for one in read.having("a") if one["href"][1:] not in anchors] == []
+    assert read.unbalanced == []
+
+
+@pytest.mark.spec("PAGE-3")
+@pytest.mark.parametrize("chunks", [40, 150])
+def test_no_number_of_requirements_in_between_makes_a_larger_page(chunks: int) -> None:
+    _, html, read = report(long_run(chunks))
+    assert (read.nodes <= 32_000, len(html) <= 3_000_000) == (True, True)
+
+
+def test_of_more_rows_than_fit_the_met_ones_are_left_out_and_counted() -> None:
+    made, _, read = report(long_run(1100))
+    assert (made.rows[0].grade, len(made.rows), made.ledger.left_out) == ("refuted", 1001, 99)
+    assert "99 requirements are not in this file: trued ledger r-demo" in read.text
+    assert made.figures[0][0] == "1099/1100"
+
+
+def test_a_small_run_has_all_of_its_evidence_in_the_order_of_the_contract() -> None:
+    made, _, _ = report(long_run(4))
+    assert [row.id for row in made.rows] == ["R1", "R2", "R3", "R4"]
+    assert [(len(row.base), *(len(stage.trials) for stage in row.stages)) for row in made.rows] == [(3, 2, 2)] * 4
+    assert all(call.is_shown and call.brief.text for call in made.calls)
+
+
+def test_no_label_of_the_axis_is_cut_off() -> None:
+    for chunks in range(1, 12):
+        drawn = timeline(one := long_run(chunks), calls(one))
+        assert [tick for tick in drawn.ticks if tick.label and tick.x >= 88] == []

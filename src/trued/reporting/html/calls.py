@@ -1,6 +1,7 @@
 """Every agent call of a run for the report: what it was asked, what it claimed, and what became of the claim."""
 
 import json
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,9 @@ from trued.reporting.html.format import agent_name, clock, cut, moment
 from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.views.rows import Call
 
-TRANSCRIPTS = 6_000_000  # characters of all transcripts together: the page has to open at once
+TRANSCRIPTS = 1_200_000  # characters of all transcripts together: the page has to open at once
+LINES, FEWEST_LINES = 2_000, 5  # of all transcripts together, and of one
+SHOWN = 60  # calls with brief, reply and transcript; of more, those that a reader looks for first, then the newest
 FIRST = ("impl-agent",)  # builds before the first round that looks at it
 ADVISERS = (
     frozenset(  # say what is to be done, or look at something else than what is checked: no claim of theirs can fall
@@ -68,6 +71,9 @@ class Text:
         return cls(kept, len(text), left_out)
 
 
+NOTHING = Text("", 0, 0)
+
+
 @dataclass(frozen=True)
 class ReportedCall:
     """A call of the run's tree with its brief, reply and transcript."""
@@ -86,6 +92,11 @@ class ReportedCall:
     incidents: tuple[TranscriptLine, ...]  # crashes that it survived
     waits: tuple[ProviderWait, ...] = ()
     refuted: str = ""  # the requirements whose check by the engine failed
+    is_shown: bool = True  # with its texts; else only the timeline and the sums have it
+
+    @property
+    def link(self) -> str:
+        return f"#{self.anchor}" if self.is_shown else "#transcripts"
 
     @property
     def key(self) -> str:
@@ -132,20 +143,31 @@ class ReportedCall:
 
 
 def calls(material: Material) -> tuple[ReportedCall, ...]:
-    """All calls of a run, in the order in which they were first asked."""
+    """All calls of a run, in the order in which they were first asked; of very many only some have their texts."""
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
         by_key[event.key].append(event)
     rows = [row for row in material.progress.calls if row.asked]
-    room = min(LONGEST, max(SHORTEST, TRANSCRIPTS // max(1, len(rows))))
-    every = [_reported(material, row, by_key[row.key], f"call-{number}", room) for number, row in enumerate(rows, 1)]
-    return tuple(_with_refutations(every, material.history))
+    every = [_reported(material, row, by_key[row.key], f"call-{number}") for number, row in enumerate(rows, 1)]
+    every = list(_with_refutations(every, material.history))
+    number = max(1, min(SHOWN, len(every)))
+    room, lines = min(LONGEST, max(SHORTEST, TRANSCRIPTS // number)), max(FEWEST_LINES, LINES // max(1, len(every)))
+    shown = {one.key for one in sorted(every, key=_weight)[:SHOWN]}
+    return tuple(
+        _with_texts(material, one, by_key[one.key], room, lines) if one.key in shown else replace(one, is_shown=False)
+        for one in every
+    )
 
 
-def _reported(material: Material, row: Call, events: Sequence[Event], anchor: str, room: int) -> ReportedCall:
+def _weight(call: ReportedCall) -> tuple[int, float]:
+    """What a reader looks for first comes first: lies, failures, what is at work, crashes; then the newest."""
+    looked_for = (bool(call.refuted), call.state == "failed", call.state == "at work", bool(call.incidents))
+    return next((place for place, is_so in enumerate(looked_for) if is_so), len(looked_for)), -call.began
+
+
+def _reported(material: Material, row: Call, events: Sequence[Event], anchor: str) -> ReportedCall:
     answer, reply = row.answer, (row.answer.reply if row.answer else None) or {}
     ended = row.ended or material.now
-    spooled = material.spool(row.key, max(5, room // 400))
     claim = _claim(reply)
     state = answer.state if answer else ""
     waits = tuple(_waits(events, ended))
@@ -159,13 +181,28 @@ def _reported(material: Material, row: Call, events: Sequence[Event], anchor: st
         ended=max(row.asked, ended),
         claim=claim,
         claims_done=state == "done" and claim in DONE and row.role not in ADVISERS and not reply.get("asks"),
-        brief=Text.of(next((one.brief for event in events if (one := CallAsked.read(event))), ""), room * 3 // 5),
-        reply=Text.of(json.dumps(reply, indent=2, ensure_ascii=False) if reply else "", room // 4),
-        transcript=tuple(_transcript(events, spooled, room // 5)),
-        transcript_left_out=spooled.left_out,
-        folder=spooled.folder,
+        brief=NOTHING,
+        reply=NOTHING,
+        transcript=(),
+        transcript_left_out=0,
+        folder="",
         incidents=tuple(TranscriptLine(at, kind, INCIDENTS[kind]) for at, kind in row.incidents),
         waits=waits,
+    )
+
+
+def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event], room: int, lines: int) -> ReportedCall:
+    """The call with its brief, reply and transcript, each as long as there is room for it."""
+    wanted = min(lines, max(FEWEST_LINES, room // 400))
+    spooled, reply = material.spool(call.key, wanted), (call.answer.reply if call.answer else None) or {}
+    transcript = tuple(_transcript(events, spooled, room // 5))
+    return replace(
+        call,
+        brief=Text.of(next((one.brief for event in events if (one := CallAsked.read(event))), ""), room * 3 // 5),
+        reply=Text.of(json.dumps(reply, indent=2, ensure_ascii=False) if reply else "", room // 4),
+        transcript=transcript[-2 * wanted :],
+        transcript_left_out=spooled.left_out + max(0, len(transcript) - 2 * wanted),
+        folder=spooled.folder,
     )
 
 
@@ -212,8 +249,13 @@ def _every_fact(data: Mapping[str, Any]) -> str:
 
 def _with_refutations(every: Sequence[ReportedCall], history: Sequence[Proved]) -> Iterator[ReportedCall]:
     """A claim is refuted if the next check of the same scope, made by the engine, failed."""
+    in_order = sorted(history, key=lambda one: one.at)
+    by_scope: dict[str, list[Proved]] = defaultdict(list)
+    for one in in_order:
+        by_scope[one.scope].append(one)
     for call in every:
-        later = [one for one in history if one.at >= call.ended]
-        after = next((one for one in later if one.scope == scope_of(call.key) or call.role in FIRST), None)
+        candidates = in_order if call.role in FIRST else by_scope[scope_of(call.key)]
+        place = bisect_left(candidates, call.ended, key=lambda one: one.at)
+        after = candidates[place] if place < len(candidates) else None
         failed = [one.id for one in after.verdict.requirements if one.grade is Grade.REFUTED] if after else []
         yield replace(call, refuted=", ".join(failed)) if call.claims_done and failed else call

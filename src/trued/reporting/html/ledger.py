@@ -1,7 +1,7 @@
 """The ledger: each requirement with its grade, the reasons, and every time the engine tried it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trued.model import (
@@ -22,13 +22,18 @@ from trued.proof.checks.examples import case_id, case_in_words
 from trued.proof.room.bench import check_hash
 from trued.reporting.html.calls import Text
 from trued.reporting.html.format import counted, cut
-from trued.reporting.html.material import Material
+from trued.reporting.html.material import Material, Proved
 from trued.reporting.html.pictures import Album, Figure
 from trued.reporting.views import HELD_BACK
 
-OUTPUTS = 3_000_000  # characters of all outputs of checks together
+OUTPUTS = 600_000  # characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300
 SHOWN = 200  # cases or test ids of one piece of evidence
+MOST_ROWS = 1_000  # of requirements that are met; those in the way are all there, up to twice as many
+# Elements that evidence may take: a browser lays out a page of 30,000 nodes at once, and one of 700,000 in 20 s.
+EVIDENCE, LEAST_EVIDENCE = 11_500, 2_000
+OF_A_ROW = 15  # nodes that a row takes without any evidence
+OF_A_TRIAL, OF_A_CASE = 36, 4  # elements
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class Stage:
     at: float
     trials: tuple[Trial, ...]
     pictures: tuple[Figure, ...] = ()
+    left_out: int = 0  # trials that are in the journal only
 
 
 @dataclass(frozen=True)
@@ -91,65 +97,60 @@ class Row:
     gaps: tuple[Finding, ...]
     rests_on: str = ""  # whose word the cases are
     guard: bool = False  # the base's own tests: no requirement, and without a grade
+    base_left_out: int = 0
+    in_brief: str = ""  # its evidence in one line, if there was no room for any of it
 
 
-def rows(material: Material) -> tuple[Row, ...]:
+@dataclass(frozen=True)
+class Ledger:
+    """The rows that the report shows, and how many requirements it leaves out: met ones first."""
+
+    every: tuple[Row, ...]
+    left_out: int = 0  # rows
+
+    @property
+    def in_brief(self) -> int:
+        return sum(1 for one in self.every if one.in_brief)
+
+
+def ledger(material: Material) -> Ledger:
+    """Every requirement, in the order of the contract. What is in the way has its evidence, the rest as long as there
+    is room; if there is not, what is in the way comes first."""
+    accept, every = material.settings.accept, _judged(material)
+    sealed = {one.id: one for one in material.contract.every} if material.contract else {}
+    is_met = {one.id: one.grade.is_met(accept) or (_is_guard(one) and one.holds) for one in every}
+    by_weight = sorted(every, key=lambda one: is_met[one.id])  # stable: in the order of the contract
+    met = sum(is_met.values())
+    kept = by_weight[: min(MOST_ROWS, met) + min(2 * MOST_ROWS, len(every) - met)]
+    proofs, places = _Proofs(material, len(kept)), {one.id: number for number, one in enumerate(every, 1)}
+    found = Ledger(
+        tuple(proofs.row(one, sealed.get(one.id), f"requirement-{places[one.id]}") for one in kept),
+        len(every) - len(kept),
+    )
+    if found.in_brief or found.left_out:
+        return found
+    return Ledger(tuple(sorted(found.every, key=lambda one: places[one.id])))
+
+
+def grades(material: Material) -> Counter[str]:
+    """How many requirements have each grade, whether or not there is room for their rows."""
+    return Counter(str(one.grade) for one in _judged(material) if not _is_guard(one))
+
+
+def _judged(material: Material) -> list[Judged]:
     contract, verdict = material.contract, material.verdict
     sealed = {one.id: one for one in contract.every} if contract else {}
     judged = {one.id: one for one in (*verdict.requirements, *verdict.suites)} if verdict else {}
-    names = list(dict.fromkeys([*judged, *sealed]))
-    telling = _Telling(
-        contract, material.ended, min(LONGEST, max(SHORTEST, OUTPUTS // max(1, len(list(material.facts)))))
-    )
-    base: dict[str, list[Evidence]] = {}
-    for one in contract.base_facts if contract else ():
-        base.setdefault(one.requirement, []).append(one)
-    album = Album(material)
-    before = {name: album.of(facts) for name, facts in base.items()}
-    stages = _stages(material, telling, album)
-    return tuple(
-        _row(
-            number,
-            judged.get(name) or _unseen(sealed[name]),
-            sealed.get(name),
-            stages.get(name, ()),
-            tuple(map(telling.trial, base.get(name, ()))),
-            before.get(name, ()),
-        )
-        for number, name in enumerate(names, 1)
-    )
+    return [judged.get(name) or _unseen(sealed[name]) for name in dict.fromkeys([*judged, *sealed])]
+
+
+def _is_guard(judged: Judged) -> bool:
+    return judged.id.startswith(EXISTING_TESTS)
 
 
 def _unseen(sealed: Requirement) -> Judged:
     why = ("not checked yet",)
     return Judged(id=sealed.id, text=sealed.text, source=str(sealed.source), grade=Grade.UNPROVEN, why=why, holds=False)
-
-
-def _row(
-    number: int,
-    judged: Judged,
-    sealed: Requirement | None,
-    stages: Sequence[Stage],
-    base: Sequence[Trial],
-    before: Sequence[Figure],
-) -> Row:
-    return Row(
-        id=judged.id,
-        anchor=f"requirement-{number}",
-        text=cut(judged.text, 4000)[0],
-        source=judged.source,
-        grade=str(judged.grade),
-        why=judged.why,
-        lacks=judged.lacks,
-        covers=sealed.covers if sealed else (),
-        checks=_checks(sealed) if sealed else "",
-        stages=tuple(stages),
-        base=tuple(base),
-        before=tuple(before),
-        gaps=judged.gaps,
-        rests_on=judged.rests_on,
-        guard=judged.id.startswith(EXISTING_TESTS),
-    )
 
 
 def _checks(requirement: Requirement) -> str:
@@ -159,20 +160,85 @@ def _checks(requirement: Requirement) -> str:
     return ", ".join(named) or "no check"
 
 
-def _stages(material: Material, telling: "_Telling", album: Album) -> Mapping[str, Sequence[Stage]]:
-    found: dict[str, list[Stage]] = {}
-    for proved in material.history:
-        verdict = proved.verdict
-        evidence: dict[str, list[Evidence]] = {}
-        for piece in verdict.evidence:
-            if piece.side == "head":
-                evidence.setdefault(piece.requirement, []).append(piece)
-        for one in (*verdict.requirements, *verdict.suites):
-            facts = evidence.get(one.id, ())
-            trials, why = tuple(map(telling.trial, facts)), "; ".join(one.why)
-            stage = Stage(proved.key, one.grade, verdict.commit, why, proved.at, trials, album.of(facts))
-            found.setdefault(one.id, []).append(stage)
-    return found
+class _Proofs:
+    """Takes the evidence of one requirement after another into the report, as long as there is room for it."""
+
+    def __init__(self, material: Material, rows: int) -> None:
+        contract = material.contract
+        self._left = max(LEAST_EVIDENCE, EVIDENCE - OF_A_ROW * rows)
+        self._album, self._base = Album(material), dict[str, list[Evidence]]()
+        for one in contract.base_facts if contract else ():
+            self._base.setdefault(one.requirement, []).append(one)
+        self._stages: dict[str, list[tuple[Proved, Judged, list[Evidence]]]] = {}
+        number = 0
+        for proved in material.history:
+            evidence: dict[str, list[Evidence]] = {}
+            for piece in proved.verdict.evidence:
+                if piece.side == "head":
+                    evidence.setdefault(piece.requirement, []).append(piece)
+            number += len(proved.verdict.evidence)
+            for row in (*proved.verdict.requirements, *proved.verdict.suites):
+                self._stages.setdefault(row.id, []).append((proved, row, evidence.get(row.id, [])))
+        facts = number + len(contract.base_facts if contract else ())
+        room = min(LONGEST, max(SHORTEST, OUTPUTS // max(1, min(facts, EVIDENCE // OF_A_TRIAL))))
+        self._telling = _Telling(contract, material.ended, room)
+
+    def row(self, judged: Judged, sealed: Requirement | None, anchor: str) -> Row:
+        stages, base = self._stages.get(judged.id, []), self._base.get(judged.id, [])
+        newest = self._stage(*stages[-1]) if stages else None
+        before = self._trials(base)
+        older = [self._stage(*one) for one in reversed(stages[:-1])]
+        every = tuple(reversed([newest, *older])) if newest else ()
+        return Row(
+            id=judged.id,
+            anchor=anchor,
+            text=cut(judged.text, 4000)[0],
+            source=judged.source,
+            grade=str(judged.grade),
+            why=judged.why,
+            lacks=judged.lacks,
+            covers=sealed.covers if sealed else (),
+            checks=_checks(sealed) if sealed else "",
+            stages=every,
+            base=before,
+            before=self._album.of(base) if before else (),
+            gaps=judged.gaps,
+            rests_on=judged.rests_on,
+            guard=_is_guard(judged),
+            base_left_out=len(base) - len(before),
+            in_brief="" if before or any(one.trials for one in every) else _in_brief(base, stages),
+        )
+
+    def _stage(self, proved: Proved, judged: Judged, facts: Sequence[Evidence]) -> Stage:
+        trials, why = self._trials(facts), "; ".join(judged.why)
+        pictures = self._album.of(facts) if trials else ()
+        left_out = len(facts) - len(trials)
+        return Stage(proved.key, judged.grade, proved.verdict.commit, why, proved.at, trials, pictures, left_out)
+
+    def _trials(self, facts: Sequence[Evidence]) -> tuple[Trial, ...]:
+        """All of these or none: half of a proof tells nobody anything."""
+        size = sum(OF_A_TRIAL + OF_A_CASE * min(SHOWN, len(one.tried)) for one in facts)
+        if size > self._left:
+            return ()
+        self._left -= size
+        return tuple(map(self._telling.trial, facts))
+
+
+def _in_brief(base: Sequence[Evidence], stages: Sequence[tuple[Proved, Judged, list[Evidence]]]) -> str:
+    """What the evidence comes to: `before any work: 3 × 2 missing; at c0ffee1111: 2 × 2 passed`."""
+    head = stages[-1] if stages else None
+    parts = [("before any work", base), *([(f"at {head[0].verdict.commit[:10]}", head[2])] if head else [])]
+    return "; ".join(f"{when}: {_outcomes(facts)}" for when, facts in parts if facts)
+
+
+def _outcomes(facts: Sequence[Evidence]) -> str:
+    found = Counter(_counts(one) for one in facts)
+    return ", ".join(f"{number} × {counts}" if number > 1 else counts for counts, number in found.items())
+
+
+def _counts(one: Evidence) -> str:
+    counts = Counter(tried.outcome for tried in one.tried)
+    return ", ".join(f"{number} {outcome}" for outcome, number in counts.items()) or _exit(one.exit_code)
 
 
 class _Telling:
@@ -180,13 +246,13 @@ class _Telling:
 
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
         self._ended, self._room = ended, room
-        self._words = {
-            (check_hash(check), case_id(place)): f"{case_in_words(case)}{_wanted(case)}"
+        self._checks = {
+            check_hash(check): check
             for requirement in (contract.requirements if contract else ())
             for check in requirement.checks
             if isinstance(check, ExamplesCheck)
-            for place, case in enumerate(check.cases)
         }
+        self._words: dict[str, dict[str, str]] = {}  # check → case → its words
 
     def trial(self, one: Evidence) -> Trial:
         hidden = one.held_out and not self._ended
@@ -198,7 +264,7 @@ class _Telling:
             side=one.side,
             turn=one.turn,
             kind=one.kind,
-            counts=", ".join(f"{number} {outcome}" for outcome, number in counts.items()) or _exit(one.exit_code),
+            counts=_counts(one),
             good=good,
             void=one.why_void,
             held_out=one.held_out,
@@ -211,7 +277,10 @@ class _Telling:
         )
 
     def _case(self, one: Evidence, tried: Tried) -> Shown:
-        words = self._words.get((one.check, tried.id), "")
+        if one.check not in self._words:
+            cases = enumerate(self._checks[one.check].cases) if one.check in self._checks else ()
+            self._words[one.check] = {case_id(place): f"{case_in_words(case)}{_wanted(case)}" for place, case in cases}
+        words = self._words[one.check].get(tried.id, "")
         did = tried.detail or tried.kind
         return Shown(tried.id, cut(words, self._room)[0], tried.outcome, cut(did, min(600, self._room))[0])
 

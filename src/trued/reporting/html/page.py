@@ -14,7 +14,7 @@ from trued.proof.notes import is_fact
 from trued.reporting.html.calls import ReportedCall, Text, calls
 from trued.reporting.html.comparison import Compared, compared
 from trued.reporting.html.format import amount, counted, moment
-from trued.reporting.html.ledger import Row, rows
+from trued.reporting.html.ledger import Ledger, Row, grades, ledger
 from trued.reporting.html.material import Material
 from trued.reporting.html.notices import notices
 from trued.reporting.html.spending import Spent, spent, tokens_of
@@ -24,7 +24,8 @@ from trued.support.durations import duration
 from trued.workflows.view import ReportSection
 
 ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers
-DOCUMENT = 200_000  # characters of one document
+DOCUMENT, DOCUMENTS = 200_000, 800_000  # characters of one document, and of all together
+FIRST_FACTS = ("repository", "branch", "commit", "success is")  # the others are folded: on a phone they are a screen
 SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # calls that worked on without their engine
 ON_THE_WAY = ("running", "interrupted", "limited")  # no grade is the run's yet, whatever its parts have come to
 STATES = {
@@ -68,10 +69,11 @@ class Page:
     scripted: bool
     notices: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
+    more_facts: tuple[tuple[str, str], ...]
     figures: tuple[tuple[str, str, str], ...]  # figure, what of, remark
     grades: tuple[tuple[str, int], ...]
     timeline: Timeline
-    rows: tuple[Row, ...]
+    ledger: Ledger
     calls: tuple[ReportedCall, ...]
     spent: tuple[Spent, ...]
     gaps: tuple[Finding, ...]
@@ -92,11 +94,18 @@ class Page:
     own: Any = None  # what that section shows
     compared: Compared | None = None  # with other runs of the same goal
 
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return self.ledger.every
+
 
 def page(material: Material) -> Page:
     record, verdict = material.record, material.verdict
-    every, ledger = calls(material), rows(material)
-    count = Counter(row.grade for row in ledger if not row.guard)
+    every, found = calls(material), ledger(material)
+    count = grades(material)
+    facts = [(name, value) for name, value in _facts(material) if value]
+    documents = material.documents.items()
+    room = min(DOCUMENT, DOCUMENTS // max(1, len(documents)))
     line, seen = timeline(material, every), material.progress
     own = seen.view.data(seen.calls)
     return Page(
@@ -111,11 +120,12 @@ def page(material: Material) -> Page:
         why=record.why,
         scripted=any(call.is_scripted for call in every),
         notices=tuple(notices(material, every)),
-        facts=tuple((name, value) for name, value in _facts(material) if value),
-        figures=tuple(_figures(material, every, ledger, line, seen)),
+        facts=tuple(one for one in facts if one[0] in FIRST_FACTS),
+        more_facts=tuple(one for one in facts if one[0] not in FIRST_FACTS),
+        figures=tuple(_figures(material, every, count, line, seen)),
         grades=tuple((str(grade), count[grade]) for grade in reversed(Grade) if count[grade]),
         timeline=line,
-        rows=ledger,
+        ledger=found,
         calls=every,
         spent=tuple(spent(every)),
         gaps=verdict.gaps if verdict else (),
@@ -126,9 +136,9 @@ def page(material: Material) -> Page:
         questions=tuple(material.questions),
         edits=tuple((stored.at, event) for stored, event in of_kind(material.events, EditApplied)),
         waits=tuple(one for one in material.waits if one.kind not in ASKED),
-        documents=tuple(Document(name, Text.of(text, DOCUMENT)) for name, text in material.documents.items()),
+        documents=tuple(Document(name, Text.of(text, room)) for name, text in documents),
         environments=tuple(_environments(material)),
-        commands=tuple(_commands(material, ledger)),
+        commands=tuple(_commands(material, found.every)),
         held_back=bool(material.contract and material.contract.held_out and not material.ended),
         made=moment(material.now),
         version=material.version,
@@ -153,11 +163,10 @@ def _facts(material: Material) -> Iterator[tuple[str, str]]:
 
 
 def _figures(
-    material: Material, every: Sequence[ReportedCall], ledger: Sequence[Row], line: Timeline, seen: Progress
+    material: Material, every: Sequence[ReportedCall], grades: Counter[str], line: Timeline, seen: Progress
 ) -> Iterator[tuple[str, str, str]]:
-    asked = [row for row in ledger if not row.guard]
-    met = sum(Grade(row.grade).is_met(material.settings.accept) for row in asked)
-    yield f"{met}/{len(asked)}", "requirements met", ""
+    met = sum(number for grade, number in grades.items() if Grade(grade).is_met(material.settings.accept))
+    yield f"{met}/{grades.total()}", "requirements met", ""
     yield from seen.view.figures()
     yield _figure(len(every), "agent call")
     yield _figure(sum(1 for call in every if call.refuted), "claim", " refuted", "by the engine's own checks")
@@ -192,12 +201,13 @@ def _environments(material: Material) -> Iterator[Environment]:
         yield Environment(interpreter or "no interpreter recorded", versions, times)
 
 
-def _commands(material: Material, ledger: Sequence[Row]) -> Iterator[tuple[str, str]]:
+def _commands(material: Material, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     record = material.record
     yield "what happened, step by step", f"trued show {record.id}"
     yield "the same ledger", f"trued ledger {record.id}"
-    if ledger:
-        yield "one requirement and its evidence", f"trued why {ledger[0].id} {record.id}"
+    if rows:
+        yield "one requirement and its evidence", f"trued why {rows[0].id} {record.id}"
+    yield "one call and its transcript", f"trued logs {record.id} --call KEY"
     yield "what changed", f"git -C {record.repository} diff {record.base[:10]}..{record.branch}"
     yield "the work itself", f"git -C {record.repository} log --oneline {record.base[:10]}..{record.branch}"
     yield "this page again, from the journal", f"trued report {record.id}"

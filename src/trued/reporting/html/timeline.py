@@ -12,12 +12,14 @@ from trued.reporting.html.format import agent_name, counted
 from trued.reporting.html.material import Material, Proved
 from trued.support.durations import duration
 
+MOST_BARS, MOST_MARKS = 240, 60  # of one lane
 NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and hit
 TOUCHING = 0.12  # narrow bars closer than this become one
 WIDE = 1.0  # of bars that are drawn as one: each still leads to its own part of the story
 TRACKS = 6  # bars of one lane that lie over each other at most
 QUIET_S = 45.0  # nobody worked for longer than this, and longer than a fifth of all work: the axis is cut there
 BREAK = 4.0  # per cent of the width that a cut takes
+LABELLED = 88.0  # per cent: a label that begins further right would be cut off in the narrowest picture
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
@@ -135,14 +137,14 @@ def _agents(every: Sequence[ReportedCall]) -> Iterator[Lane]:
 
 def _marks(call: ReportedCall) -> Iterator[Mark]:
     for one in call.incidents:
-        yield Mark(one.at, "crash", f"{call.key}: {one.text}", f"#{call.anchor}")
+        yield Mark(one.at, "crash", f"{call.key}: {one.text}", call.link)
     if call.refuted:
         title = f"{call.key}: said {call.claim or 'done'}; refuted by the engine's own check of {call.refuted}"
-        yield Mark(call.ended, "refuted", title, f"#{call.anchor}")
+        yield Mark(call.ended, "refuted", title, call.link)
 
 
 def _bars(call: ReportedCall) -> Iterator[Bar]:
-    link = f"#{call.anchor}"
+    link = call.link
     if call.began - call.row.asked > 0.05:
         yield Bar(
             call.row.asked,
@@ -256,18 +258,23 @@ def _placed(lane: Lane, axis: Axis) -> Lane:
 
 
 def _drawn(bars: Sequence[Bar], axis: Axis) -> list[Bar]:
+    """Not more than can be told apart: if they are, more neighbours become one."""
     by_kind: dict[str, list[Bar]] = {}
     for bar in sorted(bars, key=lambda bar: bar.began):
         by_kind.setdefault(bar.kind, []).append(bar)
-    merged = [bar for own in by_kind.values() for bar in _merged(own, axis)]
-    return sorted(merged, key=lambda bar: bar.began)
+    coarser = 1.0
+    while True:
+        merged = [bar for own in by_kind.values() for bar in _merged(own, axis, coarser)]
+        if len(merged) <= MOST_BARS or coarser > 100:
+            return sorted(merged, key=lambda bar: bar.began)
+        coarser *= 2
 
 
-def _merged(bars: Sequence[Bar], axis: Axis) -> Iterator[Bar]:
+def _merged(bars: Sequence[Bar], axis: Axis, coarser: float) -> Iterator[Bar]:
     """A thousand calls are a thousand bars that nobody can tell apart: neighbours are drawn as one, not too wide."""
     last: Bar | None = None
     for bar in bars:
-        if last and _narrow(last, bar, axis):
+        if last and _narrow(last, bar, axis, coarser):
             title = f"{last.title.split(' … ')[0]} … {bar.title}"
             last = replace(last, ended=max(last.ended, bar.ended), title=title, count=last.count + 1)
             continue
@@ -278,9 +285,10 @@ def _merged(bars: Sequence[Bar], axis: Axis) -> Iterator[Bar]:
         yield _counted(last)
 
 
-def _narrow(last: Bar, bar: Bar, axis: Axis) -> bool:
+def _narrow(last: Bar, bar: Bar, axis: Axis, coarser: float) -> bool:
     begin, end = axis.x(bar.began), axis.x(bar.ended)
-    return end - begin < NARROW and begin - axis.x(last.ended) < TOUCHING and end - axis.x(last.began) < WIDE
+    is_short, is_near = end - begin < NARROW * coarser, begin - axis.x(last.ended) < TOUCHING * coarser
+    return is_short and is_near and end - axis.x(last.began) < WIDE * coarser
 
 
 def _counted(bar: Bar) -> Bar:
@@ -290,9 +298,10 @@ def _counted(bar: Bar) -> Bar:
 def _thinned(marks: Sequence[Mark], axis: Axis) -> Iterator[Mark]:
     """Of marks of one kind that would lie on each other only the first is drawn."""
     last: dict[str, float] = {}
+    apart = NARROW / 2 if len(marks) <= MOST_MARKS else 100 / MOST_MARKS
     for mark in marks:
         x = axis.x(mark.at)
-        if x - last.get(mark.kind, -1.0) < NARROW / 2:
+        if x - last.get(mark.kind, -100.0) < apart:
             continue
         last[mark.kind] = x
         yield replace(mark, x=x)
@@ -305,6 +314,6 @@ def _ticks(axis: Axis) -> Iterator[Tick]:
         number = math.ceil((begin - axis.start) / step - 1e-9)
         while axis.start + number * step <= end:
             x = axis.x(axis.start + number * step)
-            if x < 97:
-                yield Tick(x, duration(number * step) if number else "0")
+            label = duration(number * step) if number else "0"
+            yield Tick(x, label if x < LABELLED else "")
             number += 1
