@@ -67,6 +67,8 @@ def test_entry_points_are_found_in_python_and_node_and_not_in_tests() -> None:
 def test_only_cases_that_a_person_approved_become_the_users_own(world: World) -> None:
     script = world.top / "agents.py"
     script.write_text(Path(__file__).with_name("agents_for_cli.py").read_text() + EXAMINER)
+    plan = world.repository / "PLAN.md"
+    plan.write_text(f"{plan.read_text()}\n**Constraints:**\n\n- No new dependencies\n")
     done = world.trued("run", "PLAN.md", "--agent", f"scripted:{script}", "--yes")
     assert done.returncode == 3, done.stderr
     file, name = world.top / "own.yaml", world.data("ls")[0]["id"]

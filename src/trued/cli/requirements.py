@@ -111,6 +111,10 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
             raise BadInput(what, then=f"wait for its end: trued watch {record.id}")
         approved = [one for one in store.approvals(record.id) if one.requirement == "*" and not one.stale]
         by = approved[-1].who if approved else ""
+        users = store.inputs(record.id)
+    if not by and contract.authors:  # an agent may have said how the project is started
+        serve = (users.requirements and users.requirements.serve) or users.settings.serve
+        contract = contract.model_copy(update={"serve": serve, "interface": ()})
     given, left = _exported(record, contract, approved=bool(by))
     who = f", approved by {by}" if by else ""
     heading = [f"The cases of run {record.id}{who}.", f"Base: {contract.base}"]
@@ -127,20 +131,20 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 
 def _exported(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
     """The requirements with the checks that may be called the user's own, and what is left out, with the reason."""
-    from trued.inputs.requirements.file_text import is_portable
+    from trued.inputs.requirements.file_text import why_not_portable
     from trued.model import requests
     from trued.proof.room.bench import check_hash
 
     kept, left = [], []
     for one in contract.requirements:
         own = [check for check in one.checks if approved or check_hash(check) not in contract.authors]
-        portable = tuple(check for check in own if is_portable(check))
+        portable = tuple(check for check in own if not why_not_portable(check))
         if portable:
             kept.append(one.model_copy(update={"checks": portable, "covers": ()}))
         if len(own) < len(one.checks):
             left.append(f"{one.id}: an agent wrote its cases, and nobody has approved them")
         elif len(portable) < len(own):
-            left.append(f"{one.id}: tests that came from a folder beside your own file")
+            left.append(f"{one.id}: {next(filter(None, map(why_not_portable, own)))}")
         elif not one.checks and not one.parts:
             left.append(f"{one.id}: it has no check")
     if not kept:

@@ -404,6 +404,23 @@ async def test_proven_chunks_land_without_the_rest_and_unproven_ones_do_not(grou
     assert {one.id: one.grade for one in done.verdict.requirements} == {"double": Grade.PROVEN}
 
 
+@pytest.mark.spec("DAY-6", "LAW-9", "LAW-2")
+async def test_a_chunk_that_no_requirement_is_about_alone_does_not_land_on_what_else_is_proven(ground: Ground) -> None:
+    """The user's case stands for both chunks together, and fails; what is left for the first is a constraint."""
+    plan = ground.repository / "PLAN.md"
+    ground.write("PLAN.md", f"{plan.read_text()}\n**Constraints:**\n\n- No new dependencies\n")
+    ground.commit()
+    together = {**REQUIREMENTS[0], "covers": ["1A", "1B"]}
+    ground.require([together])
+    wrong = {"1A": "\n\ndef double(x):\n    return 42\n", "1B": CODE["1B"]}
+    engine, _ = ground.engine(lambda order: built(order, wrong) if order.role == "purple-team-a" else PASSED)
+    record = await ground.run(engine, rounds=1)
+    assert record.code == 1
+    with pytest.raises(BadInput, match="no requirement is about 1A alone"):
+        await land(engine.store, record.id, LandingRequest(who="ann", through="1A"), engine.person)
+    assert ground.git("rev-parse", "main") == record.base
+
+
 PROSE = """# Plan
 
 ## Agent Specs

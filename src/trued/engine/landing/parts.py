@@ -6,7 +6,7 @@ from trued.engine.landing.records import LandingContext
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
-from trued.inputs.plans.selection import chosen_parts, stands_for_part
+from trued.inputs.plans.selection import chosen_parts, stands_for_part, unchecked_parts
 from trued.model import Contract, Plan, RunRecord
 from trued.model.events import of_kind
 from trued.model.events.call import CallAnswered
@@ -18,7 +18,8 @@ from trued.workspace.git import rebase
 async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
     """The landing of everything up to this chunk: its commit, and the contract of what is in it.
 
-    Raises BadInput if the plan has no such chunk, nobody has worked on it, or its commit holds work on others.
+    Raises BadInput if the plan has no such chunk, nobody has worked on it, its commit holds work on others, or no
+    requirement of its own stands for a part of it.
     """
     record, plan = context.record, _plan(context)
     ids = [task.id for task in plan.tasks]
@@ -34,8 +35,9 @@ async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
         what = f"chunk {name} was last built upon work on {other}, so that it cannot land without it"
         raise BadInput(what, "--through", f"land through {other}, or run the plan with --chunk {name}")
     contract = _narrowed(context.contract, plan, before)
-    if not contract.requirements:
-        raise BadInput(f"no requirement is about {', '.join(before)} alone", "--through", "land the whole run")
+    if missing := unchecked_parts(contract.requirements, chosen_parts(plan, before, ())):
+        what = f"no requirement is about {', '.join(missing)} alone, so nothing would prove it"
+        raise BadInput(what, "--through", f"land the whole run, or run the plan with --chunk {name}")
     return replace(context, record=record.model_copy(update={"head": commit}), contract=contract)
 
 

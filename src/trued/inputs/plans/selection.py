@@ -87,6 +87,17 @@ def stands_for_part(one: Requirement, plan: Plan, part: Plan) -> bool:
     return _is_about(one.covers, plan, part)
 
 
+def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str]:
+    """Chunks and criteria of this part that none of the requirements stands for: what they are about is proven by
+    nothing, even if all of the requirements are."""
+    every = list(requirements)
+    covered = {_plain(words) for one in every for entry in one.covers for words in (entry, entry.partition(":")[2])}
+    rows = {one.id.casefold() for one in every} | {_plain(one.text) for one in every}
+    tasks = [task.id for task in part.tasks if not {task.id.casefold(), _plain(task.title)} & (covered | rows)]
+    words = [f"“{one.text}”" for one in part.criteria if _plain(one.text) not in covered | rows]
+    return [*tasks, *words]
+
+
 def _is_about(covers: Sequence[str], plan: Plan, part: Plan) -> bool:
     """Of this part: it covers nothing and is due in every run, or it covers chunks that are all chosen, whatever words
     beside them, or else words that the part has."""

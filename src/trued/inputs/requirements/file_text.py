@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trued.inputs.requirements.file import parse_requirements
-from trued.model import Check, ExamplesCheck, Requirement, Requirements, TestsCheck
+from trued.model import Check, DependenciesCheck, ExamplesCheck, Requirement, Requirements, TestsCheck
 
 COVERED = 6  # entry points that a scaffold shows as examples
 
@@ -49,9 +49,13 @@ def _check(check: Check) -> Iterator[str]:
     yield f"      - {_flow({'kind': check.kind, **data})}"
 
 
-def is_portable(check: Check) -> bool:
-    """Can the check be written into a file by itself? Tests that came `from` a folder need that folder."""
-    return not (isinstance(check, TestsCheck) and check.from_)
+def why_not_portable(check: Check) -> str:
+    """Why a check cannot be written into a file by itself; "" if it can."""
+    if isinstance(check, TestsCheck) and check.from_:
+        return "tests that came from a folder beside your own file"
+    if isinstance(check, DependenciesCheck):
+        return "the engine checks it by its words, in every run whose goal or plan has them"
+    return ""
 
 
 def _told(value: Any) -> dict[str, Any]:
