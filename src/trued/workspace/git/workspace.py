@@ -120,8 +120,8 @@ class GitWorkspace:
         seen = visible_path(path, (*sight.readable, str(clone.work))) if sight.level != "none" else path
         variables = {"HOME": str(clone.home), "PATH": seen}
         argv, environment = confine(argv, sight, folder=clone.work, variables=variables)
-        gentle = sight.level != BUBBLEWRAP
-        launch = ConfinedCommand(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, gentle=gentle)
+        reports = sight.level == BUBBLEWRAP
+        launch = ConfinedCommand(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, reports_exit=reports)
         place = self._place(sight.network)  # empty: it only shows that a command is running
         try:
             place.mkdir(parents=True, mode=0o700)
@@ -257,7 +257,7 @@ class GitWorkspace:
                 stdin=command.stdin,
                 within_s=command.within_s,
                 output_bytes=command.output_bytes,
-                gentle=sight.level != BUBBLEWRAP,
+                reports_exit=sight.level == BUBBLEWRAP,
                 processes=command.processes,
                 memory_bytes=command.memory_bytes,
             ),
@@ -307,7 +307,7 @@ class GitWorkspace:
         try:
             argv, environment = confine(look, self._agents, folder=place, variables={"HOME": str(place)})
             launch = ConfinedCommand(
-                argv, environment, str(place), b"", 60.0, 1 << 16, gentle=self._agents.level != BUBBLEWRAP
+                argv, environment, str(place), b"", 60.0, 1 << 16, reports_exit=self._agents.level == BUBBLEWRAP
             )
             ended = await _run_or_refuse(launch, channel=False)
         finally:

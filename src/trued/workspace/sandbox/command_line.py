@@ -44,7 +44,7 @@ def confine(
 
     `folder` is writable; HOME has to be listed in `confinement.writable`. Variables go into the environment and not on
     the command line, which every user of the machine can read. Inherited file descriptors stay open. A caller that
-    starts the command from a thread must keep that thread alive: the sandbox ends with it. Raises BadInput for an
+    starts the command from a thread must keep that thread alive: everything ends with it. Raises BadInput for an
     unknown level.
     """
     where = os.path.abspath(folder)  # noqa: PTH100
@@ -64,8 +64,13 @@ def confine(
 def _launcher_words(confinement: Confinement, limits: Limits) -> list[str]:
     """The program that starts bubblewrap: it scopes what runs inside and hides the options from it."""
     scopes = "scoped" if confinement.scoped else "open"
-    launcher = str(Path(__file__).with_name("scope.py"))
-    return [sys.executable, "-I", "-S", launcher, scopes, ",".join(f"{name}={at}" for name, at in _bounds(limits))]
+    return [*_kept_words("scope.py"), scopes, ",".join(f"{name}={at}" for name, at in _bounds(limits))]
+
+
+def _kept_words(script: str) -> list[str]:
+    """The start of a command line: the keeper, which owns every process, and the script that it starts."""
+    here = Path(__file__)
+    return [sys.executable, "-I", "-S", str(here.with_name("keeper.py")), str(here.with_name(script))]
 
 
 def _bounds(limits: Limits) -> list[tuple[str, int]]:
@@ -154,5 +159,4 @@ def _landlock_words(argv: Sequence[str], confinement: Confinement, folder: str, 
         "folder": folder,
         "limits": dict(_bounds(limits)),
     }
-    launcher = str(Path(__file__).with_name("landlock.py"))
-    return [sys.executable, "-I", "-S", launcher, json.dumps(policy, separators=(",", ":")), "--", *argv]
+    return [*_kept_words("landlock.py"), json.dumps(policy, separators=(",", ":")), "--", *argv]

@@ -3,21 +3,16 @@
 import asyncio
 import contextlib
 import os
-import re
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from trued.errors import CannotJudge
 from trued.workspace.sandbox.cgroup import command_in_group, limited_group
-from trued.workspace.sandbox.process_start import start_process
+from trued.workspace.sandbox.process_start import kill_process, start_process
 
 PIECE_BYTES = 1 << 16
-COMING_UP_S = 5.0  # for a sandbox to start on a very busy machine
-_CHILD = re.compile(rb'"child-pid":\s*(\d+)')
-GRACE_S = 12.0  # longer than the keeper of `landlock.py` needs to end its descendants
+GRACE_S = 12.0  # longer than the keeper needs to end its descendants
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +25,7 @@ class ConfinedCommand:
     stdin: bytes
     within_s: float
     output_bytes: int
-    gentle: bool  # on SIGTERM its first process ends its descendants; otherwise they die with it
+    reports_exit: bool  # bubblewrap reports that the program has ended; other levels report only that it did not start
     processes: int = 0  # most at a time, if the kernel counts them for us
     memory_bytes: int = 0
 
@@ -79,15 +74,15 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
         answers, handles, variables = await _channel(stack) if channel else (None, (), {})
         reading, writing = os.pipe()
         stack.callback(os.close, reading)
-        status = SandboxStatus(reading)
-        # Bubblewrap and our own keeper report on the command over a pipe that the command does not inherit.
-        variables = {**variables, "TRUED_STATUS": str(writing)}
+        os.set_blocking(reading, False)
+        # The sandbox reports on the command over a pipe that the command does not inherit, and it ends with us.
+        variables = {**variables, "TRUED_STATUS": str(writing), "TRUED_PARENT": str(os.getpid())}
         argv = command_in_group(stack.enter_context(limited_group(launch.processes, launch.memory_bytes)), launch.argv)
         handles = (*handles, writing, *inherited)
         try:
             process = await start_process(
                 *argv,
-                end=lambda process: _end(process, status, launch.gentle),
+                end=_end,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -101,38 +96,22 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
         finally:
             for handle in handles:
                 os.close(handle)  # while we hold one open, the stream of answers never ends
-        output = CommandOutput(launch.output_bytes, lambda: _signal(process, launch.gentle))
+        output = CommandOutput(launch.output_bytes, lambda: _ask_to_end(process))
         try:
             timed_out = await _wait_for_end(process, launch, output, answers)
         finally:
-            await _end(process, status, launch.gentle)
-        came_up = _has_started(launch, status)
+            await _end(process)
+        came_up = _has_started(launch, reading)
     code = None if timed_out or output.flooded else process.returncode
     return CommandExit(code, output, time.monotonic() - began, timed_out, came_up)
 
 
-class SandboxStatus:
-    """What a sandbox reports about itself, over a pipe that the command does not have."""
-
-    def __init__(self, handle: int) -> None:
-        os.set_blocking(handle, False)
-        self.handle, self._read_so_far = handle, b""
-
-    def read(self) -> bytes:
-        """Everything reported so far."""
-        with contextlib.suppress(BlockingIOError):
-            self._read_so_far += os.read(self.handle, PIECE_BYTES)
-        return self._read_so_far
-
-    def first_inside(self) -> int:
-        """The process whose end ends all others in the sandbox; 0 while there is none."""
-        match = _CHILD.search(self.read())
-        return int(match[1]) if match else 0
-
-
-def _has_started(launch: ConfinedCommand, status: SandboxStatus) -> bool:
-    report = status.read()
-    return b"failed" not in report if launch.gentle else b'"exit-code"' in report
+def _has_started(launch: ConfinedCommand, reading: int) -> bool:
+    """By what the sandbox reported; the command has ended, so nothing more will come."""
+    report = b""
+    with contextlib.suppress(BlockingIOError):
+        report = os.read(reading, PIECE_BYTES)
+    return b'"exit-code"' in report if launch.reports_exit else b"failed" not in report
 
 
 async def _wait_for_end(
@@ -151,7 +130,7 @@ async def _wait_for_end(
     try:
         done, _ = await asyncio.wait([work], timeout=launch.within_s)
         if not done:
-            _signal(process, launch.gentle)
+            _ask_to_end(process)
             await asyncio.wait([work], timeout=GRACE_S)  # its last output is still in the pipes
     finally:
         work.cancel()
@@ -178,33 +157,18 @@ async def _channel(stack: contextlib.AsyncExitStack) -> tuple[asyncio.StreamRead
     return reader, (write,), {"TRUED_CHANNEL": str(write)}
 
 
-def _signal(process: asyncio.subprocess.Process, gentle: bool) -> None:
+def _ask_to_end(process: asyncio.subprocess.Process) -> None:
+    """The keeper then ends everything below it, and itself."""
     with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGTERM if gentle else signal.SIGKILL)
+        process.terminate()
 
 
-async def _end(process: asyncio.subprocess.Process, status: SandboxStatus, gentle: bool) -> None:
+async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is not None:
         return
-    if not gentle:
-        await _end_inside(process, status)
-    _signal(process, gentle)
+    _ask_to_end(process)
     try:
         async with asyncio.timeout(GRACE_S):
             await process.wait()
     except TimeoutError:
-        _signal(process, gentle=False)
-        await process.wait()
-
-
-async def _end_inside(process: asyncio.subprocess.Process, status: SandboxStatus) -> None:
-    """A sandbox that is killed while it starts leaves its first process behind, because nothing ties them together yet.
-
-    So wait until it has started, and kill that first process.
-    """
-    until = time.monotonic() + COMING_UP_S
-    while not (first := status.first_inside()) and process.returncode is None and time.monotonic() < until:  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
-    with contextlib.suppress(OSError):
-        if first and b"bwrap" in Path(f"/proc/{first}/cmdline").read_bytes():
-            os.kill(first, signal.SIGKILL)
+        await kill_process(process)

@@ -1,25 +1,20 @@
-"""Starts one program confined by Landlock and ends its descendants with it: a sandbox without namespaces.
+"""Starts one program confined by Landlock: a sandbox without namespaces.
 
-It runs as a file, with the standard library only: `python -I -S landlock.py POLICY -- PROGRAM ARGUMENT…`. The policy is
+The keeper runs it as a file, with the standard library only: `landlock.py POLICY -- PROGRAM ARGUMENT…`. The policy is
 JSON with readable, writable, devices (paths), network, ports, scoped, folder, limits (name → value) and restrict.
 """
 
-import contextlib
 import ctypes
 import json
 import os
 import resource
-import signal
 import stat
 import struct
 import sys
-import time
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on every architecture
-SET_PDEATHSIG, CAPBSET_DROP, SET_SECUREBITS, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 1, 24, 28, 36, 38
+CAPBSET_DROP, SET_SECUREBITS, SET_NO_NEW_PRIVS = 24, 28, 38
 CAPABILITY_VERSION = 0x20080522
 CAPABILITIES = 64  # more than any kernel has
 NO_ROOT = 0b1111  # uid 0 gets no capability by exec, and that is locked
@@ -33,8 +28,6 @@ FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # the ker
 TCP = 3  # bind and connect
 NET_PORT = 2  # a rule about a port; about paths it is 1
 SCOPES = 3  # abstract unix sockets and signals
-ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-ENDING_S = 10.0  # for descendants that fork faster than they are killed
 
 
 def libc() -> ctypes.CDLL:
@@ -123,51 +116,15 @@ def set_limits(limits: dict[str, int]) -> None:
         resource.setrlimit(kind, (value, value))
 
 
-# -- the keeper: without a PID namespace a parent process has to own the descendants ----------------------------------
+# -- the program ------------------------------------------------------------------------------------------------------
 
 
-class EndRequested(Exception):
-    """A signal asked the keeper to end its program."""
-
-
-def run_with_keeper(policy: dict[str, Any], argv: list[str]) -> int:
-    """Run the program as a child; when it exits, or on a termination signal, kill its descendants. Returns its code."""
-    libc().prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    libc().prctl(SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    for one in ENDINGS:
-        signal.signal(one, _on_end_signal)
-    code = 128 + signal.SIGTERM
-    with contextlib.suppress(EndRequested):
-        child = os.fork()
-        if child == 0:
-            _exec_confined(policy, argv)
-        code = _wait_for(child)
-        _ignore_end_signals()
-    end_descendants()
-    return code
-
-
-def _on_end_signal(_number: int, _frame: object) -> None:
-    _ignore_end_signals()  # a second signal must not interrupt the ending
-    raise EndRequested
-
-
-def _ignore_end_signals() -> None:
-    for one in ENDINGS:
-        signal.signal(one, signal.SIG_IGN)
-
-
-def _exec_confined(policy: dict[str, Any], argv: list[str]) -> None:
+def start_confined(policy: dict[str, Any], argv: list[str]) -> None:
+    """Become the program. What cannot be confined is not started, and that is reported."""
     status = int(os.environ.pop("TRUED_STATUS", "-1"))
     try:
         if status >= 0:
             os.set_inheritable(status, False)  # the program must not report in the name of its sandbox
-        for one in ENDINGS:
-            signal.signal(one, signal.SIG_DFL)
-        for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the program would inherit that
-            signal.signal(ignored, signal.SIG_DFL)
-        os.setsid()
-        libc().prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         os.chdir(policy["folder"])
         set_limits(policy["limits"])
         if policy["restrict"]:
@@ -185,52 +142,5 @@ def _exec_confined(policy: dict[str, Any], argv: list[str]) -> None:
         os._exit(127)
 
 
-def _wait_for(child: int) -> int:
-    while True:
-        ended, status = os.waitpid(-1, 0)
-        if ended == child:
-            code = os.waitstatus_to_exitcode(status)
-            return code if code >= 0 else 128 - code
-
-
-def end_descendants() -> int:
-    """Kill all processes below this one; orphans become our children. Return how many ended."""
-    ended, until = 0, time.monotonic() + ENDING_S
-    while time.monotonic() < until:
-        below = descendants(os.getpid())
-        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that they cannot fork
-            for one in below:
-                with contextlib.suppress(OSError):
-                    os.kill(one, number)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                ended += 1
-        except ChildProcessError:
-            return ended
-        time.sleep(0.002)
-    return ended
-
-
-def descendants(root: int) -> list[int]:
-    """Every process below `root`, by the parents that /proc names."""
-    parents = dict(_parents())
-    below: list[int] = []
-    for one in parents:
-        above, seen = parents[one], 0
-        while above not in (root, 0, 1) and above in parents and seen < 4096:
-            above, seen = parents[above], seen + 1
-        if above == root:
-            below.append(one)
-    return below
-
-
-def _parents() -> Iterable[tuple[int, int]]:
-    for entry in os.listdir("/proc"):  # noqa: PTH208
-        if entry.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                text = Path("/proc", entry, "stat").read_bytes()
-                yield int(entry), int(text.rpartition(b")")[2].split()[1])
-
-
 if __name__ == "__main__":
-    sys.exit(run_with_keeper(json.loads(sys.argv[1]), sys.argv[3:]))
+    start_confined(json.loads(sys.argv[1]), sys.argv[3:])

@@ -1,7 +1,7 @@
 """Starts bubblewrap so that what runs inside reaches no abstract socket and no process outside, and cannot read the
 options.
 
-It runs as a file, on the host, before every sandbox, so it imports little: `python -I -S scope.py SCOPES LIMITS BWRAP
+The keeper runs it as a file, on the host, before every sandbox, so it imports little: `scope.py SCOPES LIMITS BWRAP
 OPTION… -- PROGRAM ARGUMENT…`. SCOPES is "scoped" or "open"; LIMITS is like "CORE=0,FSIZE=1024". The options are passed
 in an anonymous file: inside, /proc/1/cmdline would show a command line.
 """
@@ -16,7 +16,6 @@ CREATE_RULESET, RESTRICT_SELF = 444, 446  # the same numbers on every architectu
 SET_NO_NEW_PRIVS = 38
 SCOPED_SINCE = 6  # the version of Landlock that brought scopes
 SCOPES = 3  # abstract unix sockets and signals
-SIGPIPE, SIGXFSZ = 13, 25  # Python ignores them, and the program would inherit that
 FAILED = 126  # exit code when the program was not started because it could not be confined
 
 
@@ -64,8 +63,6 @@ def start_bubblewrap(scopes: str, limits: str, argv: list[str]) -> None:
         handle = os.memfd_create("options", 0)
         os.write(handle, b"".join(os.fsencode(one) + b"\0" for one in options))
         os.lseek(handle, 0, os.SEEK_SET)
-        for number in (SIGPIPE, SIGXFSZ):
-            ctypes.CDLL(None).signal(number, None)
         set_limits(limits)
         os.execve(argv[0], ["bwrap", "--args", str(handle), *argv[end:]], os.environ)  # noqa: S606
     except OSError as error:

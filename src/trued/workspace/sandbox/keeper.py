@@ -1,0 +1,133 @@
+"""Owns all processes of one sandbox: it ends them when the program has ended, when it is asked to, and when the process
+that started it has died, at whatever instant that was.
+
+It runs as a file, before every sandbox, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
+(`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT names the process with
+which everything ends. Bubblewrap alone cannot promise that: a sandbox whose parent dies while it starts waits for ever,
+or runs on, because nothing ties its processes together yet.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+
+SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36
+FAILED = 126  # exit code when the program was not started
+ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # the program would inherit that
+ENDING_S = 10.0  # for descendants that fork faster than they are killed
+
+
+class EndRequested(Exception):
+    """A signal asked the keeper to end its program."""
+
+
+def main(script: str, arguments: list[str]) -> int:
+    """Run the script as a child; when it exits, or on a termination signal, kill all descendants. Returns its code."""
+    for one in ENDINGS:
+        signal.signal(one, _on_end_signal)
+    code = 128 + signal.SIGTERM
+    try:
+        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _die_with(int(os.environ.pop("TRUED_PARENT", "0")), signal.SIGTERM)
+        keeper = os.getpid()
+        child = os.fork()
+        if child == 0:
+            _become(script, arguments, keeper)
+        code = _wait_for(child)
+        _ignore_end_signals()
+    except EndRequested:
+        pass
+    end_descendants()
+    return code
+
+
+def _die_with(parent: int, number: int) -> None:
+    """From here on the kernel sends this signal when our parent dies. If it is dead already, we end at once."""
+    ctypes.CDLL(None).prctl(SET_PDEATHSIG, int(number), 0, 0, 0)
+    if parent and os.getppid() != parent:
+        os._exit(FAILED)
+
+
+def _on_end_signal(_number: int, _frame: object) -> None:
+    _ignore_end_signals()  # a second signal must not interrupt the ending
+    raise EndRequested
+
+
+def _ignore_end_signals() -> None:
+    for one in ENDINGS:
+        signal.signal(one, signal.SIG_IGN)
+
+
+def _become(script: str, arguments: list[str], keeper: int) -> None:
+    """Run the script in this child process; it never returns."""
+    try:
+        for one in (*ENDINGS, *IGNORED_BY_PYTHON):
+            signal.signal(one, signal.SIG_DFL)
+        os.setsid()
+        _die_with(keeper, signal.SIGKILL)
+        sys.argv = [script, *arguments]
+        with open(script, "rb") as file:  # noqa: PTH123
+            code = compile(file.read(), script, "exec")
+        exec(code, {"__name__": "__main__", "__file__": script})  # noqa: S102  (a script of our own, beside this one)
+    finally:
+        os._exit(FAILED)
+
+
+def _wait_for(child: int) -> int:
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == child:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+
+
+def end_descendants() -> None:
+    """Kill all processes below this one; orphans become our children."""
+    until = time.monotonic() + ENDING_S
+    while _has_children() and time.monotonic() < until:
+        below = descendants(os.getpid())
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that they cannot fork
+            for one in below:
+                with contextlib.suppress(OSError):
+                    os.kill(one, number)
+        time.sleep(0.002)
+
+
+def _has_children() -> bool:
+    """Whether any child is left, after those that have ended are forgotten."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def descendants(root: int) -> list[int]:
+    """Every process below `root`, by the parents that /proc names."""
+    parents = {one: _parent(one) for one in os.listdir("/proc") if one.isdigit()}  # noqa: PTH208
+    below: list[int] = []
+    for one, above in parents.items():
+        seen = 0
+        while above not in (str(root), "", "0", "1") and above in parents and seen < 4096:
+            above, seen = parents[above], seen + 1
+        if above == str(root):
+            below.append(int(one))
+    return below
+
+
+def _parent(process: str) -> str:
+    """The parent of a process; "" if it has ended."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:  # noqa: PTH123
+            return file.read().rpartition(b")")[2].split()[1].decode()
+    except (OSError, IndexError):
+        return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
