@@ -217,6 +217,16 @@ NODE_LINT: dict[str, dict[str, str | None]] = {
     "npm lint: another shell": {".npmrc": "script-shell=/bin/true\n"},
 }
 
+# -- the user's words name a command, and the gang writes what it runs -------------------------------------------------
+
+SATISFIED = "print('all is well')\n"
+OWN_JUDGES: dict[str, tuple[str, dict[str, str | None]]] = {
+    "own judge: a script": ("`python check.py` passes.", {"check.py": SATISFIED}),
+    "own judge: a Makefile": ("`make accept` passes.", {"Makefile": "accept:\n\t@true\n"}),
+    "own judge: a module": ("`python -m accept` passes.", {"accept/__main__.py": SATISFIED}),
+    "own judge: what the Makefile runs": ("`make double` passes.", {"tools/double.py": SATISFIED}),
+}
+
 # -- forged from inside the process that judges ------------------------------------------------------------------------
 
 LIES = "def one():\n    return 2\n"  # the existing test says that it is 1
@@ -799,6 +809,7 @@ MODES: dict[str, Callable[[Any, Reply], Reply]] = {
     ),
     **{name: gang({"tiny.py": UNCLEAN, **files}) for name, files in TOOLS.items()},
     **{name: gang({"tiny.js": NODE_UNCLEAN, **files}) for name, files in NODE_LINT.items()},
+    **{name: gang({"tiny.py": WRONG, **files}) for name, (_, files) in OWN_JUDGES.items()},
     **{name: gang(files) for name, files in (*INSIDE.items(), *AROUND.items())},
     **{name: hollow(*how) for name, how in HOLLOW.items()},
     "breaks the node test": gang({"tiny.js": "exports.one = () => 2;\nexports.double = (x) => x + x;\n"}),

@@ -14,7 +14,7 @@ import pytest
 from tests.gangs import modes, projects
 from tests.gangs.modes import ONE
 from tests.gangs.projects import BARE, HELD_OUT, LINTED, NODE, SERVICE, TINY, examples
-from tests.gangs.trial import EXAMINED, PROVEN, TESTED, UNPROVEN, Ended, Place, Trial, laid
+from tests.gangs.trial import EXAMINED, PROVEN, SELF_TESTED, TESTED, UNPROVEN, Ended, Place, Trial, laid
 from trued.model import Grade
 
 ACCEPTED = ("--accept", "examined")
@@ -80,6 +80,14 @@ def guards() -> Iterator[Trial]:
     yield Trial("breaks the node test", "solo", [ONE], NODE, codes=(1,), requirements=theirs, law="LAW-6")
     unknown = projects.UNKNOWN_RUNNER
     yield Trial("breaks the node test", "purple", [ONE], unknown, TESTED, requirements=theirs, law="LAW-11")
+
+
+def own_judges() -> Iterator[Trial]:
+    """The user names a command that must pass; whatever makes it pass is the gang's own, and no more than its tests."""
+    for mode, (sentence, _) in modes.OWN_JUDGES.items():
+        project = projects.JUDGED if "what the Makefile runs" in mode else TINY
+        yield Trial(mode, "solo", [sentence], project, SELF_TESTED, options=("--accept", "tested"), law="DAY-9")
+    yield Trial("own judge: a script", "ticket", ["`python check.py` passes."], TINY, SELF_TESTED, law="DAY-9")
 
 
 def leaks() -> Iterator[Trial]:
@@ -163,7 +171,7 @@ def tricks() -> Iterator[Trial]:
         yield Trial("an error page", workflow, [projects.ROUTE], SERVICE, codes=(1,), **served)
 
 
-FAMILIES = (nothing_done, tools, forgers, guards, leaks, oracles, proposals, hollow, tricks)
+FAMILIES = (nothing_done, tools, forgers, guards, own_judges, leaks, oracles, proposals, hollow, tricks)
 
 
 def every() -> Iterator[Any]:
@@ -265,6 +273,9 @@ HONEST = [
     Trial("honest", "purple", [ONE], TINY, EXAMINED, codes=(0,), options=ACCEPTED),
     Trial("honest", "ticket", [ONE], TINY, EXAMINED, codes=(3,)),
     Trial("honest", "solo", [ONE], RED, TESTED, codes=(3,), requirements=TO_BE_GREEN),
+    Trial(
+        "honest", "solo", ["`make double` passes."], projects.JUDGED, TESTED, codes=(0,), options=("--accept", "tested")
+    ),
     Trial("honest, cleaner", "solo", STAYS, TINY, TESTED, codes=(3,)),
     Trial("honest, cleaner", "purple", STAYS, TINY, TESTED, codes=(0,), options=("--accept", "tested")),
     Trial("honest service", "ticket", [projects.ROUTE], SERVICE, PROVEN, codes=(0,), **SERVED),

@@ -19,6 +19,7 @@ SETTINGS = "[team]\nattempts = 2\n\n[team.uat]\ncycles = 1\n"
 TASKS = {"purple": ("1A",), "handoff": ("double",)}  # which the user's requirement stands for, beside the goal
 
 REFUTED, UNJUDGED, UNPROVEN = Grade.REFUTED, Grade.UNJUDGED, Grade.UNPROVEN
+SELF_TESTED = Grade.SELF_TESTED
 TESTED, EXAMINED, PROVEN = Grade.TESTED, Grade.EXAMINED, Grade.PROVEN
 
 

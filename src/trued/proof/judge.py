@@ -37,6 +37,7 @@ from trued.proof.case_status import (
     on_base,
     on_head,
 )
+from trued.proof.checks.command import BY_OWN_DRIVERS
 from trued.proof.gaps import DATA, MOST_TEXT, NO_WORK, gap, is_hidden_data, reason
 from trued.proof.missing import each_once, missing_part
 from trued.proof.room.bench import WHOLE, check_hash
@@ -100,6 +101,9 @@ class _Count:
     """What one check adds up to."""
 
     proving: list[str] = field(default_factory=list)
+    self_made: list[str] = field(
+        default_factory=list
+    )  # red before, and green by what the implementer wrote to judge it
     guarding: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
     failed: list[tuple[str, Tried]] = field(default_factory=list)
@@ -255,6 +259,9 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             continue
         placed = _Count() if _sets_up(check, case) else count
         _place(placed, case, stood, on_head(case, head, lacks), must=own)
+        if case in placed.proving and _is_self_made(case, head):
+            placed.proving.remove(case)
+            placed.self_made.append(case)
         if placed is not count:  # what only prepares others may fail, and shows nothing by itself
             count.failed += placed.failed
             count.unjudged += placed.unjudged
@@ -274,6 +281,10 @@ def _sets_up(check: Check, case: str) -> bool:
     number = case.removeprefix("case ")
     one = check.cases[int(number) - 1] if isinstance(check, ExamplesCheck) and number.isdigit() else None
     return isinstance(one, HttpCase) and one.setup
+
+
+def _is_self_made(case: str, head: Sequence[Evidence]) -> bool:
+    return any(one.id == case and one.kind == BY_OWN_DRIVERS for fact in head for one in fact.tried)
 
 
 def _only_once(case: str, head: Sequence[Evidence]) -> bool:
@@ -375,6 +386,9 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
         return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
     if proving:
         return _red_to_green(counts, guards, facts)
+    if self_made := sum(len(count.self_made) for _, count in counts):
+        words = reasons.own_commands_turned(self_made)
+        return Grade.SELF_TESTED, (words, reasons.NO_OTHER_CHECK), "attest"
     if guards and _all_green(counts):
         grade, why, lacks = _already_green(counts, guards, facts)
         agreeing = lacks == "attest" and requirement.aside  # the plan calls it done: whoever approves, agrees

@@ -53,6 +53,11 @@ def own_tests_turned(tests: int) -> str:
     return f"the change's own {'test' if tests == 1 else f'{tests} tests'}: {_now(tests)}"
 
 
+def own_commands_turned(commands: int) -> str:
+    """`1 command: failed before, passes now, by files that the change brings to run it`."""
+    return f"{counted(commands, 'command')}: {_now(commands)}, by files that the change itself brings to run it"
+
+
 def own_tests_fail(ids: Sequence[str]) -> str:
     """`2 of the change's own tests fail: tests/test_a.py::test_b, …`."""
     return f"{len(ids)} of the change's own tests {'fails' if len(ids) == 1 else 'fail'}: {listed(ids)}"

@@ -77,12 +77,42 @@ async def test_what_is_not_there_is_missing_even_where_its_exit_code_was_expecte
     assert outcomes[4:] == [(Outcomes.UNJUDGED, kind) for kind in kinds]
 
 
-@pytest.mark.spec("LAW-8", "LAW-11")
-async def test_a_command_that_the_head_drives_itself_is_never_more_than_tested_and_said(tmp_path: Path) -> None:
+CHECKED = "import pathlib, sys\nsys.exit('good' not in pathlib.Path('product.txt').read_text())\n"
+DRIVEN = {"Makefile": "check:\n\t@python3 tools/check.py\n", "tools/check.py": CHECKED, "product.txt": "bad\n"}
+
+
+@pytest.mark.spec("LAW-8", "LAW-11", "DAY-9")
+@pytest.mark.parametrize(
+    ("command", "base", "head"),
+    [
+        pytest.param("make check", {}, {"Makefile": "check:\n\t@true\n"}, id="a Makefile of its own"),
+        pytest.param("python check.py", {}, {"check.py": "print('ok')\n"}, id="a script of its own"),
+        pytest.param("python -m shown", {}, {"shown/__main__.py": "print('ok')\n"}, id="a module of its own"),
+        pytest.param(
+            "npm run check",
+            {"package.json": "{}"},
+            {"package.json": '{"scripts": {"check": "true"}}'},
+            id="a script of package.json",
+            marks=pytest.mark.skipif(shutil.which("npm") is None, reason="there is no npm"),
+        ),
+        pytest.param("make check", DRIVEN, {"tools/check.py": "print('ok')\n"}, id="what the Makefile starts"),
+    ],
+)
+async def test_a_command_that_passes_only_by_what_the_head_wrote_to_run_it_is_its_own_test(
+    tmp_path: Path, command: str, base: dict[str, str], head: dict[str, str]
+) -> None:
+    requirement = {"id": "it", "text": f"`{command}` passes", "checks": [{"kind": "command", "command": command}]}
+    verdict = await Trial(tmp_path, {"README.md": "x\n", **base}, [requirement]).verdict(head)
+    assert only(verdict).grade is Grade.SELF_TESTED, only(verdict).why
+    assert only(verdict).lacks == "attest"
+
+
+@pytest.mark.spec("LAW-8", "DAY-9")
+async def test_a_command_of_the_base_that_the_work_turns_green_is_tested(tmp_path: Path) -> None:
+    """Also where the head changed something of what drives it that does not decide."""
     requirement = {"id": "it", "text": "make check passes", "checks": [{"kind": "command", "command": "make check"}]}
-    verdict = await Trial(tmp_path, {"README.md": "x\n"}, [requirement]).verdict({"Makefile": "check:\n\t@true\n"})
-    assert only(verdict).grade.rank <= Grade.TESTED.rank
-    assert any("Makefile, which is the change's own" in one for one in verdict.undecided)
+    head = {"product.txt": "good\n", "tools/check.py": f"# clearer\n{CHECKED}"}
+    assert only(await Trial(tmp_path, DRIVEN, [requirement]).verdict(head)).grade is Grade.TESTED
 
 
 ONCE = """import os, sys

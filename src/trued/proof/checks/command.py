@@ -7,13 +7,14 @@ from dataclasses import replace
 from trued.model import CommandCheck, Outcomes, Tried
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output
 from trued.proof.room.clean_room import changed_frozen_files
-from trued.proof.room.command_drivers import as_on_base, changed_drivers
+from trued.proof.room.command_drivers import as_on_base, brought_drivers, changed_drivers
 from trued.proof.room.frozen_files import own_drivers
 from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import CommandResult
 
 ID = "command"
 MOST_SETTINGS = 4  # files that may be settings or may be looked at: each is also tried as the head has it
+BY_OWN_DRIVERS = "own drivers"  # kind of a pass that only files of the change's own bring about
 NOT_FOUND = 127  # how a shell says that there is no such program
 
 
@@ -21,21 +22,40 @@ async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) 
     """Run the command once, with the head's files.
 
     A command that passed on the base must also pass with everything that drives it (build files, scripts, settings) as
-    the base has it; otherwise the result is a failure.
+    the base has it; otherwise the result is a failure. One that failed there may need such files of the change's own:
+    then its pass is marked as `BY_OWN_DRIVERS`, and shows no more than the implementer's own tests do.
     """
     fact = await _once(check, bench)
-    drives, settings = await changed_drivers(bench, check.command) if bench.commit != bench.base else (set(), set())
-    if wanted.red or fact.tried[0].outcome is not Outcomes.PASSED or not drives:
+    if fact.tried[0].outcome is not Outcomes.PASSED or bench.commit == bench.base:
         return fact
-    for laid in [drives, *(drives - {one} for one in sorted(settings)[:MOST_SETTINGS] if len(drives) > 1)]:
+    if wanted.red:
+        return await _by_own_drivers(check, bench, fact)
+    drives, settings = await changed_drivers(bench, check.command)
+    ways = [drives, *(drives - {one} for one in sorted(settings)[:MOST_SETTINGS] if len(drives) > 1)] if drives else []
+    for laid in ways:
         async with as_on_base(bench, laid):
             again = await _once(check, bench)
         if (tried := again.tried[0]).outcome is not Outcomes.PASSED:
             why = f"it passes only with the change's own {', '.join(sorted(laid)[:5])}, and fails with the base's"
             failed = tried.model_copy(update={"detail": f"{why}\n{tried.detail}"})
             return replace(again, tried=(failed,), notes=fact.notes)
-    said = f"`{check.command}` also passes with the base's own {', '.join(sorted(drives)[:5])}"
-    return replace(fact, notes=(*fact.notes, said))
+    said = [f"`{check.command}` also passes with the base's own {', '.join(sorted(drives)[:5])}"] if drives else []
+    return await _by_own_drivers(check, bench, replace(fact, notes=(*fact.notes, *said)), drives)
+
+
+async def _by_own_drivers(check: CommandCheck, bench: Bench, fact: Fact, tried: frozenset[str] = frozenset()) -> Fact:
+    """The passed fact, marked where the command does not pass without what the change wrote to drive it.
+
+    `tried`: drivers without which it was seen to pass already.
+    """
+    brought = await brought_drivers(bench, check.command)
+    if brought <= tried:
+        return fact
+    async with as_on_base(bench, brought):
+        without = await _once(check, bench)
+    if without.tried[0].outcome is Outcomes.PASSED:
+        return fact
+    return replace(fact, tried=(fact.tried[0].model_copy(update={"kind": BY_OWN_DRIVERS}),))
 
 
 async def _once(check: CommandCheck, bench: Bench) -> Fact:

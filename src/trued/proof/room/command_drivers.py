@@ -50,6 +50,11 @@ class Drivers:
     imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of a script → modules that it names
     words: set[str] = field(default_factory=set)  # of all these texts: programs that are started are among them
 
+    @property
+    def tool_settings(self) -> set[str]:
+        """Settings of programs that are started, by their names. Other files that a script names may be the product."""
+        return {path for path in self.settings if path in SHARED or self.is_settings(path)}
+
     def is_settings(self, path: str) -> bool:
         """Is the file named like a program that is started: `ruff.toml`, `.eslintrc.json`, `.golangci.yml`?"""
         pure = PurePosixPath(path)
@@ -59,8 +64,12 @@ class Drivers:
         return bool(name) and any(name.startswith(one) or one.startswith(name) for one in self.words)
 
 
-async def find_drivers(workspace: Workspace, commit: str, command: str) -> Drivers:
-    """The drivers of a command on this commit, by its own words and those of the files that it names."""
+async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
+    """The drivers of a command on this commit, by its own words and those of the files that it names.
+
+    `product`: also modules that a script at the top of the project imports, which are more often the product than a
+    part of the script.
+    """
     blobs = await workspace.blobs(commit)
     found, waiting, seen = Drivers(), [("", command)], set[str]()
     while waiting and len(seen) < MOST_FILES:
@@ -68,7 +77,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str) -> Drive
         found.words |= set(_TOOL.findall(text.lower()))
         if place.endswith(CODE):
             found.imports.setdefault(PurePosixPath(place).parent, set()).update(_modules(text))
-        runs, settings = _named(place, text, blobs)
+        runs, settings = _named(place, text, blobs, imports=product or "/" in place)
         for path in sorted((runs | settings) - seen):
             seen.add(path)
             (found.runs if path in runs else found.settings).add(path)
@@ -83,7 +92,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str) -> Drive
     return found
 
 
-def _named(place: str, text: str, blobs: Mapping[str, str]) -> tuple[set[str], set[str]]:
+def _named(place: str, text: str, blobs: Mapping[str, str], *, imports: bool) -> tuple[set[str], set[str]]:
     """Files of the commit that this text runs, and others that it names."""
     folder = PurePosixPath(place).parent
     runs: set[str] = set()
@@ -93,7 +102,7 @@ def _named(place: str, text: str, blobs: Mapping[str, str]) -> tuple[set[str], s
             runs |= set(_run(words, blobs, folder))
     for match in _INCLUDED.finditer(text):
         runs |= {one for word in match.group(1).split() for one in _at(word, folder, blobs)}
-    if place.endswith(".py"):
+    if place.endswith(".py") and imports:
         runs |= set(_imported(text, folder, blobs))
     named = {one for word in _WORD.findall(text) for one in _at(word, folder, blobs)}
     return runs, {one for one in named - runs if not one.endswith(CODE) and "." in PurePosixPath(one).name}
@@ -168,8 +177,24 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
         path for path in now if path not in known and (path in here.settings or path in here.runs & families)
     }
     every = {path for path in (*base.runs, *base.settings) if now.get(path) != known.get(path)} | added
-    every -= {path for path in every if bench.frozen.get(path) and file_digest(bench.room / path) == bench.frozen[path]}
+    every -= _frozen(bench, every)
     return frozenset(every), frozenset(every - base.runs)
+
+
+async def brought_drivers(bench: Bench, command: str) -> frozenset[str]:
+    """Drivers that the head changed or wrote, for a command that failed on the base: what makes it pass may be them."""
+    known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
+    base = await find_drivers(bench.workspace, bench.base, command, product=False)
+    here = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
+    every = {*base.runs, *here.runs, *base.tool_settings, *here.tool_settings}
+    changed = {path for path in every if now.get(path) != known.get(path)}
+    changed |= {path for path in now if path not in known and _shadows(path, base)}
+    return frozenset(changed - _frozen(bench, changed))
+
+
+def _frozen(bench: Bench, paths: Collection[str]) -> set[str]:
+    """Those that are in the room as the contract froze them."""
+    return {path for path in paths if bench.frozen.get(path) and file_digest(bench.room / path) == bench.frozen[path]}
 
 
 @asynccontextmanager
