@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import Any
+from typing import Any, assert_never
 
 from rich.console import Console
 from rich.text import Text
@@ -135,8 +135,9 @@ class RunEnd:
                 return Need(line(one.what, VALUE), one.command)
             case "limit" | "resume":
                 return Need(line(one.what.removesuffix(one.command).rstrip(" :;"), VALUE), one.command)
-            case _:
+            case "attest" | "approve":  # all of a kind in one command
                 return None
+        assert_never(one.kind)
 
     def _to_look_at(self, waits: Sequence[Wait]) -> Need:
         """Requirements that only a person's look can settle, all in one command."""

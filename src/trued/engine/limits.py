@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trued.run.budget import QuotaWindow
 
 
-OVER = ("done", "stopped", "cancelled")  # a run that was not proven may get more rounds, and so another limit
+LIMITS_FIXED = ("done", "stopped", "cancelled")  # a run that was not proven may get more rounds, and so another limit
 
 
 class LimitStep(Value):
@@ -41,7 +41,7 @@ def limits_in_force(store: RunStore, run_id: str) -> Spending:
 def limit_steps(store: RunStore, record: RunRecord, given: Sequence[LimitChange]) -> list[LimitStep]:
     """What these changes would mean, one by one; nothing is recorded. Raises BadInput for a run that is over, a role
     that it does not have, and a limit that it has already."""
-    if given and record.state in OVER:
+    if given and record.state in LIMITS_FIXED:
         raise BadInput(
             f"run {record.id} is {record.state}: it spends nothing any more", then="`trued ls` lists the runs"
         )

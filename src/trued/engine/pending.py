@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from shlex import quote
+from typing import Literal
 
 from trued.engine.run_store import FINISHED, RunStore
 from trued.model import Judged, Requirement, RunRecord, Value
@@ -14,7 +15,7 @@ NAMED = 5  # criteria in one sentence
 class Wait(Value):
     """One thing that only a person can do, and the command that does it."""
 
-    kind: str  # go on | answer | judge | attest | amend | approve | limit | branch | resume
+    kind: Literal["go on", "answer", "judge", "attest", "amend", "approve", "limit", "branch", "resume"]
     what: str
     since: float
     command: str
@@ -26,10 +27,10 @@ class Wait(Value):
 
 
 def waits(store: RunStore, record: RunRecord) -> list[Wait]:
-    """Everything the run waits for: questions first, then requirements to judge, then approvals."""
+    """Everything the run waits for: open questions and what requirements lack; without any of these, what halted it."""
     if record.state in FINISHED:
         return []
-    found = [*_questions(store, record), *_words(store, record)]
+    found = [*_questions(store, record), *_decisions(store, record)]
     if not found:
         found = list(_halted(store, record))
     return found
@@ -50,7 +51,7 @@ def _questions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         )
 
 
-def _words(store: RunStore, record: RunRecord) -> Iterator[Wait]:
+def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
     verdict, contract = store.verdict(record.id), store.contract(record.id)
     if verdict is None or contract is None:
         return

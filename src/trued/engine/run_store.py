@@ -22,7 +22,7 @@ from trued.support.redaction import Redactor, secrets_in
 if TYPE_CHECKING:
     from trued.workspace.git.workspace import GitWorkspace
 
-FINISHED = ("done", "not proven", "stopped", "cancelled")  # such a run is never resumed
+FINISHED = ("done", "not proven", "stopped", "cancelled")  # ended; of these only `ways_on.CONTINUABLE` can be continued
 
 Listener: TypeAlias = Callable[[RunRecord, Event], None]
 

@@ -1,4 +1,6 @@
-"""The sentences in which a verdict gives its reasons, in one place: `judge` and its neighbours choose among them. Pure.
+"""The sentences in which a verdict gives its reasons: `judge` and its neighbours choose among them. Pure.
+
+How a single case failed is worded in `gaps.reason`, a person's decision in `contract.py`.
 
 Programs should read grades and counts, not these sentences: they are written for people and may change.
 """
