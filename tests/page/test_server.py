@@ -5,24 +5,13 @@ import re
 import signal
 import socket
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.page.served import RUN, WITHIN_S, Served, page, with_run
+from tests.page.served import RUN, WITHIN_S, Served, page
 from trued.errors import BadInput
 from trued.page.server import listening
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    home = tmp_path_factory.mktemp("page") / "state"
-    home.mkdir()
-    with_run(home).close()
-    with page(home) as one:
-        one.enter()
-        yield one
 
 
 @pytest.mark.spec("PAGE-1")

@@ -1,4 +1,13 @@
-"""What a person can do from the page: each action is the engine's function, or the command, of the command line."""
+"""What a person can do from the page: each action is the engine's function, or the command, of the command line.
+
+A form names its action (`data-do`) and the fields of it:
+
+    answer   run, key, answer, comment          approve  run, requirement (none, one or more), who, reason, instead
+    cancel   run                                reject   run, requirement (one or more), who, reason, instead
+    resume   run                                amend    run, criterion, remove, keep, supersedes, who, reason
+    limit    run, limit (usd=5; one or more)    trust    run, digest
+                                                land     run, agree
+"""
 
 import subprocess
 import sys

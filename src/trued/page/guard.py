@@ -107,8 +107,10 @@ class Gate:
     `look`: nothing can be posted but an entry code.
     """
 
-    def __init__(self, app: ASGIApp, address: PageAddress, sessions: Sessions, *, look: bool) -> None:
-        self.app, self.address, self.sessions, self.look = app, address, sessions, look
+    def __init__(
+        self, app: ASGIApp, address: PageAddress, sessions: Sessions, *, look: bool, within_s: float = BODY_S
+    ) -> None:
+        self.app, self.address, self.sessions, self.look, self.within_s = app, address, sessions, look, within_s
         self.guesses = Guesses(sessions.tell)
         self._sleeping = 0
 
@@ -123,7 +125,7 @@ class Gate:
             scope["session"], scope["gate"] = session, self
         if refusal is None and request.method == "POST":
             try:
-                receive = _replayed(await _body(request, receive))
+                receive = _replayed(await _body(request, receive, self.within_s))
             except TooSlow as error:
                 refusal = _refused(error.status)
         await (refusal or self.app)(scope, receive, send)
@@ -206,14 +208,14 @@ def _refused(status: int) -> Response:
     return PlainTextResponse(f"trued: {words[status]}\n", status)
 
 
-async def _body(request: Request, receive: Receive) -> bytes:
+async def _body(request: Request, receive: Receive, within_s: float) -> bytes:
     """The whole body of a request. Raises TooSlow if it is too large or does not come."""
     length = request.one(b"content-length")
     if length.isdigit() and int(length) > MOST_BODY:
         raise TooSlow(413)
     found: bytes = b""
     try:
-        async with asyncio.timeout(BODY_S):
+        async with asyncio.timeout(within_s):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":

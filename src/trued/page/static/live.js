@@ -1,4 +1,6 @@
 // Keeps the open page in step with the journal: the server sends elements by id, this script puts them in place.
+// It keeps focus, open details, scroll positions, half-typed words, and the text of elements with data-said. The state of
+// the connection is written into #connection.
 const policy = globalThis.trustedTypes?.createPolicy("trued", { createHTML: (sent) => sent }) ?? { createHTML: (sent) => sent };
 const POLL_MS = 2000, HIDDEN_MS = 20000;
 const title = document.title;
