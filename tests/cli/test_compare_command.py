@@ -81,7 +81,7 @@ def test_any_runs_are_shown_side_by_side_with_no_agent_called(trued: Trued, two:
     assert rows["agents' time"] == ["1m02s", "1m02s"]
     assert "\x1b" not in done.stdout
     assert "no contract was sealed in solo and purple: nothing was judged there" in lines
-    assert "scripts, not models, play in purple: their tokens and cost are made up" in lines
+    assert "scripts, not models, did the work in purple: their tokens and cost are made up" in lines
 
 
 @pytest.mark.spec("USE-8", "USE-9")

@@ -184,7 +184,7 @@ def test_a_verdict_is_taken_away_as_a_receipt_and_checked(repo: Path, asked: Pat
     assert "double refuted" in done.stdout
     again = trued("verify", "r.json", "--bundle", "bundle", "--head", "repo")
     assert again.returncode == 1
-    assert "the digest holds" in again.stdout
+    assert "the digest matches" in again.stdout
     assert "proven again here: the same statement" in again.stdout
 
 

@@ -135,7 +135,7 @@ def test_it_says_on_what_the_figures_rest(finished: Finished) -> None:
     )
     assert "one contract for all" in found["notes"]
     assert "they ran one after the other: none was in another's way" in found["notes"]
-    assert any(one.startswith("what the base shows was known when solo began") for one in found["notes"])
+    assert any(one.startswith("the base's results were already known when solo began") for one in found["notes"])
     assert "rounds: purple: asks of team A, all chunks; solo: asks of the one agent" in found["notes"]
 
 
@@ -240,7 +240,7 @@ async def test_one_that_fails_leaves_the_others_alone(ground: Ground) -> None:
     assert worst_exit_code(ended) == 5
     found = of(engine.store, made)
     assert [one["state"] for one in found["runs"]] == ["failed", "done"]
-    assert any(one.startswith("not over yet: ") and "is failed" in one for one in found["notes"])
+    assert any(one.startswith("not finished: ") and "is failed" in one for one in found["notes"])
 
 
 @pytest.mark.spec("USE-8", "RUN-2")

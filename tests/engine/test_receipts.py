@@ -107,7 +107,7 @@ async def test_offline_a_receipt_says_commit_grade_and_on_whose_word(world: Worl
     assert f"commit {world.head}" in text
     assert "double is proven" in text
     assert "double rests on" in text
-    assert "nobody here vouches for" in text
+    assert "that you have not confirmed" in text
     assert json.loads(json.dumps(found.data()))["statement"]["predicate"]["result"] == "PASSED"
 
 
@@ -195,8 +195,8 @@ async def test_a_persons_word_is_carried_by_name_and_said_to_be_only_a_word(worl
     (tmp_path / "r.json").write_bytes(encode_receipt(true))
     found = await checked(world, tmp_path / "r.json", bundle=tmp_path / "bundle", repository=repo)
     assert (found.code, found.again) == (0, ())
-    assert "the word of Ada cannot be proven again" in found.said
-    assert any("held out cannot be seen again" in one for one in found.said)
+    assert "the approval by Ada cannot be checked again" in found.said
+    assert any("cannot check again that the cases were held out" in one for one in found.said)
 
 
 def lay_bytes(folder: Path, files: Mapping[str, bytes]) -> None:

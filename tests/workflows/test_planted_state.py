@@ -91,7 +91,7 @@ def test_a_state_file_that_an_agent_wrote_makes_no_branch_one_to_go_on_with(plac
     place.git("checkout", "-q", "main")
     assert _base(place) == ""
     assert find_forgotten_run(place.folder, "r-solo") is None
-    with pytest.raises(BadInput, match="is no branch that a run left here"):
+    with pytest.raises(BadInput, match="is not a branch of an earlier run"):
         _base(place, "trued/r-solo")
 
 
@@ -111,7 +111,7 @@ def test_a_branch_of_the_users_in_the_middle_of_a_run_is_asked_about(place: Repo
     """Somebody looked at the run's work under a name of their own: that makes no base of it."""
     made = place.handed("r-first")
     place.git("update-ref", ref, made[1])
-    with pytest.raises(BadInput, match=r"nobody can tell which commit of yours trued/r-first began from.*--base"):
+    with pytest.raises(BadInput, match=r"cannot tell which of your commits trued/r-first started from.*--base"):
         _base(place)
     assert _base(place, "trued/r-first", base="main") == place.base
 
@@ -256,7 +256,7 @@ def test_a_base_that_the_user_names_lies_below_the_branch(place: Repository) -> 
     made = place.handed("r-first")
     apart = place.commit("user", b="2")
     for name in (apart, made[-1], "nowhere", "--all"):
-        with pytest.raises(BadInput, match="was not made upon"):
+        with pytest.raises(BadInput, match="is not an ancestor of"):
             _base(place, "trued/r-first", base=name)
     for branch in ("", "HEAD"):
         with pytest.raises(BadInput, match="name the branch: --from"):
@@ -266,7 +266,7 @@ def test_a_base_that_the_user_names_lies_below_the_branch(place: Repository) -> 
 async def test_a_workflow_that_goes_on_from_no_branch_takes_no_base(tmp_path: Path, stack: ExitStack) -> None:
     ground = Hands(tmp_path, stack, [feature("double")])
     engine, _ = ground.engine()
-    with pytest.raises(BadInput, match="solo goes on from no branch"):
+    with pytest.raises(BadInput, match="solo cannot continue from a branch"):
         await engine.start(
             Request(
                 goal="numbers",

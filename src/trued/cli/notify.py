@@ -34,8 +34,8 @@ ENDS = {
 
 
 def users_settings() -> "NotifySettings":
-    """The user's own settings for notifications, of today; a project cannot set any. None of them if they are broken:
-    whoever starts a run is told so there."""
+    """The user's current notification settings; a project cannot set any. The defaults if they cannot be read:
+    starting a run reports that."""
     from trued.inputs.settings import loader
     from trued.model.settings import NotifySettings
 
@@ -46,7 +46,7 @@ def users_settings() -> "NotifySettings":
 
 
 class Notifier:
-    """Hears a run's events and notifies at its ends and waits. A notification that fails or hangs is given up."""
+    """Notifies the user when a run ends or waits. A notification that fails or hangs is given up."""
 
     def __init__(self, settings: "NotifySettings") -> None:
         self._settings = settings

@@ -61,7 +61,7 @@ def answer(
         print_json(answered.model_dump(mode="json"))
     else:
         out().print(Text(f"{record.id}: {plain(answered.key)}: {answered.answer}"), soft_wrap=True)
-    hint(f"the run goes on with it: trued watch {record.id}" if driven else f"continue with: trued resume {record.id}")
+    hint(f"the run continues: trued watch {record.id}" if driven else f"continue with: trued resume {record.id}")
 
 
 RunAlone = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)]

@@ -161,7 +161,7 @@ def _check_output(output: Path | None) -> None:
     if output is None:
         return
     if output.suffix not in (".yaml", ".yml"):
-        raise BadInput(f"{output} is not the name of a YAML file", "--output", "let it end in .yaml")
+        raise BadInput(f"{output} is not the name of a YAML file", "--output", "use a name that ends in .yaml")
     if output.exists():
         raise BadInput(f"{output} exists already", "--output", "choose another name, or remove it")
 

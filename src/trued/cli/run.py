@@ -235,7 +235,7 @@ def drive(
 ) -> None:
     """Drive a run with a live screen, print how it ended, and exit with its code.
 
-    `opening` is called once, when the run has begun: what it says stands before no refusal.
+    `opening` is called once, when the run has begun: so nothing is printed before a refusal.
     """
     eyes = screen or (Lines() if is_plain_output() else Tree())
     store, notifier = RunStore(home(), os.environ), Notifier(users_settings())

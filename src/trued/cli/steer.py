@@ -30,7 +30,7 @@ def limit(
 ) -> None:
     """Raise or lower limits of a run, also while it works; without a limit: show those in force.
 
-    A run that is at work hears of it before its next call. A call that is at work keeps what it has reserved.
+    A run at work applies it before its next call. A call in progress keeps what it has reserved.
     The journal records your name.
     """
     given = [one for one in words or () if "=" in one]
@@ -54,7 +54,7 @@ def limit(
     if not given and not rows:
         hint(f"run {record.id} has no limit; set one: trued limit {record.id} usd=5")
     elif given:
-        hint("it counts from the next call on" if driven else f"it counts when you continue: trued resume {record.id}")
+        hint("it applies from the next call on" if driven else f"it applies when you resume: trued resume {record.id}")
 
 
 def _name(scope: str, what: str) -> str:

@@ -148,7 +148,7 @@ def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, 
     record = store.journal.run(run_id)
     question = _question_to_answer(store, record, key)
     if question.options and answer not in question.options:
-        raise BadInput(f"{answer!r} is no answer here", then=f"say one of {', '.join(question.options)}")
+        raise BadInput(f"{answer!r} is not a valid answer", then=f"use one of {', '.join(question.options)}")
     if not answer.strip():
         raise BadInput("the answer is empty", then="say it in your own words")
     refuse_if_agent_could_answer(store, record)

@@ -88,7 +88,7 @@ def handover_text(one: HandoverFacts) -> str:
         f"Run {record.id} ({record.workflow}) has stopped: {_line(one.state)}.\n\n{_line(one.why, 1200)}",
         "## State\n\n" + "\n".join((*_place(record), *_given_up(one.events))),
         *_requirements(one),
-        _section("What was tried", tuple(_tried(one.events))[-TRIED:], "Nobody has worked yet."),
+        _section("What was tried", tuple(_tried(one.events))[-TRIED:], "No work has started."),
         _section("What was used", one.spent, "Nothing."),
         _section("How to continue", tuple(f"`{command}`: {does}" for command, does in one.commands), ""),
     ]

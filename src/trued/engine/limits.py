@@ -69,7 +69,7 @@ def change_limits(
     may_raise: bool = True,
     may_lower: bool = True,
 ) -> list[LimitStep]:
-    """Record other limits, or first ones, with the person's name; a run at work hears of them before its next call.
+    """Record other limits, or first ones, with the person's name; a run at work applies them before its next call.
 
     Raises BadInput, and records nothing, if one is higher or lower than it may be, or if an agent that is at work could
     have raised it.
@@ -105,9 +105,9 @@ def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> Non
     from trued.workflows.registry import descriptor
 
     if rounds < 1:
-        raise BadInput("no round is no more than before", "--rounds", "pass 1 or more")
+        raise BadInput("fewer than 1 round adds nothing", "--rounds", "pass 1 or more")
     if not descriptor(record.workflow).takes_more_rounds:
-        what = f"{record.workflow} takes no more rounds after its end"
+        what = f"a {record.workflow} run takes no more rounds once it has ended"
         raise BadInput(what, "--rounds", f"`trued show {record.id}` says what it needs")
     if record.state != "not proven":
         what = f"run {record.id} is {record.state}: more rounds are for a run that ended without proof"

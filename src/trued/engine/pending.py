@@ -64,7 +64,7 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
     yield from _not_checked(record, [one for one in verdict.requirements if one.outside and one.id not in asked])
     unread = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
     if unread:
-        what = f"nobody has approved the contract on which {', '.join(unread)} rest{'s' if len(unread) == 1 else ''}"
+        what = f"nobody has approved the contract that {', '.join(unread)} depend{'s' if len(unread) == 1 else ''} on"
         when = max(since.get(name, record.updated_at) for name in unread)
         yield Wait(kind="approve", what=what, since=when, command=f"trued approve {record.id} {SIGNED}")
 
@@ -78,7 +78,7 @@ def _not_checked(record: RunRecord, criteria: list[Judged]) -> Iterator[Wait]:
     which = quote(criteria[0].id) if len(criteria) == 1 else "all"
     yield Wait(
         kind="amend",
-        what=f"not checked, because the contract does not hold it: {named}{more}",
+        what=f"not checked, because it is not in the contract: {named}{more}",
         since=record.updated_at,
         command=f"trued amend {record.id} --criterion {which} {SIGNED}",
     )

@@ -161,7 +161,7 @@ def body_of(work: PullRequestWork, links: Mapping[str, str]) -> str:
         _section("Rounds", _rounds(work.rounds)),
         _section("Tokens and cost", _spent(work.spent)),
         _folded("Evidence, requirement by requirement", _evidence(work)),
-        _folded("What is undecided", _undecided(work)),
+        _folded("What is not checked", _undecided(work)),
         _folded("Pictures that agents handed in: claims, no evidence", _claimed(work, links)),
         _receipt(work),
     ]

@@ -78,7 +78,7 @@ async def check_receipt(
             raise BadInput(f"this receipt does not hold: {flaw}")
         sealed = read_bundle(bundle, manifest) if bundle else None
         if sealed and sealed.sha256 != found.statement.contract:
-            raise BadInput(f"this bundle is of another contract, {sealed.sha256[:16]}")
+            raise BadInput(f"this bundle belongs to another contract, {sealed.sha256[:16]}")
     except BadInput as error:
         return ReceiptCheck(1, (str(error),))
     said = [*_lines(found.statement), _signature(found, known=wanted is not None)]
@@ -89,9 +89,9 @@ async def check_receipt(
         differing = claim_differences(found.statement, new)
         said += _compared(found.statement, new, differing)
         if found.statement.predicate.trued.held_out and not _cases_of(sealed):
-            said.append("whether the cases were held out cannot be seen again: their file is not in the bundle")
+            said.append("cannot check again that the cases were held out: their file is not in the bundle")
     else:
-        said.append("nothing was run: with --bundle and a clone everything is proven again")
+        said.append("nothing was run; pass --bundle in a clone to prove everything again")
     return ReceiptCheck(
         code=1 if differing else _code(found.statement),
         said=tuple(said),
@@ -171,15 +171,15 @@ def _lines(stated: Statement) -> list[str]:
     account, result = stated.predicate.trued, stated.predicate.result
     lowered = f", with the bar lowered to {account.accept}" if account.accept.is_lowered_bar else ""
     said = [
-        f"the digest holds: this is what was written about commit {stated.commit}",
+        f"the digest matches: this is what was recorded about commit {stated.commit}",
         f"{result}: {account.grade}{lowered}; base {account.base}, contract {stated.contract}",
     ]
     for one in account.requirements:
         said.append(f"{one.id} is {one.grade}: {'; '.join(one.why[:2])}")
         said += [f"{one.id} rests on {word}" for word in one.rests_on]
-    said += [f"it stands against it: {one.what}" for one in account.objections]
-    said += [f"it stands against it: {one}" for one in account.remarks]
-    said += [f"not decided: {one}" for one in account.undecided]
+    said += [f"open objection: {one.what}" for one in account.objections]
+    said += [f"open gap: {one}" for one in account.remarks]
+    said += [f"not checked: {one}" for one in account.undecided]
     taken = account.taken
     said.append(
         f"taken {taken.began or 'at no time'} by {taken.engine}, isolation: {', '.join(taken.levels) or 'none'}"
@@ -190,7 +190,7 @@ def _lines(stated: Statement) -> list[str]:
 def _signature(found: Receipt, *, known: bool) -> str:
     if not found.signature:
         return found.statement.predicate.trued.note
-    whose = "the key that you named" if known else "a key that nobody here vouches for: name one with --key"
+    whose = "the key that you named" if known else "a key that you have not confirmed: pass the expected one with --key"
     return f"signed by {key_id(found.signer)}, {whose}"
 
 
@@ -203,7 +203,7 @@ def _compared(before: Statement, after: Statement, differing: tuple[str, ...]) -
         said.append(
             f"with another interpreter: {', '.join(other.interpreters)} instead of {', '.join(one.interpreters)}"
         )
-    said += [f"the word of {given.who} cannot be proven again" for given in before.predicate.trued.words]
+    said += [f"the approval by {given.who} cannot be checked again" for given in before.predicate.trued.words]
     return said
 
 

@@ -107,8 +107,8 @@ def _trusted(asked: Requirements) -> None:
     """Raise Untrusted for requirements that set up an environment or a server: only the user may do that."""
     if asked.environment != Environment() or asked.serve:
         raise Untrusted(
-            f"{asked.file} in the repository sets up an environment or a server, and nobody trusted it",
-            then=f"look at it, and make it your own: --requirements {asked.file.split(', ')[0]}",
+            f"{asked.file} in the repository sets up an environment or a server and is not trusted",
+            then=f"review it, then pass it yourself: --requirements {asked.file.split(', ')[0]}",
         )
 
 

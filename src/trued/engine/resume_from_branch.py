@@ -63,7 +63,7 @@ def find_branch_to_continue(
     else what git shows (`began`).
     """
     if base and named in ("", "HEAD"):
-        raise BadInput("--base names the commit below a branch that a run left", "--base", "name the branch: --from")
+        raise BadInput("--base is the commit that a run's branch started from", "--base", "name the branch: --from")
     if named:
         return None if named == "HEAD" else _onward(root, _named(root, named, state.file), known, base)
     wanted = hashlib.sha256(goal.text.encode(errors="surrogateescape")).hexdigest()
@@ -80,14 +80,14 @@ def find_branch_to_continue(
 def _onward(root: Path, left: EarlierRunBranch, known: KnownRuns, base: str) -> ContinuedBranch:
     if base:
         if not (commit := resolve_ancestor(root, left.tip, base)):
-            raise BadInput(f"{left.branch} was not made upon {base}", "--base", "name a commit of yours below it")
+            raise BadInput(f"{base} is not an ancestor of {left.branch}", "--base", "name your commit it started from")
         return ContinuedBranch(left.branch, left.tip, commit)
     recorded = known.bases.get(left.branch, "")
     found = BranchStart(resolve_ancestor(root, left.tip, recorded)) if recorded else find_branch_start(root, left.tip)
     if not found.base:
         why = found.why or f"it does not contain {recorded[:12]}, from which its run began"
-        what = f"nobody can tell which commit of yours {left.branch} began from: {why}"
-        raise BadInput(what, then=f"name it: --from {left.branch} --base COMMIT; or begin anew: --from HEAD")
+        what = f"cannot tell which of your commits {left.branch} started from: {why}"
+        raise BadInput(what, then=f"name it: --from {left.branch} --base COMMIT; or start over: --from HEAD")
     return ContinuedBranch(left.branch, left.tip, found.base)
 
 
@@ -99,8 +99,8 @@ def _left(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
 def _named(root: Path, branch: str, file: str) -> EarlierRunBranch:
     found = _left(root, branch, file)
     if found is None:
-        what = f"{branch} is no branch that a run left here to continue from"
-        raise BadInput(what, "--from", f"name one on which the engine wrote {file}, or HEAD to begin anew")
+        what = f"{branch} is not a branch of an earlier run that can be continued"
+        raise BadInput(what, "--from", f"name one with the engine's {file}, or HEAD to start over")
     return found
 
 

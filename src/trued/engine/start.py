@@ -69,7 +69,7 @@ def prepare_inputs(
     settings = settings.model_copy(update={"workflow": workflow.name})
     state = workflow.branch_state
     if request.base and not state:
-        raise BadInput(f"{workflow.name} goes on from no branch", "--base", "leave it out: the run begins at HEAD")
+        raise BadInput(f"{workflow.name} cannot continue from a branch", "--base", "leave it out to start at HEAD")
     remembered = runs or KnownRuns()
     left = (
         find_branch_to_continue(repository.root, state, goal, request.branch, remembered, request.base)
@@ -168,8 +168,8 @@ def _read(request: Request, settings: Settings, environ: Mapping[str, str], root
         ticket = ticket_from_tracker(request.goal, settings, environ, root)
         return Goal(text=ticket.text, source=ticket.source), ticket
     if names_tracker_ticket(request.goal, settings):
-        what = f"{request.goal} is a ticket of a tracker, and {request.workflow} reads none"
-        raise BadInput(what, then="leave -w out, or hand in the ticket's words")
+        what = f"{request.goal} is a tracker's ticket, but {request.workflow} takes no tickets"
+        raise BadInput(what, then="leave out -w, or pass the ticket's text")
     wanted = request.workflow or chosen_before
     takes = descriptor(wanted).takes if wanted else None
     goal = _goal(request.goal, root, takes)
@@ -253,7 +253,7 @@ def _check_brought(settings: Settings) -> None:
     for agent in settings.bring:
         if not agent_of(agent).brings:
             able = ", ".join(kind for kind in agent_names() if load_agent(kind).brings)
-            raise BadInput(f"{agent} cannot bring the project's own settings", "bring", f"these can: {able}")
+            raise BadInput(f"{agent} cannot load the project's own settings", "bring", f"these can: {able}")
 
 
 def _check_roles(settings: Settings, roles: Mapping[str, Role]) -> None:

@@ -1,1 +1,1 @@
-"""How other people's houses are spoken to: addresses, tokens, and one sentence for each refusal."""
+"""Clients for forges and trackers: addresses, tokens, and one sentence for each refusal."""

@@ -84,7 +84,7 @@ def is_unjudged_on_base(one: Tried) -> bool:
 
 
 def number_of_tests(name: str, facts: Iterable[Evidence]) -> int:
-    """How many tests an id stands for: all that its file turned out to hold, where the base could not import it."""
+    """How many tests an id covers: for a file that the base could not import, all tests found in it later; else 1."""
     inside = {one.id for fact in facts for one in fact.tried if one.id.startswith(f"{name}::")}
     return len(inside) if "::" not in name and inside else 1
 

@@ -59,7 +59,7 @@ class FactCache:
         return tuple(_ours(one, owner, contract) for one in evidence for owner in _owners(contract, one.check))
 
     def keep_base(self, contract: Contract, tree: str, level: str, facts: Sequence[Evidence]) -> bool:
-        """Unless the machine was at fault for something in them: that may be gone the next time."""
+        """Keep these facts, unless the machine kept a case from being judged: that may differ next time."""
         if any(
             one.outcome is Outcomes.UNJUDGED and not one.kind.startswith("module ")
             for each in facts

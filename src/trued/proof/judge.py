@@ -152,7 +152,7 @@ def _missing(counts: "_Counts", facts: Facts) -> tuple[MissingFromEnvironment, .
 
 
 def _as_if_agreed(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
-    """Whoever proposes to supersede tests is unproven until a person agrees: only then do they not count elsewhere."""
+    """A requirement that proposes to supersede tests is unproven until a person agrees; until then they count."""
     if not requirement.proposed or grade.rank <= Grade.UNPROVEN.rank:
         return grade, why, lacks
     words = reasons.proposes_to_supersede(requirement.proposed)

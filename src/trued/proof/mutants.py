@@ -96,7 +96,7 @@ def _lineage(case: CallCase) -> str:
 
 
 def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
-    """Those that every answer has are given for nothing; others are an input, or those of another case."""
+    """Headers that a mutant may send: common ones for free, others only from the inputs or another case."""
     telling = [name for name in case.headers if name.lower() not in PLAIN_HEADERS]
     plain = {name: value for name, value in case.headers.items() if name not in telling}
     yield plain

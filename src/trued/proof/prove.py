@@ -139,7 +139,7 @@ async def _earlier_failures(
 ) -> tuple[Evidence, ...]:
     """What the same tree showed before, under the same contract: no second roll of the dice.
 
-    It is told of the commit that is judged now: the other one may lie in no store that is there."""
+    It is recorded for the commit that is judged now: no store may have the earlier one any more."""
     baseline = FactCache(workspace.kept, workspace.repository)
     tree, level = await workspace.tree(commit), workspace.confinement().level
     before = baseline.of_head(contract, tree, level)
@@ -333,7 +333,7 @@ class _Trial:
     def _failing_second_time_only(
         self, runs: Sequence[SharedRun], stood: Base
     ) -> list[tuple[SharedRun, frozenset[str]]]:
-        """Ids that stood so on the base, passed the first time here, and failed the second."""
+        """Ids with this status on the base that passed the first time here and failed the second."""
         found = []
         for shared in runs:
             check = next(iter(shared.serves))
@@ -365,7 +365,7 @@ class _Trial:
     ) -> None:
         """An objection that can be run is a check: it closes itself or it refutes.
 
-        What becomes of it is told, so it is run in a room of its own in which nothing held out lies or ever ran.
+        Agents learn the result, so it runs in a room of its own that never contained anything held out.
         """
         runnable, others = await split_runnable(workspace, self.contract, self.runnable)
         for finding, why in others:
@@ -442,7 +442,7 @@ class _Trial:
         )
 
     def runs_out_of_sight(self) -> bool:
-        """Did a check pass, or a test of the head's own, of which nothing shows what code it ran?"""
+        """Whether something passed (a check, or the head's own test) without a trace of the code that it ran."""
         if self.brought:
             return True
         passed = {fact.check for fact in self.evidence if any(one.outcome is Outcomes.PASSED for one in fact.tried)}

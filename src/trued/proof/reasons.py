@@ -112,7 +112,7 @@ def not_judged(missing: str) -> str:
 
 
 def written_by(authors: Iterable[Author | None]) -> str:
-    """The cases are an agent's, and neither a person nor another vendor stands behind them."""
+    """An agent wrote the cases, and neither a person nor another vendor has confirmed them."""
     names = dict.fromkeys(one.agent or one.role for one in authors if one)
     return f"the cases were written by {', '.join(names)}; {UNAPPROVED}"
 

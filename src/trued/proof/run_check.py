@@ -61,7 +61,7 @@ def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]
 
 
 def _clocked(check: Check, variables: Mapping[str, str]) -> Mapping[str, str]:
-    """Expected results were written down once and for all: of cases the zone is the same each time, and everywhere."""
+    """Cases run in UTC by default: their expected results must not depend on the machine's time zone."""
     return {"TZ": "UTC", **variables} if isinstance(check, DATA) else variables
 
 

@@ -282,7 +282,7 @@ async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
 
 
 def _is_late(name: str, facts: Sequence[Fact]) -> bool:
-    """Failed, but fewer times than it takes, and else took too long."""
+    """Whether it failed too few times to be red and took too long in the other runs."""
     kinds = [one.kind for fact in facts for one in fact.tried if one.id == name]
     slow = sum(kind in NOT_OUR_FAILURE for kind in kinds)
     return bool(slow) and len(kinds) - slow < RED_TURNS

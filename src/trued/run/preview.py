@@ -157,7 +157,7 @@ async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, servi
         await _piped(said, answer)
     finally:
         # Before anything that waits: a second cancellation would end this block at its first `await`.
-        # The server has said all; what it did not hear is nobody's any more.
+        # The server has sent everything; input that it did not read is dropped.
         ask.transport.abort()
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)

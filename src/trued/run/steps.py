@@ -25,7 +25,7 @@ class Steps:
         return Steps(self.context, self.state.apart(), self.path)
 
     def key(self, name: str) -> str:
-        """The next key of this name: names are counted for the whole run, so a scope that is entered again goes on."""
+        """The next key of this name: names are counted for the whole run, so a scope entered again keeps counting."""
         key = f"{self.path}{name}"
         self.state.counts[key] += 1
         return f"{key}#{self.state.counts[key]}"

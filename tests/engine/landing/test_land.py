@@ -90,7 +90,7 @@ async def test_only_the_commit_that_was_proven_lands_whoever_moved_the_runs_bran
     record = await place.run()
     place.git("branch", "-f", record.branch, place.base)
     before = place.state()
-    with pytest.raises(BadInput, match=f"moved {record.branch}"):
+    with pytest.raises(BadInput, match=f"{record.branch} was moved"):
         await place.land(record)
     assert place.state() == before
     place.git("branch", "-D", record.branch)

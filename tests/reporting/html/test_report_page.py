@@ -106,7 +106,7 @@ def test_a_claim_that_the_engine_refuted_has_a_red_diamond_on_both_agents_and_on
     one = material()
     for name, key in (("purple-team-a", "chunk 1B/purple-team-a#1"), ("purple-team-b", "chunk 1B/purple-team-b#1")):
         (mark,) = [mark for mark in lane(one, name).marks if mark.kind == "refuted"]
-        assert mark.title.startswith(f"{key}: said ")
+        assert mark.title.startswith(f"{key}: claimed ")
         assert "count" in mark.title
     assert [mark.kind for mark in lane(one, "engine").marks] == ["refuted"]
     assert [call.key for call in calls(one) if call.refuted] == [

@@ -55,9 +55,7 @@ A, B = run("a", a=Grade.PROVEN), run("b", at=10, a=Grade.REFUTED)
 def test_runs_that_sealed_different_contracts_are_said_to_rest_on_them() -> None:
     found = compared([A, run("b", at=10, asked=("a", "z"), a=Grade.PROVEN)])
     assert not found["same_contract"]
-    words = (
-        "the grades rest on different contracts, and are comparable only in so far: 1 requirement is asked alike in all"
-    )
+    words = "different contracts, so grades compare only where requirements match: 1 requirement is the same in all"
     assert words in found["notes"]
     assert not any("one contract" in one for one in found["notes"])
     assert found["asked_alike"] == ["a"]
@@ -77,7 +75,7 @@ def test_a_requirement_that_may_carry_less_far_is_not_asked_alike() -> None:
     capped = contract("a").model_copy(update={"caps": {"a": ("its vendor built it",)}})
     found = compared([A, replace(B, contract=capped)])
     assert (found["asked_alike"], found["same_contract"]) == ([], False)
-    assert any(one.endswith("no requirement is asked alike in all") for one in found["notes"])
+    assert any(one.endswith("no requirement is the same in all") for one in found["notes"])
 
 
 @pytest.mark.spec("USE-8", "LAW-2")
@@ -112,7 +110,7 @@ def test_whether_times_compete_is_found_from_the_runs_themselves(at: float, besi
 @pytest.mark.spec("USE-8")
 def test_what_is_not_over_and_a_lowered_bar_are_said() -> None:
     notes = compared([replace(A, accept=Grade.TESTED), run("b", state="waiting", a=Grade.PROVEN)])["notes"]
-    assert "not over yet: r-b is waiting; what is told of it may change" in notes
+    assert "not finished: r-b is waiting; the figures for it may change" in notes
     assert "the bar was lowered: tested is enough for a" in notes
 
 

@@ -73,7 +73,7 @@ def test_a_run_upon_a_landed_one_goes_on_from_where_it_began_itself(tmp_path: Pa
     recorded = KnownRuns(bases={f"trued/{run}": base for run, base in named.items()})
     bases = [find_branch_to_continue(tmp_path, STATE, goal, f"trued/{run}", recorded) for run in named]
     assert [one.base for one in bases if one] == [repository.base, landed]
-    with pytest.raises(BadInput, match="main is no branch that a run left here"):
+    with pytest.raises(BadInput, match="main is not a branch of an earlier run"):
         find_branch_to_continue(tmp_path, STATE, goal, "main", KnownRuns())
 
 
@@ -102,7 +102,7 @@ def test_nobody_goes_on_from_what_a_run_set_aside(tmp_path: Path) -> None:
     repository.git("branch", "trued/r-first-failed-double", "trued/r-first")
     assert find_forgotten_run(tmp_path, "r-first")
     assert find_forgotten_run(tmp_path, "r-first-failed-double") is None
-    with pytest.raises(BadInput, match="is no branch that a run left here"):
+    with pytest.raises(BadInput, match="is not a branch of an earlier run"):
         find_branch_to_continue(tmp_path, STATE, Goal(text="numbers"), "trued/r-first-failed-double", KnownRuns())
 
 

@@ -126,11 +126,11 @@ async def test_a_branch_that_no_run_left_is_refused_in_one_sentence(tmp_path: Pa
     ground = Hands(tmp_path, stack, [feature("double")])
     ground.git("branch", "trued/mine")
     for name in ("trued/mine", "nowhere", "--all"):
-        with pytest.raises(BadInput, match="is no branch that a run left here"):
+        with pytest.raises(BadInput, match="is not a branch of an earlier run"):
             await ground.handed(ground.played(Coders()), branch=name)
     built(ground.repository, "double")
     ground.write("agent_state.json", json.dumps({"run_id": "r-mine", "version": 1}))
     ground.commit()
-    with pytest.raises(BadInput, match="is no branch that a run left here"):
+    with pytest.raises(BadInput, match="is not a branch of an earlier run"):
         await ground.handed(ground.played(Coders()), branch="main")
     assert ground.git("branch", "--list", "trued/r-*") == ""

@@ -397,7 +397,7 @@ async def test_proven_chunks_land_without_the_rest_and_unproven_ones_do_not(grou
         await through("7C")
     done = await through("1A")
     assert done.landed, done.why
-    assert any("through chunk 1A" in one for one in done.said)
+    assert any("up to chunk 1A" in one for one in done.said)
     assert "def double" in ground.git("show", "main:tiny.py")
     assert "triple" not in ground.git("show", "main:tiny.py")
     assert done.verdict
@@ -416,7 +416,7 @@ async def test_a_chunk_that_no_requirement_is_about_alone_does_not_land_on_what_
     engine, _ = ground.engine(lambda order: built(order, wrong) if order.role == "purple-team-a" else PASSED)
     record = await ground.run(engine, rounds=1)
     assert record.code == 1
-    with pytest.raises(BadInput, match="no requirement is about 1A alone"):
+    with pytest.raises(BadInput, match="no requirement covers only 1A"):
         await land(engine.store, record.id, LandingRequest(who="ann", through="1A"), engine.person)
     assert ground.git("rev-parse", "main") == record.base
 

@@ -68,12 +68,12 @@ def refuse_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
     if record.state == "done" and holds and verdict and verdict.commit == record.head:
         return None
     helps = {
-        "running": (f"`trued resume {name}` goes on", "it was broken off"),
-        "interrupted": (f"`trued resume {name}` goes on", "it was interrupted"),
-        "planned": (f"`trued resume {name}` begins the work", "nobody has worked yet"),
-        "waiting": (f"`trued show {name}` lists what it waits for: answer or approve", "a person's word is missing"),
-        "limited": (f"`trued resume {name} --limit …` goes on", "a limit is reached"),
-        "failed": (f"`trued resume {name}` makes the failed call again", "an agent failed"),
+        "running": (f"`trued resume {name}` continues it", "it was cut short"),
+        "interrupted": (f"`trued resume {name}` continues it", "it was interrupted"),
+        "planned": (f"`trued resume {name}` starts the work", "no work has started"),
+        "waiting": (f"`trued show {name}` lists what it waits for: answer or approve", "it waits for a person"),
+        "limited": (f"`trued resume {name} --limit …` continues it", "a limit is reached"),
+        "failed": (f"`trued resume {name}` retries the failed call", "an agent failed"),
         "unjudged": (f"`trued resume {name}` tries again", "it could not be judged"),
     }
     default = (f"`trued ledger {name}` shows every requirement", record.why or f"it is {record.state}")
@@ -85,7 +85,7 @@ def refuse_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
 async def _context(store: RunStore, record: RunRecord, request: LandingRequest, person: Person) -> LandingContext:
     inputs, contract = store.inputs(record.id), store.contract(record.id)
     if contract is None:
-        raise BadInput(f"run {record.id} has no contract", then=f"`trued show {record.id}` tells where it stands")
+        raise BadInput(f"run {record.id} has no contract", then=f"`trued show {record.id}` shows its status")
     if not (onto := request.onto or inputs.onto):
         raise BadInput(f"no branch was checked out when run {record.id} began", then="name one: --onto BRANCH")
     if onto == record.branch:
@@ -95,8 +95,8 @@ async def _context(store: RunStore, record: RunRecord, request: LandingRequest, 
     target = TargetBranch(workspace.store, onto, store.environ)
     own = await TargetBranch(workspace.store, record.branch, store.environ).tip()
     if own and own != record.head:
-        what = f"somebody moved {record.branch} to {own[:12]}, and what was proven is {record.head[:12]}"
-        raise BadInput(what, then="`trued verify` judges what is there; move the branch back to land what was proven")
+        what = f"{record.branch} was moved to {own[:12]}, but the proven commit is {record.head[:12]}"
+        raise BadInput(what, then="`trued verify` checks the new commit; to land the proven one, move the branch back")
     if not await workspace.store.has_commit(record.head):  # the store was lost, and the branch is what is left
         await workspace.store.bring(await workspace.store.source(), record.head, "head")
     return LandingContext(store, record, inputs, contract, workspace, request, target, person)
@@ -163,7 +163,7 @@ async def _candidate(context: LandingContext, tip: str) -> LandingCandidate | La
     if forward and way != "merge":
         return _named(context, head, tip, FAST)
     if way == "ff":
-        why = f"{context.onto} has moved to {tip[:12]}, which the run's commit does not hold: it cannot be forwarded"
+        why = f"{context.onto} has moved to {tip[:12]}, which the run's commit does not contain: no fast-forward"
         then = "without --ff the work is rebased and proven again; --merge makes a merge of both"
         return context.result(code=1, why=why, then=then, before=tip, commit=head)
     if not await rebase.merge_base(store, tip, head):
@@ -177,9 +177,9 @@ async def _candidate(context: LandingContext, tip: str) -> LandingCandidate | La
         else rebase.rebase_commits(store, context.record.base, head, tip, views)
     )
     if made.conflicts:
-        why = f"{how} onto {context.onto} meets conflicts in {', '.join(made.conflicts)} (at “{made.at}”)"
+        why = f"{how} onto {context.onto} has conflicts in {', '.join(made.conflicts)} (at “{made.at}”)"
         then = (
-            f"nothing was changed; `git switch {context.record.branch}` and `git rebase {context.onto}` lets you settle"
+            f"nothing was changed; `git switch {context.record.branch}` and `git rebase {context.onto}` let you resolve"
             " them by hand, and `trued verify` judges the result"
         )
         return context.result(code=1, why=why, then=then, conflicts=made.conflicts, before=tip, commit=head)
@@ -236,7 +236,7 @@ async def _proven_again(context: LandingContext, candidate: LandingCandidate) ->
 
 async def _said_again(context: LandingContext, candidate: LandingCandidate, lacking: tuple[Approval, ...]) -> str:
     given = "\n".join(f"  {one.requirement}: {one.who}, {one.why}" for one in lacking)
-    text = f"These words were given for {context.record.head[:12]}:\n{given}\nDo they hold for {candidate.commit[:12]}?"
+    text = f"Approved for {context.record.head[:12]}:\n{given}\nDoes this also apply to {candidate.commit[:12]}?"
     answer = await context.person(Question(key="carry", text=text, options=OPTIONS))
     return answer[2] if answer and answer[0] == "yes" else ""
 
@@ -245,13 +245,9 @@ def _short(context: LandingContext, candidate: LandingCandidate, again: SecondPr
     name, outcome = context.record.id, again.outcome
     words = carried_approvals(context.contract, again.contract, context.store.approvals(name))
     lacking = [one.requirement for one in needed_approvals(again, words.single)]
-    then = (
-        f"`trued diff {name}` shows the work; run it again from {context.onto}, or mend it by hand and `trued verify`"
-    )
+    then = f"`trued diff {name}` shows the work; run it again from {context.onto}, or fix it by hand and `trued verify`"
     if lacking:
-        then = (
-            f"{', '.join(lacking)} was accepted for {context.record.head[:12]}: trued land {name} --carry says it again"
-        )
+        then = f"{', '.join(lacking)} was accepted for {context.record.head[:12]}: trued land {name} --carry keeps that"
     why = f"{candidate.how} onto {context.onto} is not proven: {'; '.join(outcome.why)}"
     return context.result(
         code=3 if lacking else exit_code(outcome),
@@ -310,20 +306,20 @@ async def _moved(
 async def _remarks(context: LandingContext, candidate: LandingCandidate) -> list[str]:
     accept, said = context.inputs.settings.accept, list[str]()
     if through := context.request.through:
-        said.append(f"landed through chunk {through}: what comes after it is still on {context.record.branch} alone")
+        said.append(f"landed up to chunk {through}; later chunks are only on {context.record.branch}")
     if accept.is_lowered_bar:
         said.append(f"--accept {accept}: the bar was lowered, and {accept} counted as met")
     if (there := candidate.replaced) and candidate.commit != candidate.tip:
         files = f"{', '.join(there[:3])}{f' and {len(there) - 3} more' if len(there) > 3 else ''}"
         said.append(
-            f"{files} told of an earlier run and tell of this one now; `git show {candidate.tip[:12]}:PATH` has them"
+            f"{files} described an earlier run, now this one; old version: `git show {candidate.tip[:12]}:PATH`"
         )
     if candidate.how == FAST:
         store = context.workspace.store
         behind = await store.git.line("rev-list", "--count", f"{candidate.tip}..{context.record.base}")
         if behind != "0":
             said.append(
-                f"{counted(int(behind), 'commit')} below the run's base came along: {context.onto} did not have them"
+                f"{counted(int(behind), 'commit')} before the run's base also landed: {context.onto} did not have them"
             )
     return said
 

@@ -26,7 +26,7 @@ async def offer(context: LandingContext, *, proven: bool) -> LandingResult:
     """Push the commit and open its pull request, or update the open one. Unproven work is a draft."""
     record, draft = context.record, context.request.draft
     if not proven and not draft:
-        raise BadInput(f"run {record.id} is not proven", then="--draft offers it as not proven")
+        raise BadInput(f"run {record.id} is not proven", then="--draft opens a draft, marked as not proven")
     candidate = LandingCandidate(
         record.head, record.base, HOW, journal_part(context.onto, record.head, record.base, HOW)
     )

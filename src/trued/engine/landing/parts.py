@@ -32,11 +32,11 @@ async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
         then = f"`trued show {record.id}` says which are built"
         raise BadInput(f"nothing was built for chunk {name} yet", "--through", then)
     if other := await _work_on_others(context, commit, before):
-        what = f"chunk {name} was last built upon work on {other}, so that it cannot land without it"
+        what = f"chunk {name} was built on top of work on {other} and cannot land without it"
         raise BadInput(what, "--through", f"land through {other}, or run the plan with --chunk {name}")
     contract = _narrowed(context.contract, plan, before)
     if missing := unchecked_parts(contract.requirements, chosen_parts(plan, before, ())):
-        what = f"no requirement is about {', '.join(missing)} alone, so nothing would prove it"
+        what = f"no requirement covers only {', '.join(missing)}, so nothing would prove it"
         raise BadInput(what, "--through", f"land the whole run, or run the plan with --chunk {name}")
     return replace(context, record=record.model_copy(update={"head": commit}), contract=contract)
 

@@ -325,7 +325,7 @@ class Outline:
 
 
 def _label(words: Words, follower: Block | None) -> tuple[str, str]:
-    """The label that a paragraph begins with or is, and what follows it: "Done when: x", "**Goals**"."""
+    """A paragraph's label and the text after it: "Done when: x", "**Goals**"."""
     if words.label and (words.label.endswith(":") or words.rest.startswith(":") or not words.rest):
         return words.label, words.rest.removeprefix(":").strip()
     if words.raw.endswith(":") and isinstance(follower, List | Table | Other):

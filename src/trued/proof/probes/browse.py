@@ -1,8 +1,8 @@
 """Runs inside a sandbox of its own: opens one page in a real Chromium and reports what it showed.
 
 The interpreter is the engine's. No expectation reaches it, except a text that an action waits for. Its only way out is
-to the server under proof: what connects to that port here is handed to the sandbox in which it runs. The text is
-read in a world of its own, where no script of the page can change what reading means.
+to the server under proof: connections to its port are forwarded to the server's sandbox. The text is
+read in an isolated JavaScript world, where no script of the page can tamper with it.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ def found(order: dict[str, Any], loader: Loading) -> list[Any]:
 
 
 def named_as(name: str, test: Any) -> Any:
-    """What stands for a module that could not be imported knows the last part of its name only: this is the whole."""
+    """Keep the full name: unittest's placeholder for a module that failed to import has only its last part."""
     if type(test).__name__ == "_FailedTest":
         test.asked_for = name
     return test
@@ -198,7 +198,7 @@ def dotted(name: str, root: str) -> str:
 
 
 def told_apart(tests: list[Any], names: Names, channel: Channel) -> list[Any]:
-    """Without those that stand for a module that could not be imported: these are said."""
+    """The tests without placeholders for modules that could not be loaded; those are reported."""
     good = []
     for test in tests:
         kind = type(test).__name__
@@ -221,7 +221,7 @@ def said_by(test: Any) -> str:
 
 
 def canaries(name: str, number: float, ways: dict[str, list[Any]]) -> list[Any]:
-    """Each way in which tests fail can be tampered with apart."""
+    """Tests that must fail, one for each way to fail: each way can be tampered with separately."""
 
     def plain(self: Any) -> None:
         assert number == 2  # noqa: S101

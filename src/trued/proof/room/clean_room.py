@@ -246,7 +246,7 @@ def copy_into(original: Path, room: Path, path: str) -> None:
 
 
 def _lay(room: Path, path: str, carried: Mapping[str, str]) -> None:
-    """A file that is none of the commit's, over whatever is there."""
+    """Write a file that is not part of the commit, replacing whatever is there."""
     place = _place(room, path)
     remove_path(place)
     place.write_bytes(base64.b64decode(carried[path]))

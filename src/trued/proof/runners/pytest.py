@@ -150,7 +150,7 @@ async def _configuration(bench: Bench, arguments: tuple[str, ...]) -> tuple[str,
 
 
 def _disguised(path: str) -> str:
-    """Beside the file that it stands for: paths in it are relative. Under a random name: nobody prepares for it."""
+    """A random name, so that no head can prepare for it, beside the original, whose paths are relative."""
     pure = PurePosixPath(path)
     return str(pure.with_name(f".{nonce()[:12]}{'.ini' if pure.name == '.pytest.ini' else pure.suffix}"))
 

@@ -52,10 +52,10 @@ def gather(store: RunStore, run_id: str) -> Material:
 
 
 def _words(store: RunStore, run_id: str) -> Iterator[Approval]:
-    """Everything that people said; what does not stand says why."""
+    """All decisions of people; those that no longer apply say why."""
     standing = {(one.requirement, one.at): one for one in store.approvals(run_id)}
     for one in store.journal.approvals(run_id):
-        later = one.model_copy(update={"stale": "what was said later, or of other work, stands"})
+        later = one.model_copy(update={"stale": "replaced by a later decision, or made about other work"})
         yield standing.get((one.requirement, one.at), later)
 
 

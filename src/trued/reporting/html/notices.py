@@ -1,4 +1,4 @@
-"""What a reader has to know before anything else: lowered bars, missing walls, edits that tools would obey."""
+"""What a reader has to know before anything else: lowered bars, missing sandboxes, edits to files that tools trust."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,10 +15,10 @@ SHOWN = 3  # of one kind; more of the same tells nobody more
 WARNINGS: dict[type[JournalEvent], str] = {
     run.BranchNotMoved: "The run's branch was not moved",
     run.AgentStartRefused: "An agent tried to start another agent and was refused",
-    proof.ClaimRefuted: "An agent's claim that git does not bear out",
+    proof.ClaimRefuted: "An agent's claim that git contradicts",
     run.TicketIncomplete: "What the ticket does not say",
     landing.PullRequestWithheld: "The work was not offered",
-    run.EditNotUnderstood: "Somebody's edit could not be read; it stays in the live copy and counts for nothing",
+    run.EditNotUnderstood: "A person's edit could not be read; it stays in the live copy and has no effect",
     proof.NoProgress: "A loop ended early: the same checks failed twice, and nothing was changed",
 }
 
@@ -51,14 +51,14 @@ def _foreign_edits(material: Material) -> Iterator[str]:
     each = list(dict.fromkeys(found))
     yield from (f"{one}." for one in each[:SHOWN])
     if len(each) > SHOWN:
-        yield f"An agent wrote what is not its own, {counted(len(each) - SHOWN, 'time')} more."
+        yield f"An agent edited files that it may not change, {counted(len(each) - SHOWN, 'time')} more."
 
 
 def _changed(every: Sequence[ReportedCall]) -> Iterator[str]:
     paths = {path for call in every for path in call.row.changed}  # each once: a run of 4,000 calls changes few files
     touched = sorted(path for path in paths if sensitivity_of(path))
     if touched:
-        yield f"This run changed files that tools obey without asking: {', '.join(touched[:20])}."
+        yield f"This run changed files that tools execute or trust automatically: {', '.join(touched[:20])}."
 
 
 def _every_fact(data: Mapping[str, Any]) -> str:

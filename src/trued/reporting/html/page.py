@@ -31,7 +31,7 @@ ON_THE_WAY = ("running", "interrupted", "limited")  # no grade is the run's yet,
 STATES = {
     "not proven": "Not everything is proven.",
     "waiting": "It waits for a person.",
-    "running": "It is still going on.",
+    "running": "It is still running.",
     "planned": "The contract is sealed; no work has begun.",
     "stopped": "It was stopped by a person.",
     "failed": "An agent or its provider failed.",
@@ -186,12 +186,12 @@ def _says(material: Material, grades: Counter[str]) -> str:
     if state in ON_THE_WAY:
         met = sum(number for grade, number in grades.items() if Grade(grade).is_met(accept))
         every = f"{met} of {counted(sum(grades.values()), 'requirement')}"
-        return f"{STATES[state]} So far {every} met: it ends with a proof of all of them, and may fall short of that."
+        return f"{STATES[state]} So far {every} met; the final proof checks all again and may find fewer."
     if state != "done":
         return STATES.get(state, state)
     if accept.is_lowered_bar:
-        return f"Every requirement is at {accept} or better, which was said to be enough."
-    word = ", or on the word of a named person" if grades[Grade.ATTESTED] else ""
+        return f"Every requirement is at {accept} or better, the bar set with --accept."
+    word = " or a named person's attestation" if grades[Grade.ATTESTED] else ""
     return f"Every requirement is met, on evidence{word}."
 
 

@@ -139,7 +139,7 @@ def _marks(call: ReportedCall) -> Iterator[Mark]:
     for one in call.incidents:
         yield Mark(one.at, "crash", f"{call.key}: {one.text}", call.link)
     if call.refuted:
-        title = f"{call.key}: said {call.claim or 'done'}; refuted by the engine's own check of {call.refuted}"
+        title = f"{call.key}: claimed {call.claim or 'done'}; refuted by the engine's own check of {call.refuted}"
         yield Mark(call.ended, "refuted", title, call.link)
 
 
@@ -154,7 +154,7 @@ def _bars(call: ReportedCall) -> Iterator[Bar]:
             link,
         )
     kind = "failed" if call.state == "failed" else "open" if call.state == "at work" else "work"
-    said = f", said {call.claim}" if call.claim else ""
+    said = f", claimed {call.claim}" if call.claim else ""
     began = call.began
     for wait in call.waits:
         yield Bar(began, max(began, wait.began), "work", f"{call.key}: until its provider refused", link)
@@ -201,7 +201,7 @@ def _people(material: Material) -> Iterator[Lane]:
 
 
 def _said(answer: str, who: str) -> str:
-    return f"{who or 'somebody'} said {answer}" if answer else "not answered yet"
+    return f"{who or 'somebody'} answered {answer}" if answer else "not answered yet"
 
 
 def _did(word: Approval) -> str:

@@ -193,7 +193,7 @@ def rounds_of(workflow: str, seen: Progress, events: Sequence[Event]) -> tuple[i
 
 
 def working(events: Sequence[Event]) -> list[Span]:
-    """When the run went on: not before it was driven, nor while nobody drove it, nor while a person was waited for."""
+    """Spans in which the run worked: a process drove it, and it was not waiting for a person."""
     spans: list[Span] = []
     start: float | None = None
     last = 0.0
@@ -230,20 +230,20 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     sealed = [one for one in every if one.contract]
     later = [one.name for one in sealed if _happened(one, proof.BaseFactsReused)]
     if 0 < len(later) < len(sealed):
-        yield f"what the base shows was known when {_listed(later)} began: that much less time was needed"
+        yield f"the base's results were already known when {_listed(later)} began, which saved time"
     if resumed := [one.name for one in every if _happened(one, run.RunResumed)]:
         was = "was" if len(resumed) == 1 else "were"
         yield f"{_listed(resumed)} {was} resumed: what was lost then is in the time, too"
     if unfinished := [row for row in rows if row["state"] not in OVER]:
         states = ", ".join(f"{row['id']} is {row['state']}" for row in unfinished)
-        yield f"not over yet: {states}; what is told of {'it' if len(unfinished) == 1 else 'them'} may change"
+        yield f"not finished: {states}; the figures for {'it' if len(unfinished) == 1 else 'them'} may change"
     if lowered := [row for row in rows if Grade(row["accept"]).is_lowered_bar]:
         yield "the bar was lowered: " + ", ".join(f"{row['accept']} is enough for {row['name']}" for row in lowered)
     meanings = {row["workflow"]: row["rounds_are"] for row in rows if row["rounds_are"]}
     yield "rounds: " + "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
     if scripted := [one.name for one in every if any(_is_script(agent) for agent in (one.agents or {}).values())]:
         where = "all of them" if len(scripted) == len(every) else _listed(scripted)
-        yield f"scripts, not models, play in {where}: their tokens and cost are made up"
+        yield f"scripts, not models, did the work in {where}: their tokens and cost are made up"
 
 
 def _happened(one: Known, kind: type[JournalEvent]) -> bool:
@@ -270,7 +270,7 @@ def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: in
     sealed = {row["contract"] for row in rows if row["contract"]}
     if len(sealed) > 1:
         alike = f"{shared} requirement{' is' if shared == 1 else 's are'}" if shared else "no requirement is"
-        yield f"the grades rest on different contracts, and are comparable only in so far: {alike} asked alike in all"
+        yield f"different contracts, so grades compare only where requirements match: {alike} the same in all"
     elif sealed and not unsealed:
         yield "one contract for all"
 

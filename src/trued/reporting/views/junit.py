@@ -14,7 +14,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(one: Verification) -> str:
-    """Met: passed. Refuted or short of the bar: failed. Unjudged: an error. Only a person's word missing: skipped."""
+    """Met: passed. Refuted or short of the bar: failed. Unjudged: an error. Only an approval missing: skipped."""
     sorts = [sort(judged, one.accept) for judged in one.verdict.requirements]
     counts = {
         "tests": str(len(sorts)),
@@ -80,6 +80,6 @@ def _case(suite: ET.Element, one: Verification, judged: Judged) -> None:
 
 
 def safe(text: str) -> str:
-    """What XML can carry, and no terminal is steered by."""
+    """The text without characters that XML forbids or that control a terminal."""
     clean = _NOT_XML.sub("", plain(text))
     return clean if len(clean) <= MOST else f"{clean[:MOST]}…"

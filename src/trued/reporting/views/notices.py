@@ -25,9 +25,9 @@ def _of_run(event: JournalEvent) -> Iterator[Notice]:
         case run.AgentsDetected():
             yield f"using the agents found on this machine: {_cut(event.says)}", False
         case run.WorkingTreeDirty():
-            yield f"uncommitted changes are left alone and are no part of the run: {few(event.files)}", True
+            yield f"uncommitted changes are not part of the run and stay as they are: {few(event.files)}", True
         case run.ForeignRoleUsed():
-            yield f"{_cut(event.role)} works by {_cut(event.origin)}, not by the packaged role", True
+            yield f"{_cut(event.role)} uses {_cut(event.origin)}, not the packaged role", True
         case run.TicketIncomplete():
             yield f"the ticket {_cut(event.key)} does not say: {few(event.what)}", False
         case run.BranchContinued():
@@ -43,7 +43,7 @@ def _of_run(event: JournalEvent) -> Iterator[Notice]:
         case run.EditApplied():
             yield f"the edit of {_cut(event.path)} is applied: {few(event.said)}", False
         case run.EditNotUnderstood():
-            yield f"the edit of {_cut(event.path)} is not understood, and left as it is: {_cut(event.why)}", True
+            yield f"the edit of {_cut(event.path)} could not be read and was not applied: {_cut(event.why)}", True
         case _:
             return
 
@@ -52,10 +52,10 @@ def foreign_edits(event: run.SealedFileEdited) -> Iterator[str]:
     """What an agent changed although it is not its own, and what became of it."""
     role = _cut(event.role)
     if event.put_back is None:
-        yield f"{role} edited what is sealed or the engine's: {few(event.files)}"
+        yield f"{role} edited files that are sealed or owned by the engine: {few(event.files)}"
         return
     if event.put_back:
-        yield f"{role} wrote what is not its own, and it was put back: {few(event.put_back)}"
+        yield f"{role} edited files that it may not change; they were restored: {few(event.put_back)}"
     if kept := tuple(path for path in event.files if path not in event.put_back):
         yield f"{role} changed tests that the contract has frozen; checks use the sealed ones: {few(kept)}"
 
@@ -73,7 +73,7 @@ def _of_work(event: JournalEvent) -> Iterator[Notice]:
         case proof.NoProgress():
             yield "no progress: the same checks failed twice and nothing was changed", True
         case proof.ClaimRefuted():
-            yield f"a claim that git does not bear out: {_cut(event.what)}", True
+            yield f"a claim that git contradicts: {_cut(event.what)}", True
         case proof.TestsCounted():
             good = event.total > 0 and event.passing == event.total
             yield test_counts(event.passing, event.total, event.coverage) or "its own command finds no tests", not good
@@ -108,7 +108,7 @@ def _of_people(event: JournalEvent) -> Iterator[Notice]:
             where = f" at {event.commit[:10]}" if event.commit else ""
             yield f"{event.who} {event.stored_kind} {what}{where}: {event.why}", False
         case people.RequirementParked():
-            yield f"{event.requirement} waits for somebody who looks at it; the run continues without", False
+            yield f"{event.requirement} waits for a person to look at it; the run continues meanwhile", False
         case people.QuestionNotAsked():
             yield f"not asked at this terminal: {event.why}", False
         case people.DecisionTooLate():

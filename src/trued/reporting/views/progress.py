@@ -213,7 +213,7 @@ class Progress:
                 self.remark(f"{event.part}/join", what, warning=True)
             case run.PartMerged() if event.part in self._conflicts:
                 lost = event.given_up
-                how = f"of {few(lost)} one side was given up" if lost else "both sides are in it, as its agent says"
+                how = f"one side of {few(lost)} was dropped" if lost else "its agent claims to have kept both"
                 self.remark(f"{event.part}/join", f"merged as {event.commit[:10]}: {how}", warning=bool(lost))
             case _:
                 pass
@@ -229,7 +229,7 @@ class Progress:
             case call.CallStarted() if stored.key in self.rows:
                 self.rows[stored.key] = replace(row, started=row.started or stored.at)
             case call.FreshSession():
-                self.put(_with_remark(row, "fresh session: told all facts again"))
+                self.put(_with_remark(row, "fresh session: all facts sent again"))
             case call.CallAdopted() | call.ReportFound() | call.CallDied() | call.SessionResumed():
                 self._add_incident(stored, row, INCIDENTS[type(event)])
             case call.CallRepeated():

@@ -232,7 +232,7 @@ class CaseRules:
         )
 
     def _no_name(self, line: str, proposed: Sequence[Proposed]) -> str:
-        """The interface is shown to those who build: names and shapes, no values."""
+        """Why an interface line is refused, or "": implementers see it, so it may hold names and shapes, no values."""
         if not line or "\n" in line or len(line) > LONGEST_LINE:
             return "it is no single line with an entry point"
         values = {value for one in proposed for shown in cases_of(one) for value in _results(shown)}

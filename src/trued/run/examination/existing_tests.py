@@ -91,7 +91,7 @@ def _is_there(word: str, there: _Blobs) -> bool:
 
 
 def _same_run(asked: RunnerCall, check: TestsCheck, scripts: Mapping[str, str]) -> bool:
-    """All tests of the suite, however loudly."""
+    """Whether the command runs the whole suite, ignoring verbosity flags."""
     suite = recognise_runner(check.command, scripts)
     plain = [tuple(word for word in one.arguments if word not in LOUDNESS) for one in (asked, suite) if one]
     return suite is not None and asked.runner == suite.runner and plain[0] == plain[1] and not asked.variables
@@ -111,7 +111,7 @@ async def suites_of(workspace: Workspace, commit: str) -> tuple[Check, ...]:
 
 
 async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check, ...]], list[str]]:
-    """What a commit has to try itself with, by the kind of thing that it tries; and suites that cannot be run here."""
+    """The commit's own checks by kind (tests, build, lint, types), and suites that cannot be run here."""
     blobs = await workspace.blobs(base)
     found: dict[str, tuple[Check, ...]] = {}
     manifest = await _package(workspace, base, blobs)
@@ -185,7 +185,7 @@ async def _package(workspace: Workspace, commit: str, blobs: _Blobs) -> PackageM
 
 
 def _node_suite(manifest: PackageManifest, blobs: _Blobs) -> str:
-    """The project's own way to run its tests, where it comes to a runner that is counted; else that of its package."""
+    """The project's own test command if it starts a runner that can be counted; else its package's."""
     if recognise_runner("npm test", manifest.scripts) is not None:
         return "npm test"
     if "test" in manifest.scripts:

@@ -87,12 +87,12 @@ def add_event(features: FeatureProgress, tree: Tree, key: str, event: JournalEve
         case PassUndone():
             why = (event.why or "it does not hold").splitlines()[0]
             names = ", ".join(event.features or (event.feature,))
-            tree.remark(key, f"called passed, and not so: {names} ({why})", warning=True)
+            tree.remark(key, f"marked as passed, but does not hold: {names} ({why})", warning=True)
         case FinishedFeatureBroken():
             broken = "; ".join(one.partition("\n")[0] for one in event.broken)
             tree.remark(key, f"the work for {event.feature} was discarded: {broken}", warning=True)
         case FeatureProposed():
-            tree.remark(key, f"a feature is proposed, for you to decide about: {event.proposed}")
+            tree.remark(key, f"a new feature is proposed; you decide: {event.proposed}")
         case _:
             pass
 
@@ -114,11 +114,11 @@ class HandoffView(WorkflowView):
     SECTION = ReportSection("features", "Features", "features.html.j2")
     WARNINGS: ClassVar[Mapping[type[JournalEvent], str]] = {
         events.OneShotAttempt: "One-shot attempt: more than the one feature was built at once",
-        events.PrematureVictory: "Premature victory: a claim over red",
+        events.PrematureVictory: "Premature victory: claimed done while checks fail",
         events.Guesswork: "Guesswork: installed or started by other ways than init.sh",
-        events.FeatureListMeddled: "Meddling with the feature list; it was undone",
+        events.FeatureListMeddled: "An agent edited the feature list; the edit was undone",
         events.FinishedFeatureBroken: "The work for one feature broke a finished one, and was discarded",
-        events.PassUndone: "The list said that something passes, and it does not",
+        events.PassUndone: "The list marked a feature as passed that does not hold",
     }
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Decision tables: what a cluster of agents comes to, from their memories alone. The first rule that matches wins."""
+"""Decision tables: the result of a cluster of agents, from their memories alone. The first rule that matches wins."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -63,7 +63,7 @@ class Flaw(Scale):
 class Result(Scale):
     """Results of a verifier."""
 
-    PASS = "pass"  # noqa: S105 - nobody's word to enter by
+    PASS = "pass"  # noqa: S105 - not a password
     FAIL = "fail"
 
 

@@ -245,20 +245,20 @@ def _add_notice(tree: Tree, key: str, event: JournalEvent) -> None:
     match event:
         case CritiqueClosed():
             if event.stands:
-                tree.remark(key, f"critiques of the design still stand: {few(event.stands)}", warning=True)
+                tree.remark(key, f"critiques of the design are still open: {few(event.stands)}", warning=True)
             if event.closed:
                 tree.remark(key, f"critiques of the design are closed: {few(event.closed)}")
         case ArtifactMissing():
             tree.remark(key, f"{event.path} is missing: {event.why}", warning=True)
         case MemoryMissing():
             who = event.agent or "somebody"
-            tree.remark(key, f"{who} gave no answer: it is missing in the table", warning=True)
+            tree.remark(key, f"{who} gave no answer and counts as missing", warning=True)
         case MemoryUndone():
             who, files = event.agent or "somebody", few(event.files)
-            tree.remark(key, f"{who} wrote what only the engine writes, and it was undone: {files}", warning=True)
+            tree.remark(key, f"{who} edited files that only the engine writes; undone: {files}", warning=True)
         case StrayFilesUndone():
             who, files = event.agent or "somebody", few(event.files)
-            tree.remark(key, f"{who} wrote beyond its own document, and it was undone: {files}", warning=True)
+            tree.remark(key, f"{who} wrote files other than its own document; undone: {files}", warning=True)
         case PlanRefused():
             tree.remark(key, f"the plan was refused: {few(event.why)}", warning=True)
         case _:
@@ -296,9 +296,9 @@ def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     checks = [last[name] for name in ("verification", "review") if name in last]
     critiques = [one.stands for _, one in of_kind(events, CritiqueClosed)]
     if silent := [name for one in checks for name in one.silent]:
-        yield f"trued resume {run}", f"asks {', '.join(silent)} again, who gave no answer"
+        yield f"trued resume {run}", f"asks {', '.join(silent)} again (no answer so far)"
     elif any(one.result != Status.DONE for one in checks) or (critiques and critiques[-1]):
-        yield f"trued resume {run}", "has what was found fixed, and checks everything again"
+        yield f"trued resume {run}", "fixes what was found, then checks everything again"
 
 
 class PipelineView(WorkflowView):

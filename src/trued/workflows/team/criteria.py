@@ -1,4 +1,4 @@
-"""Which requirements of the contract speak for a criterion of the backlog, and which criteria none speaks for."""
+"""Which requirements of the contract cover a criterion of the backlog, and which criteria none covers."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -260,7 +260,7 @@ async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
 
 
 def _show_progress(run: Run, crew: Crew) -> None:
-    """Show in the live copies who works on what. On the branch nobody does: an attempt is over when it is committed."""
+    """Show who works on what, in the live copies only: on the branch, an attempt is over when it is committed."""
     files = crew.files
     for name in ("dev/progress.md", "feature-status.md"):
         run.branch.show(f"{FOLDER}{name}", files[f"{FOLDER}{name}"])

@@ -333,7 +333,7 @@ def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     if failed:
         flags = " ".join(f"--reopen {name}" for name in failed[:FAILED])
         again = "it" if len(failed) == 1 else "them"
-        does = f"opens {again} again and continues; change the words first in its backlog.md, if they were the reason"
+        does = f"reopens {again} and continues; if the wording was the problem, fix it in its backlog.md first"
         yield f"trued resume {run} {flags}", does
 
 

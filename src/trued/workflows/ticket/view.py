@@ -28,17 +28,15 @@ class TicketView(WorkflowView):
                 for one in event.beyond:
                     why = one.why or "no reason was given"
                     tree.remark(key, f"changed beyond the named files: {one.path} ({why})", warning=True)
-                    self._notices.append(f"A fix changed a file that nobody had named: {one.path} ({why}).")
+                    self._notices.append(f"A fix changed a file beyond the named ones: {one.path} ({why}).")
             case PreviewShown() if event.why:
                 self._notices.append(f"There was no preview to look at: {event.why}.")
                 tree.remark(key, f"preview{f' {event.url}' if event.url else ''}: {event.why}", warning=True)
             case PicturesClaimed():
                 names = ", ".join(event.pictures) or "none that is a picture"
-                tree.remark(key, f"{event.role} handed in pictures, as its claim: {names}")
+                tree.remark(key, f"{event.role} provided pictures (claims, not evidence): {names}")
                 if event.missing:
-                    gone = (
-                        f"{event.role} names pictures and did not leave them in its clone: {', '.join(event.missing)}"
-                    )
+                    gone = f"{event.role} names pictures that are not in its clone: {', '.join(event.missing)}"
                     tree.remark(key, gone, warning=True)
                     self._notices.append(f"{gone}.")
             case _:

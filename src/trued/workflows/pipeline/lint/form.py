@@ -31,7 +31,7 @@ def form(files: Set) -> Iterator[Found]:
                     page.shown,
                     piece.line,
                     "TS-15.5",
-                    "this code block takes in all that follows: it, or one before it, is not closed",
+                    "this code block swallows all that follows: it, or one before it, is not closed",
                 )
     yield from _same_rules(files.conventional)
 
@@ -77,13 +77,13 @@ def _gap(title: str, found: Sequence[Section]) -> int:
 
 
 def _order(page: Page, found: Sequence[Section]) -> Iterator[Found]:
-    """Sections that stand below one that belongs below them: each is told once, with the first such one."""
+    """Sections below one that belongs after them; each is reported once, with the first such one."""
     wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
     left = list(found)
     for section in wanted:
         if left[0] is not section and left.index(section) > 0:
             above = left[0]
-            said = f"the section {section.title!r} stands below {above.title!r} and belongs above it"
+            said = f"the section {section.title!r} is below {above.title!r} but belongs above it"
             yield Found(page.shown, section.line, "TS-15.3", said)
         left.remove(section)
 

@@ -19,7 +19,7 @@ NUMBERED = re.compile(r"(?:step\s+)?(\d+[a-z]?(?:\.\d+)*)(?=[\s.:)—–-]|$)", 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One block of text as it is written, line ends included: what stands in it stands on a line that can be told."""
+    """One block of text as it is written, line ends included, so that every match has a line number."""
 
     kind: str  # heading | text | item | row | header | code | comment | open (a fence that nothing closes)
     line: int
@@ -91,7 +91,7 @@ class Page:
 
     @property
     def line(self) -> int:
-        """Where the file begins to speak: of what is missing in it altogether."""
+        """The line to report for something that the whole file lacks: its first section or text."""
         return self.sections[0].line if self.sections else self.pieces[0].line if self.pieces else 1
 
     @cached_property

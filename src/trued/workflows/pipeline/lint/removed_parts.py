@@ -1,4 +1,4 @@
-"""TS-1, TS-2 and TS-3: what the pipeline had once, and has no more; told by the rule of the place where it stands."""
+"""TS-1, TS-2 and TS-3: parts that the pipeline no longer has; the place decides which rule reports them."""
 
 import re
 from collections.abc import Iterator, Mapping

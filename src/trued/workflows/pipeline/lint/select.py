@@ -41,7 +41,7 @@ class File:
 
 @dataclass
 class Look:
-    """What came of it."""
+    """The result of linting."""
 
     found: list[Found] = field(default_factory=list)
     files: int = 0
@@ -50,7 +50,7 @@ class Look:
 
 
 def named(paths: Iterable[Path]) -> Iterator[list[File]]:
-    """Files that are named stand together; a folder is a set of its own."""
+    """Named files form one set; each folder is a set of its own."""
     alone = []
     for path in paths:
         if path.is_dir():

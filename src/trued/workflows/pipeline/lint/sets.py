@@ -1,4 +1,4 @@
-"""Files that stand together: which of them are agents, and whether they make a pipeline."""
+"""Sets of files: which of them are agents, and whether they form a pipeline."""
 
 import os
 from collections.abc import Iterator

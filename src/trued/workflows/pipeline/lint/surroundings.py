@@ -20,4 +20,4 @@ def around(files: Set) -> Iterator[Found]:
                 yield Found(page.shown, section.line, "TS-10.3", f"in {title} nobody decides from memories")
     for page in files.leading("prompt"):
         if not any(OWN_MEMORY.search(piece.text) for piece in page.pieces if not piece.is_sample):
-            yield Found(page.shown, page.line, "TS-14.3", "the prompt tells nothing of isolated memories")
+            yield Found(page.shown, page.line, "TS-14.3", "the prompt does not mention isolated memories")

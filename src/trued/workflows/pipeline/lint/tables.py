@@ -37,7 +37,7 @@ NUMBERS = {"two": 2, "three": 3}
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A case in which no reading is open, and what must come of it, by a rule."""
+    """An unambiguous case, and the result that a rule requires for it."""
 
     rule: str
     said: str
@@ -78,7 +78,7 @@ REVIEW = (
 
 
 def followed(pieces: Sequence[Piece], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]] | None:
-    """Where the table leads elsewhere: line, rule and words. None where there is no table that can be followed."""
+    """Where the table gives another result: line, rule and message. None if no table can be followed."""
     names = tuple(probes[0].case)
     tables = [(line, rows) for line, rows in _tables(pieces, names) if rows]
     return _led(*tables[0], probes) if tables else None
@@ -88,7 +88,7 @@ def _led(line: int, rows: Sequence[Row], probes: Sequence[Probe]) -> Iterator[tu
     for probe in probes:
         fitting = next((row for row in rows if row.fits(probe.case)), None)
         if fitting is None:
-            yield line, probe.rule, f"no row of the table says what comes of it when {probe.said}"
+            yield line, probe.rule, f"no row of the table says what happens when {probe.said}"
         elif fitting.result != probe.wanted:
             yield fitting.line, probe.rule, f"when {probe.said} the result is {probe.wanted}, not {fitting.result}"
 

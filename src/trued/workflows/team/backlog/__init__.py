@@ -55,7 +55,7 @@ def archive(backlog: Backlog) -> str:
 
 
 def put_away(backlog: Backlog) -> Backlog:
-    """What has passed leaves the file once that is too long to read: its tasks stand in the archive from then on."""
+    """Move completed features' tasks to the archive once the file is too long to read."""
     left = backlog.counts[2]
     if left <= LONG:
         return backlog

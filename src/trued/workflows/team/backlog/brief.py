@@ -1,4 +1,4 @@
-"""What an agent is told of a backlog: the feature at hand, its neighbours, and of all else how much there is."""
+"""What an agent's brief shows of a backlog: its feature, the neighbouring ones, and counts of the rest."""
 
 from trued.workflows.team.backlog.items import MARKS, Backlog, BacklogFeature, BacklogTask, Story
 
@@ -7,7 +7,7 @@ WIDTH = 300  # characters of one line
 
 
 def brief_of(backlog: Backlog, name: str, folder: str = "") -> str:
-    """Where the feature or task `name` stands. Its length does not depend on how long the backlog is."""
+    """Status and place of the feature or task `name`, in a text whose length does not grow with the backlog."""
     feature = backlog.feature(name)
     at = backlog.place(feature.id)
     near = [(word, at + step) for word, step in (("before it", -1), ("after it", 1))]

@@ -139,7 +139,7 @@ class Story(Part):
 
     @property
     def standing(self) -> Progress:
-        """What its tasks make of it."""
+        """Its status, as it follows from its tasks."""
         states = {task.state for task in self.tasks}
         if states <= {"done"}:
             return "completed" if states else "pending"
@@ -173,7 +173,7 @@ class BacklogFeature(Part):
 
     @property
     def is_away(self) -> bool:
-        """What goes on is in the file again."""
+        """Whether its stories are in the archive; a reopened feature is in the file again."""
         return self.archived and self.status == "completed"
 
     @cached_property
@@ -289,7 +289,7 @@ class Backlog(Part):
         return None
 
     def place(self, feature: str) -> int:
-        """Where it stands: most at the place that their number says."""
+        """Its index in the list, which for most features follows from their number."""
         at = _number(feature, "F") - 1
         if 0 <= at < len(self.features) and self.features[at].id == feature:
             return at
@@ -525,14 +525,14 @@ def _ended(text: str) -> str:
 
 
 def _lead(part: "Part", name: str, indent: int) -> str:
-    """What a line begins with that is put among lines which a person set further in."""
+    """The prefix of a line that is inserted among lines that a person has indented."""
     if type(part).__name__ == "BacklogTask" and name != "line":
         indent = max(indent, len(part.kept[0].lead)) if part.kept else indent + len(BULLET)
     return " " * indent + BULLET if indent else ""
 
 
 def _far(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
-    """As far in as what follows, so that it does not take that in."""
+    """The indentation of the next piece, so that this one does not absorb it."""
     for name, piece in order[at + 1 :]:
         lines = inner[name].kept[:1] if name in inner else (piece,)
         if piece is not None and (name not in inner or type(inner[name]).__name__ != "Story"):
@@ -542,14 +542,14 @@ def _far(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
 
 
 def _loose(part: "Part") -> bool:
-    """Somebody wrote between its lines, and what follows must not become a part of that."""
+    """Whether a person wrote text between its lines, which what follows must not become part of."""
     return any(piece.tail.strip() for piece in part.kept) or any(
         piece.tail.strip() for child in children(part).values() for piece in child.kept
     )
 
 
 def _order(part: "Part", inner: "dict[str, Part]") -> "_Order":
-    """The pieces in the person's order; what they have no place for follows what it follows elsewhere."""
+    """The pieces in the person's order; a piece that is missing there follows its usual predecessor."""
     order: _Order = [
         (piece.name, piece) for piece in part.kept if piece.name in inner or not piece.name.startswith("+")
     ]

@@ -1,4 +1,4 @@
-"""A person's edit of `backlog.md`, laid over whatever has happened meanwhile, and what is said to it."""
+"""Merges a person's edit of `backlog.md` with what has happened meanwhile, and reports what was applied."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -35,7 +35,7 @@ def honoured(
 
 
 def _unheard(before: Backlog, after: Backlog) -> Backlog:
-    """Without new lines that stood there before, too: they were heard then, and have an id by now."""
+    """`after` without new lines that `before` already had: they were read then and have an id by now."""
     heard = {(one.id, words) for one in before.features for words in _new_lines(one)}
     return after.changed(
         features=tuple(_without(one, {words for of, words in heard if of == one.id}) for one in after.features)
@@ -304,7 +304,7 @@ class _Merge:
     # -- what depends on what ------------------------------------------------------------------------------------------
 
     def _uncircled(self, features: list[BacklogFeature]) -> list[BacklogFeature]:
-        """Without needs that nothing can meet: of what is gone, or in a circle."""
+        """Without dependencies that cannot be met: on removed parts, or in a cycle."""
         tasks = _Needs({task.id: task.depends_on for one in features for task in one.tasks})
         whole = _Needs({one.id: one.depends_on for one in features})
         found = []
