@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from trued.wire import Confinement, Order, Report, Spend
 
 if TYPE_CHECKING:
-    from trued.model import Approval
+    from trued.model import Approval, Comment
     from trued.model.events import JournalEvent
 
 Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): what an agent or its supervisor reports, as plain data
@@ -63,6 +63,16 @@ class Runtime(Protocol):
     async def work(self, order: Order, tell: Tell) -> Report:
         """Carry out one order and report what came of it; events are passed to `tell` as they happen. An agent that
         fails is a report with state "failed", not an exception."""
+        ...
+
+
+@runtime_checkable
+class StoppableRuntime(Runtime, Protocol):
+    """A runtime whose calls outlive this process, so that one can be stopped that somebody else started."""
+
+    async def stop(self, order: Order, tell: Tell) -> Report:
+        """End the call if it is at work. Return its own report if it has one, else one with state "stopped" that says
+        what it used; the same report each time."""
         ...
 
 
@@ -339,6 +349,18 @@ class Journal(Protocol):
 
     def limit_changes(self) -> list[tuple[str, str, float]]:
         """Scope, kind and amount of every limit of this run that people changed, oldest first."""
+        ...
+
+    def has_step(self, key: str) -> bool:
+        """Whether the result of this step is recorded."""
+        ...
+
+    def has_begun(self, key: str) -> bool:
+        """Whether something was reserved for this call: its brief is fixed since then."""
+        ...
+
+    def comments(self) -> "list[Comment]":
+        """What people said to this run's agents, oldest first, each with the calls that took it up."""
         ...
 
     def approvals(self) -> "list[Approval]":

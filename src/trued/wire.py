@@ -129,7 +129,9 @@ class Report:
 
     call: str
     attempt: int
-    state: str  # done | failed | asks | died (nothing is left of the call: start the next attempt)
+    # done | failed | asks | stopped (by a person, to say something) | died (nothing is left of the call: start the next
+    # attempt)
+    state: str
     reply: dict[str, Any] | None = None
     # of a failure. Found by trued: crashed | contract | idle | wall | output | missing | refused;
     # said by the agent or its provider: auth | credit | rate | overloaded | context | budget

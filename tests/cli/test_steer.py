@@ -39,3 +39,33 @@ def test_limits_are_shown_set_raised_and_lowered_by_a_person_only(each: Each, tm
         assert says in one_sentence(done)
     (inside,) = each(["limit", RUN, "usd=99"], variables={MARKER: "r/x@1"})
     assert "is refused inside an agent" in one_sentence(inside)
+
+
+@pytest.mark.spec("PAGE-7", "USE-7")
+def test_a_comment_is_recorded_by_a_person_only_and_listed_with_whom_it_reached(each: Each, tmp_path: Path) -> None:
+    with ended_run(tmp_path):
+        pass
+    none, given, listed, data, shown = each(
+        ["comment", RUN],
+        ["comment", RUN, "Keep it \x1b[31msmall."],
+        ["comment", RUN],
+        ["comment", RUN, "--json"],
+        ["logs", RUN],
+    )
+    assert (none.returncode, none.stdout) == (0, "")
+    assert "to every role: Keep it small. [given to: nobody yet]" in given.stdout
+    assert f"trued resume {RUN}" in given.stderr
+    assert listed.stdout == given.stdout
+    (one,) = json.loads(data.stdout)
+    assert (one["text"], one["to"], one["way"], one["given"]) == ("Keep it small.", "", "command", [])
+    assert "to every role: Keep it small." in shown.stdout
+    many, whom, now, empty = each(
+        ["comment", RUN, "a", "b"],
+        ["comment", RUN, "a", "--to", "nobody"],
+        ["comment", RUN, "a", "--now"],
+        ["comment", RUN, "--now"],
+    )
+    for done, says in ((many, "one argument"), (whom, "no role or call"), (now, "at work"), (empty, "text is missing")):
+        assert says in one_sentence(done)
+    (inside,) = each(["comment", RUN, "I am a person"], variables={MARKER: "r/x@1"})
+    assert "is refused inside an agent" in one_sentence(inside)

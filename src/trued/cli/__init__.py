@@ -28,6 +28,7 @@ COMMANDS = {
     "resume": ("Work", "run", "Continue a run; finished calls are not made again"),
     "compare": ("Work", "compare", "Run one goal with several workflows or agents and compare them in a table"),
     "cancel": ("Work", "run", "End a run for good; its work stays on its branch"),
+    "comment": ("Work", "steer", "Say something to the agents of a run while it works"),
     "limit": ("Work", "steer", "Raise or lower a run's limits, also while it works"),
     "answer": ("Work", "people", "Answer a run's question: yes, stop or redo"),
     "approve": ("Work", "people", "Approve a contract, or accept a requirement yourself"),

@@ -141,6 +141,11 @@ def _of_run(event: JournalEvent) -> str | None:
             return "init.sh works" if event.code == 0 else line(f"init.sh: {event.said}", LENGTH)
         case landing.WorkLanded():
             return f"{line(event.onto)} is at {line(event.commit)[:10]} ({line(event.how)}), by {line(event.who)}"
+        case people.CommentGiven():
+            whom = f"{event.to or 'every role'}{', now' if event.stops else ''}"
+            return f"{line(event.who)} to {line(whom)}: {line(event.text, LENGTH)}"
+        case people.CommentTaken():
+            return f"{line(event.role)} was given what {line(', '.join(event.who))} said"
         case people.QuestionAsked():
             return f"{line(event.text, LENGTH)} ({' / '.join(event.options or ('in your own words',))})"
         case _:

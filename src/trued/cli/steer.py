@@ -1,4 +1,4 @@
-"""The commands by which a person steers a run that is at work: `limit`."""
+"""The commands by which a person steers a run that is at work: `comment` and `limit`."""
 
 from typing import Annotated, Any
 
@@ -10,10 +10,66 @@ from trued.cli.format import line
 from trued.cli.terminal import hint, out, outside_agents, print_json, whoami
 from trued.engine.limits import LimitStep, change_limits, limits_in_force
 from trued.engine.run_store import RunStore
+from trued.errors import BadInput
 from trued.inputs.settings.limits import PARTS, QUOTA, WHAT, parse_limits
-from trued.model import Limit, RunRecord
+from trued.model import Comment, Limit, RunRecord
 
 app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def comment(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN] [TEXT]", show_default=False, help="The run, and what you want to say."),
+    ] = None,
+    to: Annotated[
+        str,
+        typer.Option(metavar="ROLE|CALL", help="Whom you mean: a role, or a call at work.", show_default="every role"),
+    ] = "",
+    now: Annotated[
+        bool, typer.Option("--now", help="Stop that call and say it at once; it continues in the same session.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say something to the agents of a run while it works; without a text: show what was said, and who was given it.
+
+    It goes into the next brief. With --now a call at work is stopped: it loses nothing, is paid, counts no attempt, and
+    continues with what you said. The journal records your name. No comment can raise a grade.
+    """
+    from trued.engine.comments import record_comment
+
+    said = words or []
+    if len(said) > 2:
+        raise BadInput("the text has to be one argument", then='trued comment RUN "what you want to say"')
+    with opened() as store:
+        is_run = len(said) == 1 and any(one.id == said[0] for one in store.journal.runs())
+        record = chosen(store, said[0] if is_run or len(said) == 2 else None)
+        if not said or is_run:
+            if to or now:
+                raise BadInput("the text is missing", then=f'trued comment {record.id} "what you want to say"')
+            found, driven = store.journal.comments(record.id), True
+        else:
+            outside_agents("comment")
+            found = [record_comment(store, record, said[-1], who=whoami(), to=to, now=now)]
+            driven = bool(store.journal.driver(record.id))
+    if as_json:
+        print_json([one.model_dump(mode="json") for one in found])
+        return
+    for one in found:
+        out().print(Text(_comment_line(one)), soft_wrap=True)
+    if not found:
+        hint(f'nobody has said anything yet: trued comment {record.id} "…"')
+    if not driven:
+        hint(f"it is heard when you continue: trued resume {record.id}")
+
+
+def _comment_line(one: Comment) -> str:
+    whom = f" ({one.stops} is stopped)" if one.stops and not one.given else ""
+    given = "; ".join(dict.fromkeys(each.call for each in one.given)) or "nobody yet"
+    return (
+        f"{one.id}. {line(one.who)} to {line(one.to) or 'every role'}{whom}: {line(one.text)} [given to: {line(given)}]"
+    )
 
 
 @app.command()

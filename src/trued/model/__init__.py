@@ -33,7 +33,18 @@ from trued.model.evidence import (
     Verdict,
 )
 from trued.model.grades import Answer, Grade, Outcomes, Severity, Status, Value
-from trued.model.records import Approval, Event, Heard, Question, RunRecord, RunState, Way
+from trued.model.records import (
+    Approval,
+    Comment,
+    Delivery,
+    Event,
+    Heard,
+    Question,
+    RunRecord,
+    RunState,
+    TakenComments,
+    Way,
+)
 from trued.model.replies import Finding, Reply, Spoken
 from trued.model.requests import (
     EXISTING_TESTS,

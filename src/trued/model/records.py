@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 from trued.model.evidence import OutcomeState
 from trued.model.grades import ExtendedValue, Grade, Value
 from trued.model.replies import Finding
+from trued.model.step_keys import call_name
 
 RunState: TypeAlias = Literal[OutcomeState, "running", "limited", "failed", "cancelled", "interrupted"]
 
@@ -63,6 +64,40 @@ class Approval(ExtendedValue):
         """The finding that an implementer gets for a rejection."""
         what = f"{self.who} rejected {self.requirement}: {self.why}"
         return Finding(what=what, where="looked at by hand", requirement=self.requirement, by=self.who)
+
+
+class Delivery(Value):
+    """A role that was given a comment, and in which call."""
+
+    role: str
+    call: str
+
+
+class Comment(Value):
+    """What a person says to the agents of a run while it works. It is advice: nothing it says is evidence."""
+
+    id: int = 0
+    to: str  # a role, or a call without its number; "" is every role
+    text: str
+    who: str
+    at: float = 0.0
+    way: Way = ""
+    stops: str = ""  # the call that is stopped for it; "": it goes into the next brief
+    given: tuple[Delivery, ...] = ()  # computed from the steps that took it up, never stored
+
+    def is_for(self, role: str, key: str) -> bool:
+        """Whether this call of this role has to be given the comment, and was not yet."""
+        if self.to and self.to not in (role, call_name(key)) and self.stops != key:
+            return False
+        return not any(one.role == role for one in self.given) if not self.to else not self.given
+
+
+class TakenComments(Value):
+    """The comments that one call was given: the result of a step, so that a replay gives it the same."""
+
+    role: str
+    call: str
+    comments: tuple[Comment, ...]
 
 
 class Heard(Value):

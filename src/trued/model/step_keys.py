@@ -4,6 +4,8 @@ A key is a path of scopes and a name: `feature F1/task F1-T2/dev#3` is the third
 F1-T2 of feature F1. Keys are stored, so that their text never changes.
 """
 
+import re
+
 LANDING = "land onto "
 AMENDMENT = "amend#"
 
@@ -31,6 +33,22 @@ def label_of(key: str) -> str:
 def step_name(key: str) -> str:
     """A step's name without scopes and number: `dev` of `feature F1/task F1-T2/dev#3`."""
     return label_of(key).partition("#")[0]
+
+
+def call_name(key: str) -> str:
+    """A call with its scopes, without its number: `feature F1/dev` of `feature F1/dev#3`, the same for every ask."""
+    return key.partition("#")[0]
+
+
+def comments_key(key: str, stop: int = 0) -> str:
+    """The key under which a call takes up people's comments: before it begins, or when it was stopped for the n-th
+    time."""
+    return f"{key} comments{f' {stop}' if stop else ''}"
+
+
+def is_comments(key: str) -> bool:
+    """Whether a step's result is the comments that a call was given."""
+    return re.search(r"#\d+ comments(?: \d+)?$", key) is not None
 
 
 def feature_scope(key: str) -> str:

@@ -24,9 +24,11 @@ from trued.model.events.call import (
     TokenCount,
     from_runtime,
 )
-from trued.protocols import AgentCommit
+from trued.protocols import AgentCommit, StoppableRuntime, Tell
 from trued.run.backoff import GiveUp, PastWait, decide_wait, made_progress
+from trued.run.briefs import brief_after_stop
 from trued.run.budget import CallRequest, Reservation
+from trued.run.comments import comments_after_stop, has_to_stop
 from trued.run.context import RunContext
 from trued.run.questions import answer_for_agent
 from trued.run.state import Position
@@ -41,6 +43,7 @@ SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
 UNDONE_BYTES = 200_000  # recorded of one file that the agent may not write
 PIECE_S = 30.0  # of a wait before the clock is checked again
 PICTURES = "pictures"  # below an agent's HOME
+LOOK_S = 0.5  # between two looks whether a person wants the call to be stopped
 LATER = ("rate", "overloaded")  # the provider says "not now": neither a failure nor an attempt
 
 
@@ -110,7 +113,8 @@ class Exchange:
     refusals: int = 0
     row: int = 0  # refusals without any work between them
     questions: int = 0
-    answers: list[str] = field(default_factory=list)
+    stops: int = 0  # by people who had something to say
+    answers: list[str] = field(default_factory=list)  # to its questions, and comments for which it was stopped
     died: int = 0  # attempts that left nothing; the next has a clone and a session of its own
     thread: Usage = field(default_factory=Usage)  # of the session that it is in
     found: bool = False  # the last report existed before this process started
@@ -174,6 +178,9 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
     while True:
         report, clone = await _work_until_reported(context, here, ask, exchange)
         exchange.add(report)
+        if report.state == "stopped":
+            await _tell_after_stop(context, ask, report, exchange)
+            continue
         said = str((report.reply or {}).get("question") or "") if context.asks_people else ""
         if question := report.question or said:
             exchange.questions += 1
@@ -197,6 +204,19 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
             exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         else:
             return report, clone, exchange
+
+
+async def _tell_after_stop(context: RunContext, ask: AgentRequest, report: Report, exchange: Exchange) -> None:
+    """Prepare the order that goes on in the same session, with what the person who stopped the call has to say."""
+    exchange.stops += 1
+    comments = await comments_after_stop(context, ask.role.name, ask.key, exchange.stops)
+    name = f"{folder_name(ask.key)}.c{exchange.stops}"
+    if not comments:  # another call of the role was given them meanwhile
+        exchange.continue_with(report, name, exchange.brief, interrupted=True)
+        return
+    told = brief_after_stop(comments)
+    exchange.answers.append(told)
+    exchange.continue_with(report, name, told, interrupted=False)
 
 
 async def _wait_for_provider(context: RunContext, ask: AgentRequest, report: Report, exchange: Exchange) -> None:
@@ -243,7 +263,7 @@ async def _work_until_reported(
             await _lay_pictures(context, ask.equipment.pictures, home)
             order = _order(context, ask, exchange, reserved)
             order = replace(order, folder=str(work), home=str(home))
-            report = reserved.settle(await context.runtime.work(order, tell))
+            report = reserved.settle(await _work_unless_stopped(context, ask, exchange, order, tell))
             if report.quota:
                 context.journal.emit(QuotaReported(agent=ask.agent, **report.quota), ask.key)
         if report.state != "died":
@@ -258,6 +278,40 @@ async def _work_until_reported(
         await context.workspace.drop_clone(clone, f"attempt {attempt} died")
         context.journal.emit(CallRepeated(attempt=attempt + 1, why=report.why), ask.key)
     raise AssertionError("there is always a next attempt")
+
+
+async def _work_unless_stopped(
+    context: RunContext, ask: AgentRequest, exchange: Exchange, order: Order, tell: Tell
+) -> Report:
+    """The report of the order; of one with state "stopped" if a person wants to say something before it has ended."""
+
+    def is_wanted() -> bool:
+        return has_to_stop(context, ask.role.name, ask.key, exchange.stops + 1)
+
+    began = time.time()
+    if not is_wanted():
+        working = asyncio.ensure_future(context.runtime.work(order, tell))
+        try:
+            while not working.done() and not is_wanted():
+                await asyncio.wait({working}, timeout=LOOK_S)
+            if working.done():
+                return working.result()
+        finally:
+            working.cancel()
+            await asyncio.wait({working})
+    if isinstance(context.runtime, StoppableRuntime):
+        return await context.runtime.stop(order, tell)
+    native = order.session if context.runtime.capabilities.chosen_session else ""
+    return Report(
+        order.call,
+        order.attempt,
+        "stopped",
+        session=order.session,
+        native=native,
+        resumed=order.resume,
+        began=began,
+        ended=time.time(),
+    )
 
 
 async def _lay_pictures(context: RunContext, pictures: Mapping[str, str], home: Path) -> None:

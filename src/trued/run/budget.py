@@ -314,7 +314,12 @@ class Reservation:
         """What the call cost; all that was reserved, if it ended in mid-work and nobody counted."""
         usage, free = with_cost(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
         untold = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
-        if untold and not free and (report.state == "died" or report.kind in UNTOLD) and self.allowance.usd:
+        if (
+            untold
+            and not free
+            and (report.state in ("died", "stopped") or report.kind in UNTOLD)
+            and self.allowance.usd
+        ):
             return replace(usage, cost_usd=self.allowance.usd, cost="ceiling")
         return usage
 

@@ -9,11 +9,12 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from trued.errors import AgentFailed, BadInput
-from trued.model import Goal, Plan, Reply, Role, Task, Value
+from trued.model import Comment, Goal, Plan, Reply, Role, Task, Value
 from trued.model.events.call import FreshSession
 from trued.model.events.run import SealedFileEdited
 from trued.run.agent_call import AgentAnswer, AgentRequest, Equipment, call_agent
 from trued.run.briefs import brief
+from trued.run.comments import comments_for_brief
 from trued.run.context import RunContext
 from trued.run.editable_files import foreign_edits
 from trued.run.steps import Steps
@@ -95,7 +96,15 @@ class Session(Generic[R]):
         if self.steps.state.clones.pop(self.clone, None) is not None:
             await self.steps.context.workspace.drop_clone(self.clone, "the session has ended")
 
-    def _request(self, subject: Subject, context: Mapping[str, BriefContext], *, resumed: bool) -> AgentRequest:
+    def _request(
+        self,
+        key: str,
+        subject: Subject,
+        context: Mapping[str, BriefContext],
+        *,
+        resumed: bool,
+        comments: Sequence[Comment],
+    ) -> AgentRequest:
         steps, contract = self.steps, self.steps.state.proof.contract
         schema = reply_schema(self.reply, steps.context.edition, asks=steps.context.asks_people)
         if contract and contract.interface:  # names and shapes that implementer and examiner must share
@@ -108,9 +117,10 @@ class Session(Generic[R]):
             instructions=steps.context.instructions,
             schema=schema,
             edition=steps.context.edition,
+            comments=comments,
         )
         return AgentRequest(
-            key=steps.key(self.name),
+            key=key,
             role=self.role,
             agent=self.agent,
             brief=told(resumed=resumed),
@@ -132,7 +142,9 @@ class Session(Generic[R]):
     ) -> AgentAnswer:
         steps, run, here = self.steps, self.steps.context, self.steps.state.position
         can_resume = run.capabilities(self.agent).resume
-        ask = self._request(subject, context, resumed=self.turns > 0 and can_resume)
+        key = steps.key(self.name)
+        comments = await comments_for_brief(run, self.role.name, key)
+        ask = self._request(key, subject, context, resumed=self.turns > 0 and can_resume, comments=comments)
         fresh: list[AgentAnswer] = []
 
         async def step() -> str:

@@ -75,6 +75,26 @@ class Spool:
             raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
         return report
 
+    async def stop(self, order: Order, tell: Tell) -> Report:
+        """End the call if it is at work, whoever started it. Return its own report if it has one, else one with state
+        "stopped" that says what it used; the same each time. Raises StateFailed if the folder cannot be used."""
+        call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), tell)
+        try:
+            call.path.mkdir(parents=True, exist_ok=True)
+            _reuse_recorded_brief(call, order.brief)
+            while (report := call.final_report()) is None:
+                if is_supervised(call.path):
+                    await stop_call(call.path)
+                with call.locked() as lock:
+                    if lock is not None:
+                        await call.report_stop()
+                    else:
+                        await asyncio.sleep(0.02)  # a supervisor that has not yet written its identity, or is ending
+        except OSError as error:
+            what = f"cannot use {error.filename or call.path}: {error.strerror}"
+            raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
+        return report
+
     async def stop_all(self) -> int:
         """End every agent of this run, whoever started it, with its descendants; return how many processes were left
         over."""

@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import json
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -107,6 +108,29 @@ class CallFolder:
             return True
         return self._mark_dead("it was stopped" if stopped else "its supervisor ended without a report")
 
+    async def report_stop(self) -> None:
+        """With the lock held: write the report of a call that a person stopped, unless it has one."""
+        if (self.path / "report.json").exists() or (self.path / "dead").exists():
+            return
+        reaped, starts = await reap_call(self.path), _start_times(self.path)
+        now = time.time()
+        report = Report(
+            self.order.call,
+            self.order.attempt,
+            "stopped",
+            why="a person stopped it",
+            session=self.order.session,
+            native=_session_begun(self.path) if starts else "",
+            resumed=self.order.resume,
+            reaped=reaped,
+            usage=usage_reported(self.path),
+            began=starts[0] if starts else now,
+            ended=now,
+        )
+        atomic_files.write(self.path / "report.json", to_json(report))
+        (self.path / "stopped").unlink(missing_ok=True)
+        self._waited = True
+
     def emit_adopted(self, keeper: str) -> None:
         """Report that a running supervisor was adopted."""
         self._waited = True
@@ -186,9 +210,7 @@ def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
 
 def _began(folder: Path) -> tuple[float, str]:
     """When an attempt was first started, for sorting; those that never were come last."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return float((folder / "starts").read_text().split()[0]), folder.name
-    return float("inf"), folder.name
+    return next(iter(_start_times(folder)), float("inf")), folder.name
 
 
 def usage_reported(folder: Path) -> Usage:
@@ -262,3 +284,17 @@ def _count_starts(folder: Path) -> int:
         return len((folder / "starts").read_bytes().splitlines())
     except FileNotFoundError:
         return 0
+
+
+def _start_times(folder: Path) -> list[float]:
+    """When the agent of a call was started, each time."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return [float(line.split()[0]) for line in (folder / "starts").read_text().splitlines()]
+    return []
+
+
+def _session_begun(folder: Path) -> str:
+    """The session that the agent can resume; "" if it has none."""
+    with contextlib.suppress(OSError):
+        return (folder / "session").read_text("utf-8")
+    return ""

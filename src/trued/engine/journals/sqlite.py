@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trued.errors import BadInput, Busy, Diverged, StateFailed
-from trued.model import Approval, Event, Question, RunRecord
+from trued.model import Approval, Comment, Delivery, Event, Question, RunRecord, TakenComments
+from trued.model.step_keys import is_comments
 from trued.support import processes
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ MIGRATIONS = (
     """,
     """
     alter table approval add column way text default '';
+    """,
+    """
+    create table comment (
+        id integer primary key, run text, sent_to text, text text, who text, way text, stops text, at real);
+    create index comment_of_run on comment (run, id);
     """,
 )
 
@@ -323,6 +329,35 @@ class SqliteJournal:
         rows = self._rows(f"select {columns} from approval where run = ? order by rowid", (run,))  # noqa: S608
         return [Approval(**dict(row)) for row in rows]
 
+    def add_comment(self, run: str, comment: Comment, event: "Callable[[int], JournalEvent]", key: str) -> int:
+        """Record a comment and its event, which gets the comment's number, in one write. Returns that number."""
+        now, row = self.clock(), (comment.to, comment.text, comment.who, comment.way, comment.stops)
+        with self.writing(self._synced) as db:
+            statement = "insert into comment (run, sent_to, text, who, way, stops, at) values (?, ?, ?, ?, ?, ?, ?)"
+            number = db.execute(statement, (run, *row, now)).lastrowid or 0
+            told = event(number)
+            data = json.dumps(told.stored_data(), ensure_ascii=False)
+            statement = "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)"
+            db.execute(statement, (run, now, key, told.stored_kind, data))
+        return number
+
+    def comments(self, run: str) -> list[Comment]:
+        """What people said to the run's agents, oldest first, each with the calls that took it up."""
+        columns = "id, sent_to, text, who, way, stops, at"
+        rows = self._rows(f"select {columns} from comment where run = ? order by id", (run,))  # noqa: S608
+        if not rows:
+            return []
+        given: dict[int, list[Delivery]] = {}
+        steps = self._rows(
+            "select key, value from step where run = ? and key like '% comments%' order by rowid", (run,)
+        )
+        for row in (one for one in steps if is_comments(one["key"])):
+            taken = TakenComments.model_validate_json(row["value"])
+            for one in taken.comments:
+                given.setdefault(one.id, []).append(Delivery(role=taken.role, call=taken.call))
+        found = [{("to" if name == "sent_to" else name): value for name, value in dict(row).items()} for row in rows]
+        return [Comment(**row, given=tuple(given.get(row["id"], ()))) for row in found]
+
     def spends(self, run: str) -> "list[Spend]":
         """Everything that a run has reserved and spent."""
         return [_spend(row) for row in self._rows("select * from spend where run = ? order by rowid", (run,))]
@@ -417,6 +452,15 @@ class RunJournal:
 
     def limit_changes(self) -> list[tuple[str, str, float]]:
         return self.journal.limit_changes(self.run)
+
+    def has_step(self, key: str) -> bool:
+        return self.journal.step(self.run, key) is not None
+
+    def has_begun(self, key: str) -> bool:
+        return bool(self.journal._rows("select 1 from spend where run = ? and step = ? limit 1", (self.run, key)))
+
+    def comments(self) -> list[Comment]:
+        return self.journal.comments(self.run)
 
     def approvals(self) -> list[Approval]:
         return self.journal.approvals(self.run)

@@ -134,6 +134,12 @@ class CallDied(JournalEvent, kind="died"):
     reaped: int
 
 
+class CallStopped(JournalEvent, kind="stopped for a comment"):
+    """A person stopped the call to say something to the agent: it goes on in the same session."""
+
+    who: tuple[str, ...]
+
+
 class SessionResumed(JournalEvent, kind="session resumed"):
     """The agent's conversation is resumed after its process died."""
 
@@ -152,7 +158,7 @@ class SupervisorStuck(JournalEvent, kind="supervisor stands still", shown="super
 
 EVENTS = (
     *(CallAsked, CallAnswered, CallWaits, CallWaited, QuotaReported, CallRepeated, FreshSession, CallStarted),
-    *(CallAdopted, ReportFound, CallDied, SessionResumed, CallFileCorrupted, SupervisorStuck),
+    *(CallAdopted, ReportFound, CallDied, CallStopped, SessionResumed, CallFileCorrupted, SupervisorStuck),
 )
 KINDS = kinds(*EVENTS)
 

@@ -62,6 +62,25 @@ class RequirementParked(JournalEvent, kind="parked"):
     commit: str
 
 
+class CommentGiven(JournalEvent, kind="comment"):
+    """A person said something to the agents of the run. `stops`: the call that is stopped for it, if any."""
+
+    number: int
+    to: str  # a role, or a call without its number; "" is every role
+    text: str
+    who: str
+    way: Way
+    stops: str
+
+
+class CommentTaken(JournalEvent, kind="comment taken up"):
+    """A call was given what people said, in its brief or after it was stopped."""
+
+    role: str
+    numbers: tuple[int, ...]
+    who: tuple[str, ...]
+
+
 def decision_event(approval: Approval) -> RequirementApproved:
     """The event of a person's decision."""
     kind = RequirementRejected if approval.rejected else RequirementApproved
@@ -72,5 +91,5 @@ def decision_event(approval: Approval) -> RequirementApproved:
 
 EVENTS = (
     *(QuestionAsked, QuestionAnswered, QuestionLeftOpen, QuestionNotAsked),
-    *(RequirementApproved, RequirementRejected, DecisionTooLate, RequirementParked),
+    *(RequirementApproved, RequirementRejected, DecisionTooLate, RequirementParked, CommentGiven, CommentTaken),
 )

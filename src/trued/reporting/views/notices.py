@@ -111,6 +111,11 @@ def _of_people(event: JournalEvent) -> Iterator[Notice]:
             yield f"{event.requirement} waits for a person to look at it; the run continues meanwhile", False
         case people.QuestionNotAsked():
             yield f"not asked at this terminal: {event.why}", False
+        case people.CommentGiven():
+            did = f"stopped {event.stops} to say" if event.stops else f"says to {event.to or 'every role'}"
+            yield f"{event.who or 'somebody'} {did}: {_cut(event.text)}", False
+        case people.CommentTaken():
+            yield f"was given what {few(event.who)} said", False
         case people.DecisionTooLate():
             yield f"{event.first} had decided {event.requirement} before {event.who} did", False
         case _:

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from pydantic import BaseModel
 
-from trued.model import Goal, Plan, Role, Task
+from trued.model import Comment, Goal, Plan, Role, Task
 
 SUBJECT_LIMIT = 60_000  # characters; a brief is a page or two, not a history
 CONTEXT_LIMIT = 20_000
@@ -39,11 +39,12 @@ def brief(
     resumed: bool,
     schema: Mapping[str, Any],
     edition: int = 2,
+    comments: Sequence[Comment] = (),
 ) -> str:
     """The whole text for one ask. The same inputs give the same text: its hash is part of a step's name.
 
     `resumed` is a further turn of a conversation that has the rest already: only what is new is said. `edition`: of
-    the version that began the run (`RunContext.edition`).
+    the version that began the run (`RunContext.edition`). `comments`: what people say to this agent.
     """
     known = [
         (title_of(name), quoted(readable(value), CONTEXT_LIMIT))
@@ -63,7 +64,17 @@ def brief(
         known=known,
         instructions=quoted(instructions, CONTEXT_LIMIT) if instructions.strip() else "",
         schema=json.dumps(schema, indent=1, ensure_ascii=False),
+        comments=_quoted_comments(comments),
     )
+
+
+def brief_after_stop(comments: Sequence[Comment]) -> str:
+    """What an agent is told that a person stopped in the middle of a call: the comments, and to go on."""
+    return _templates().get_template("stopped.j2").render(comments=_quoted_comments(comments))
+
+
+def _quoted_comments(comments: Sequence[Comment]) -> list[dict[str, str]]:
+    return [{"who": _one_line(one.who) or "A person", "words": quoted(one.text, CONTEXT_LIMIT)} for one in comments]
 
 
 def title_of(name: str) -> str:

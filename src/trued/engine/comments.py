@@ -1,0 +1,81 @@
+"""Comments: records what a person says to the agents of a run while it works. Nothing said here can raise a grade."""
+
+from trued.engine.run_store import FINISHED, RunStore
+from trued.errors import BadInput
+from trued.model import Comment, RunRecord, Way
+from trued.model.events.call import CallAnswered, CallAsked
+from trued.model.events.people import CommentGiven
+from trued.model.step_keys import call_name
+from trued.run.examination.independence import EXAMINERS
+from trued.support.redaction import plain
+
+MOST = 4000  # characters: a comment is a few sentences; what is longer belongs into the requirements
+
+
+def record_comment(
+    store: RunStore, record: RunRecord, text: str, *, who: str, to: str = "", now: bool = False, way: Way = "command"
+) -> Comment:
+    """Record a comment. `to`: a role or a call; "" is every role. It goes into the next brief; with `now` a call that
+    is at work is stopped for it, and continues with it.
+
+    Raises BadInput for a run that has ended, an empty or very long text, a role or call that is not there, and for
+    whoever writes cases: those are written from the requirements alone.
+    """
+    text = str(store.redact(store.inputs(record.id))(plain(text).strip()))
+    if record.state in FINISHED:
+        raise BadInput(f"run {record.id} is {record.state}: no agent hears you", then="`trued ls` lists the runs")
+    if not text:
+        raise BadInput("the comment is empty", then=f'trued comment {record.id} "what you want to say"')
+    if len(text) > MOST:
+        raise BadInput(f"the comment has {len(text)} characters, and may have {MOST}", then="say it shorter")
+    calls = calls_at_work(store, record)
+    stops = _call_to_stop(record, calls, to) if now else ""
+    if to and not stops and to not in store.inputs(record.id).roles:
+        to = _call_meant(store, record, calls, to)
+    to = call_name(stops) if stops else to
+    role = calls.get(stops, "") if stops else to
+    if role in EXAMINERS:
+        what = f"{role} writes its cases from the requirements alone, so that they prove something"
+        raise BadInput(what, then=f"change those: trued amend {record.id}")
+    said = Comment(to=to, text=text, who=who, way=way, stops=stops)
+
+    def event(number: int) -> CommentGiven:
+        return CommentGiven(number=number, to=to, text=text, who=who, way=way, stops=stops)
+
+    number = store.journal.add_comment(record.id, said, event, stops)
+    return next(one for one in store.journal.comments(record.id) if one.id == number)
+
+
+def calls_at_work(store: RunStore, record: RunRecord) -> dict[str, str]:
+    """Key → role of every call that was begun and has no answer yet, oldest first."""
+    found: dict[str, str] = {}
+    for event in store.journal.events_of_kind(record.id, CallAsked.KIND, CallAnswered.KIND, lean=True):
+        if asked := CallAsked.read(event):
+            found[event.key] = asked.role
+        else:
+            found.pop(event.key, None)
+    return {key: role for key, role in found.items() if store.journal.step(record.id, key) is None}
+
+
+def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
+    """The only call at work that is meant: by its key, a part of it, or its role."""
+    exact = [key for key in calls if to in (key, call_name(key))]
+    fitting = exact or [key for key, role in calls.items() if to in ("", role)] or [key for key in calls if to in key]
+    if len(fitting) == 1:
+        return fitting[0]
+    if not calls:
+        what = f"no call of run {record.id} is at work"
+        raise BadInput(what, then="leave out --now: the next brief will have it")
+    what = f"{len(fitting) or 'no'} calls at work are meant by {to!r}" if to else f"{len(calls)} calls are at work"
+    raise BadInput(f"{what}: {'; '.join(calls)}", "--to", "name one of them")
+
+
+def _call_meant(store: RunStore, record: RunRecord, calls: dict[str, str], to: str) -> str:
+    """The name of the only call at work that is meant. Raises BadInput, which lists the roles, if there is none."""
+    fitting = {call_name(key) for key in calls if to in (key, call_name(key))}
+    fitting = fitting or {call_name(key) for key in calls if to in key}
+    if len(fitting) == 1:
+        return fitting.pop()
+    roles = sorted({one for one in store.inputs(record.id).roles if one not in EXAMINERS})
+    named = f"roles: {', '.join(roles)}; calls at work: {'; '.join(calls) or 'none'}"
+    raise BadInput(f"run {record.id} has no role or call {to!r}", "--to", named)

@@ -1,0 +1,55 @@
+"""Comments: what people say to the agents of a run while it works, and how a call gets it."""
+
+from trued.model import Comment, TakenComments
+from trued.model.events.call import CallStopped
+from trued.model.events.people import CommentTaken
+from trued.model.step_keys import comments_key
+from trued.run.context import RunContext
+from trued.run.examination.independence import EXAMINERS
+from trued.support.hashing import digest
+
+
+async def comments_for_brief(context: RunContext, role: str, key: str) -> tuple[Comment, ...]:
+    """The comments that go into the brief of this call: taken up as a step, so that a resumed run repeats the brief.
+
+    None for a call whose brief is fixed already: they wait for the next one.
+    """
+    step, journal = comments_key(key), context.journal
+    if journal.has_step(step):
+        return await _take_up(context, role, key, step)
+    is_fixed = journal.has_step(key) or journal.has_begun(key)
+    return () if is_fixed or not _pending(context, role, key) else await _take_up(context, role, key, step)
+
+
+async def comments_after_stop(context: RunContext, role: str, key: str, stop: int) -> tuple[Comment, ...]:
+    """The comments for which this call was stopped, for the n-th time, and all others that wait for it."""
+    return await _take_up(context, role, key, comments_key(key, stop), stopped=True)
+
+
+def has_to_stop(context: RunContext, role: str, key: str, stop: int) -> bool:
+    """Whether a person wants this call to be stopped, for the n-th time, or did before this process began."""
+    if context.journal.has_step(comments_key(key, stop)):
+        return True
+    return any(one.stops == key for one in _pending(context, role, key))
+
+
+def _pending(context: RunContext, role: str, key: str) -> list[Comment]:
+    """The comments that this call was not given yet. Whoever writes the cases that prove something hears none: cases
+    are written from the requirements alone."""
+    return [] if role in EXAMINERS else [one for one in context.journal.comments() if one.is_for(role, key)]
+
+
+async def _take_up(
+    context: RunContext, role: str, key: str, step: str, *, stopped: bool = False
+) -> tuple[Comment, ...]:
+    async def take() -> str:
+        found = _pending(context, role, key)
+        who = tuple(dict.fromkeys(one.who for one in found))
+        if stopped:
+            context.journal.emit(CallStopped(who=who), key)
+        if found:
+            context.journal.emit(CommentTaken(role=role, numbers=tuple(one.id for one in found), who=who), key)
+        kept = tuple(one.model_copy(update={"given": ()}) for one in found)
+        return TakenComments(role=role, call=key, comments=kept).model_dump_json()
+
+    return TakenComments.model_validate_json(await context.journal.once(step, digest(step), take)).comments
