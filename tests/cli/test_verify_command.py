@@ -50,9 +50,22 @@ def test_the_verdict_is_one_json_document_on_stdout_and_progress_is_on_stderr(
     assert ET.parse(tmp_path / "out.xml").getroot()[0].attrib["failures"] == "1"
     assert "| refuted |" in (tmp_path / "out.md").read_text()
     assert not (tmp_path / "home").exists(), "nothing is left in HOME"
-    assert {path.name for path in home.iterdir()} <= {"verifications", "verified.json", "facts"}
+    assert {path.name for path in home.iterdir()} <= {"verifications", "verified.json", "verified.jsonl", "facts"}
     assert list((home / "verifications").iterdir()) == []
+    _is_on_record(found, trued, repo, home, asked)
     _why_can_be_asked_after_it(trued, repo, home)
+
+
+def _is_on_record(found: dict[str, object], trued: Trued, repo: Path, home: Path, asked: Path) -> None:
+    assert (home / "verified.jsonl").stat().st_mode & 0o077 == 0
+    (record,) = json.loads(trued("stats", "--json", cwd=repo).stdout)["verifications"]
+    facts = {"base": git(repo, "rev-parse", "HEAD~1"), "head": found["commit"], "grade": "refuted", "code": 1}
+    facts |= {"repository": str(repo), "state": "not proven", "met": 0, "requirements": 1}
+    facts |= {"requirements_file": str(asked)}
+    assert {name: record[name] for name in facts} == facts
+    assert "double(21)" not in (home / "verified.jsonl").read_text()  # no case, and no evidence
+    assert "1 verification, 0 with every requirement met" in trued("stats", cwd=repo).stdout
+    assert json.loads(trued("stats", "--json", cwd=home).stdout)["verifications"] == [record]  # of every repository
 
 
 def _why_can_be_asked_after_it(trued: Trued, repo: Path, home: Path) -> None:

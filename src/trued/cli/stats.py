@@ -8,7 +8,7 @@ from rich.text import Text
 
 from trued.cli.context import AsJson, opened, runs_of, top_of
 from trued.cli.format import counted, line, money, tokens
-from trued.cli.terminal import err, out, print_json
+from trued.cli.terminal import err, home, out, print_json
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -18,7 +18,11 @@ def stats(
     every: Annotated[bool, typer.Option("--all", help="The runs of every repository.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add up this repository's runs by week, agent and role: proven runs, met requirements, tokens, cost."""
+    """Add up this repository's runs by week, agent and role: proven runs, met requirements, tokens, cost.
+
+    With --json also every verification that is on record here.
+    """
+    from trued.engine.verification_log import VerificationLog
     from trued.reporting.views.stats import RunFacts, Total, add_up
 
     here = None if every else top_of(Path.cwd())
@@ -30,10 +34,13 @@ def stats(
             rows = verdict.requirements if verdict else ()
             met = sum(row.grade.is_met() for row in rows)
             facts.append(RunFacts(one, met, len(rows), store.journal.spends(one.id)))
-    found = add_up(facts)
+    found, verified = add_up(facts), VerificationLog(home()).records(here)
     if as_json:
-        print_json(found.data)
+        print_json({**found.data, "verifications": [one.model_dump(mode="json") for one in verified]})
         return
+    if verified:
+        passed = sum(one.code == 0 for one in verified)
+        out().print(f"{counted(len(verified), 'verification')}, {passed} with every requirement met", soft_wrap=True)
     if not runs:
         others = "" if here is None else "; `trued stats --all` adds up those of other repositories"
         err().print(f"no runs here yet{others}", soft_wrap=True)

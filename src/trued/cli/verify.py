@@ -18,6 +18,7 @@ from trued.cli.terminal import hint, home, out, print_json
 from trued.cli.verdict import VerifyProgress, advice, verdict_lines
 from trued.engine.last_verification import LastVerification, now, save_verification
 from trued.engine.signals import stop_on_signals
+from trued.engine.verification_log import VerificationLog, VerificationRecord
 from trued.errors import BadInput
 from trued.inputs.settings import loader as config
 from trued.model import Grade
@@ -145,10 +146,12 @@ def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str
 
 
 def _verify_and_print(request: "VerifyRequest", outputs: VerdictOutputs) -> int:
+    began = now()
     with VerifyProgress() as progress:
         done = asyncio.run(_run_verification(request, progress))
     one = Verification(done.contract, done.verdict, done.outcome, request.accept, _reproduce_command(request, done))
-    save_verification(home(), _verification_record(request, done, one))
+    save_verification(home(), _last_verification(request, done, one))
+    VerificationLog(home()).add(_verification_record(request, done, one, began))
     _write_outputs(one, outputs)
     if outputs.receipt or outputs.bundle:
         from trued.engine.receipts import ReceiptRequest, write_receipt
@@ -234,7 +237,28 @@ def _reproduce_command(request: "VerifyRequest", done: "VerifyResult") -> str:
     return shlex.join(words)
 
 
-def _verification_record(request: "VerifyRequest", done: "VerifyResult", one: Verification) -> LastVerification:
+def _verification_record(
+    request: "VerifyRequest", done: "VerifyResult", one: Verification, began: float
+) -> VerificationRecord:
+    rows = done.verdict.requirements
+    return VerificationRecord(
+        at=now(),
+        seconds=round(max(0.0, now() - began), 3),
+        repository=str(done.places[1]),
+        base=done.contract.base,
+        head=done.verdict.commit,
+        state=done.outcome.state,
+        grade=done.outcome.grade,
+        code=one.code,
+        met=sum(row.grade.is_met(request.accept) for row in rows),
+        requirements=len(rows),
+        accept=request.accept,
+        requirements_file=str(request.requirements_file.absolute()) if request.requirements_file else "",
+        quick=request.quick,
+    )
+
+
+def _last_verification(request: "VerifyRequest", done: "VerifyResult", one: Verification) -> LastVerification:
     return LastVerification(
         at=now(),
         places=tuple(map(str, done.places)),

@@ -1,0 +1,85 @@
+"""VerificationLog: one line for every `trued verify` on this machine, in private state, for people who look back."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from trued.errors import StateFailed
+from trued.model import Grade, Value
+from trued.support import atomic_files
+
+FILE = "verified.jsonl"
+KEPT = 1000  # lines; years for a person, weeks for a busy machine
+SLACK = 100  # lines beyond that before the oldest are dropped, so that not every line rewrites the file
+
+
+class VerificationRecord(Value):
+    """What was verified, when, and what came of it. No cases and no evidence: those are in the last verification."""
+
+    at: float  # when it ended
+    seconds: float
+    repository: str  # of the head
+    base: str
+    head: str
+    state: str
+    grade: Grade
+    code: int  # exit code
+    met: int  # requirements
+    requirements: int
+    accept: Grade = Grade.ATTESTED
+    requirements_file: str = ""
+    quick: bool = False
+
+
+class VerificationLog:
+    """The records of one state folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.file = home / FILE
+
+    def add(self, record: VerificationRecord) -> None:
+        """Append a record; the oldest are dropped. Raises StateFailed if the file cannot be written."""
+        try:
+            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with _locked(self.file.parent):  # the file itself is replaced when it is shortened
+                handle = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                with os.fdopen(handle, "ab") as file:
+                    file.write(record.model_dump_json().encode() + b"\n")
+                lines = self.file.read_bytes().splitlines(keepends=True)
+                if len(lines) > KEPT + SLACK:
+                    atomic_files.write(self.file, b"".join(lines[-KEPT:]), sync=False)
+                    self.file.chmod(0o600)
+        except OSError as error:
+            raise StateFailed(f"cannot write {self.file}: {error.strerror}; make the folder writable") from error
+
+    def records(self, repository: Path | None = None) -> list[VerificationRecord]:
+        """The records, newest first; of one repository only, if it is named. Damaged lines are left out."""
+        try:
+            lines = self.file.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StateFailed(f"cannot read {self.file}: {error.strerror}") from error
+        found = [one for line in reversed(lines) if (one := _read(line)) is not None]
+        return [one for one in found if repository is None or Path(one.repository).resolve() == repository]
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _read(line: bytes) -> VerificationRecord | None:
+    try:
+        return VerificationRecord.model_validate_json(line)
+    except ValidationError:
+        return None
