@@ -2,11 +2,13 @@
 
 A form names its action (`data-do`) and the fields of it:
 
-    answer   run, key, answer, comment          approve  run, requirement (none, one or more), who, reason, instead
-    cancel   run                                reject   run, requirement (one or more), who, reason, instead
-    resume   run                                amend    run, criterion, remove, keep, supersedes, who, reason
+    answer   run, question, answer, comment     approve  run, requirement (one or more, or *), commit, who, why, instead
+    cancel   run                                reject   run, requirement (one or more), commit, who, why, instead
+    resume   run                                amend    run, criterion, remove, keep, supersedes, who, why
     limit    run, limit (usd=5; one or more)    trust    run, digest
                                                 land     run, agree
+
+`commit` is the work that the person has looked at; if the run has moved on since, nothing is decided.
 """
 
 import subprocess
@@ -26,6 +28,7 @@ from trued.errors import BadInput
 from trued.inputs.settings.limits import parse_limits
 from trued.model import Contract, RunRecord
 from trued.proof.contract import contract_hash
+from trued.run.approvals import WHOLE
 from trued.support.redaction import plain
 
 LONGEST = 4_000  # characters of one field
@@ -114,7 +117,7 @@ class Actions:
     # -- steer ---------------------------------------------------------------------------------------------------------
 
     def _answer(self, store: RunStore, fields: Fields) -> Action:
-        record, key, answer = self._run(store, fields), fields.needed("key"), fields.needed("answer")
+        record, key, answer = self._run(store, fields), fields.needed("question"), fields.needed("answer")
         comment = fields.text("comment")
 
         def do(store: RunStore) -> str:
@@ -166,17 +169,20 @@ class Actions:
         return self._decided(store, fields, rejected=True)
 
     def _decided(self, store: RunStore, fields: Fields, *, rejected: bool) -> Action:
-        record, wanted = self._run(store, fields), fields.texts("requirement")
+        record, wanted = self._run(store, fields), tuple(one for one in fields.texts("requirement") if one != WHOLE)
         decision = Decision(
-            fields.line("who", self.who), fields.line("reason"), rejected=rejected, instead=fields.is_on("instead")
+            fields.line("who", self.who), fields.line("why"), rejected=rejected, instead=fields.is_on("instead")
         )
         contract = store.contract(record.id)
         if contract is None:
             raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
         if rejected and not wanted:
-            raise BadInput("requirement is missing", then="name what is not met")
+            raise BadInput("a requirement is missing", then="name what is not met")
         refuse_if_agent_could_answer(store, record)
         words = _decision_words(store, record, contract, wanted, decision)
+        latest, looked_at = store.latest_verdicts(record.id), fields.text("commit")
+        if looked_at and any(one in latest and latest[one].commit != looked_at for one in wanted):
+            raise BadInput("the run has moved on since you looked at it", then="look at it again")
 
         def do(store: RunStore) -> str:
             now = store.contract(record.id)
@@ -192,7 +198,7 @@ class Actions:
         return Action(words, ("trued", verb, record.id, *wanted, *signed), do, spoken=True)
 
     def _amend(self, store: RunStore, fields: Fields) -> Action:
-        record, who, why = self._run(store, fields), fields.line("who", self.who), fields.line("reason")
+        record, who, why = self._run(store, fields), fields.line("who", self.who), fields.line("why")
         refuse_if_agent_could_answer(store, record)
         changes = [(flag, one) for flag in ("criterion", "remove", "keep", "supersedes") for one in fields.texts(flag)]
         if not changes:

@@ -16,7 +16,7 @@ from trued.page.view import PageView
 
 LOOK_S = 0.1  # between two looks at the journal while somebody watches
 PAINT_S = 0.25  # between two pictures of a page
-REFRESH_S = 5.0  # what is not in the journal changes, too: a process has died, a clock has moved on
+REFRESH_S = 2.0  # what is not in the journal changes, too: a transcript grows, a process dies
 STREAMS = 4  # of one session: a browser opens six connections to a host, and the page itself needs some
 ALL_STREAMS = 64
 
@@ -60,6 +60,8 @@ class JournalTail:
     def has_changed(self) -> bool:
         try:
             if self._db is None:
+                if not self._path.is_file():
+                    return False  # nothing was ever run here
                 self._db = sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True, isolation_level=None)
             (version,) = self._db.execute("pragma data_version").fetchone()
         except sqlite3.Error:

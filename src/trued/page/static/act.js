@@ -1,5 +1,7 @@
-// Sends what a person decides. A form with data-do="answer" is posted to /do/answer; what became of it is written into
-// its element with data-said. It is settled only by the journal: the server then sends the page without the form.
+// Sends what a person decides. A form with data-do="answer" is posted to /do/answer (a button may name another action, and
+// data-sure asks before); what became of it is written into its element with data-said. It is settled only by the journal: the server then sends the page without the form.
+import { asks } from "./live.js";
+
 const NOT_HEARD_MS = 5000, ASK_MS = 700;
 
 // -- the key of this browser's tabs: a new tab asks the others for it --
@@ -21,21 +23,26 @@ function fields(form, button) {
   return found;
 }
 
+// The server may have sent the form anew meanwhile: then it is the one that asks for the same.
+const current = (form) => (form.isConnected ? form : [...document.querySelectorAll(`form[data-do="${form.dataset.do}"]`)].find((one) => asks(one) === asks(form)));
+
 function say(form, words, state) {
-  const place = document.getElementById(form.id)?.querySelector("[data-said]") ?? form.querySelector("[data-said]");
+  const place = current(form)?.querySelector("[data-said]");
   if (!place) return;
   place.textContent = words;
   place.dataset.state = state;
 }
 
 async function send(form, button) {
+  const action = button?.dataset.do ?? form.dataset.do;
+  if (form.dataset.sure && !confirm(form.dataset.sure)) return;
   if (!key()) return say(form, "This tab cannot act: press Enter in the terminal where trued page runs.", "refused");
   const before = document.body.dataset.event;
   say(form, "sent", "sent");
   const headers = { "Content-Type": "application/json", "X-Tab-Key": key() };
   let answer, told;
   try {
-    answer = await fetch(`/do/${form.dataset.do}`, { method: "POST", headers, body: JSON.stringify(fields(form, button)) });
+    answer = await fetch(`/do/${action}`, { method: "POST", headers, body: JSON.stringify(fields(form, button)) });
     told = (answer.headers.get("content-type") ?? "").includes("json") ? await answer.json() : { said: await answer.text() };
   } catch {
     return say(form, "not sent: the page is not connected", "refused");
@@ -48,7 +55,7 @@ async function send(form, button) {
 
 function settle(form, before, said) {
   setTimeout(() => {
-    if (form.isConnected && document.body.dataset.event === before) say(form, `not heard yet: ${said}`, "waiting");
+    if (current(form) && document.body.dataset.event === before) say(form, `not heard yet: ${said}`, "waiting");
   }, NOT_HEARD_MS);
 }
 

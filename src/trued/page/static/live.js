@@ -3,8 +3,7 @@
 // the connection is written into #connection.
 const policy = globalThis.trustedTypes?.createPolicy("trued", { createHTML: (sent) => sent }) ?? { createHTML: (sent) => sent };
 const POLL_MS = 2000, HIDDEN_MS = 20000;
-const title = document.title;
-let newest = document.body.dataset.event ?? "0", named = title, waiting = 0;
+let newest = document.body.dataset.event ?? "0", named = document.title, waiting = 0;
 let stream = null, timer = 0, since = 0, wait = 500;
 const known = new Map(); // element id → the HTML that was put there last
 
@@ -22,83 +21,75 @@ function entitle() {
   document.title = waiting ? `(${waiting}) ${named}` : named;
 }
 
-// -- replacing an element keeps what a person did to it --
-const remembered = (element) => (element.id ? `#${CSS.escape(element.id)}` : element.name ? `[name="${CSS.escape(element.name)}"]` : "");
+// -- replacing elements keeps what a person did to them, by what a thing is and not by where it stands --
+const WATCHED = "details, summary, input:not([type=hidden]), textarea, select, button, a, [data-said], [tabindex]";
+const above = (element) => element.parentElement?.closest("[id]")?.id ?? "";
+export const asks = (form) => (form ? form.dataset.do + JSON.stringify([...form.querySelectorAll("input[type=hidden]")].map((one) => [one.name, one.value])) : "");
 
-function place(element) {
-  // the way to an element without an id: its nearest ancestor with one, and the numbers of the children below
-  const way = [];
-  while (element && !element.id) {
-    way.unshift([...element.parentElement.children].indexOf(element));
-    element = element.parentElement;
-    if (!element || element === document.body) return null;
-  }
-  return element && { id: element.id, way };
+function sign(element) {
+  if (element.id) return `#${element.id}`;
+  const form = element.closest("form[data-do]"), kind = element.localName;
+  if (form) return [asks(form), kind, element.name, element.type === "radio" ? element.value : "", [...form.querySelectorAll(kind)].indexOf(element)].join("\n");
+  if (kind === "details" || kind === "summary") return [above(element), kind, element.closest("details").querySelector("summary")?.textContent].join("\n");
+  return [above(element), kind, element.getAttribute("href") ?? element.className, element.textContent.slice(0, 80)].join("\n");
 }
 
-function found(spot) {
-  return spot?.way.reduce((element, number) => element?.children[number], document.getElementById(spot.id));
-}
+const within = (root, query) => [...(root.matches(query) ? [root] : []), ...root.querySelectorAll(query)];
 
-function kept(old) {
-  const within = (query) => [...(old.matches(query) ? [old] : []), ...old.querySelectorAll(query)];
-  const focus = old.contains(document.activeElement) ? document.activeElement : null;
-  const typed = within("input, textarea, select").filter((one) => one.type !== "hidden");
-  return {
-    focus: focus && place(focus), range: focus && "selectionStart" in focus ? [focus.selectionStart, focus.selectionEnd] : null,
-    details: within("details").map((one) => [place(one), one.open, one.hasAttribute("data-was-open") ? one.dataset.wasOpen === "true" : null]),
-    typed: typed.map((one) => [place(one), one.value, one.checked, one.defaultValue, one.defaultChecked]),
-    scrolled: within("*").filter((one) => one.scrollTop || one.scrollLeft).map((one) => [place(one), one.scrollTop, one.scrollLeft, one.scrollHeight - one.scrollTop - one.clientHeight < 8]),
-    said: within("[data-said]").map((one) => [place(one), one.textContent]),
-  };
-}
-
-function restore(was) {
-  for (const [spot, open] of was.details) { const one = found(spot); if (one?.localName === "details") one.open = open; }
-  for (const [spot, value, checked, before, beforeChecked] of was.typed) {
-    const one = found(spot);
-    if (one && value !== before && "value" in one) one.value = value;
-    if (one && checked !== undefined && checked !== beforeChecked) one.checked = checked;
-  }
-  for (const [spot, text] of was.said) { const one = found(spot); if (one && text) one.textContent = text; }
-  for (const [spot, top, left, follows] of was.scrolled) {
-    const one = found(spot);
-    if (one) { one.scrollTop = follows ? one.scrollHeight : top; one.scrollLeft = left; }
-  }
-  const focus = found(was.focus);
-  if (focus && focus !== document.activeElement) {
-    focus.focus({ preventScroll: true });
-    if (was.range && "setSelectionRange" in focus) try { focus.setSelectionRange(...was.range); } catch { /* not a text field */ }
+function remember(root, was) {
+  for (const one of within(root, WATCHED)) {
+    const state = {};
+    if (one.localName === "details") state.open = one.open;
+    if ("value" in one && one.localName !== "button" && (one.value !== one.defaultValue || one.checked !== one.defaultChecked)) Object.assign(state, { value: one.value, checked: one.checked });
+    if ("said" in one.dataset && one.textContent) Object.assign(state, { said: one.textContent, how: one.dataset.state });
+    if (one === document.activeElement) Object.assign(state, { focus: true, range: one.selectionStart === undefined ? null : [one.selectionStart, one.selectionEnd] });
+    if (one.scrollTop || one.scrollLeft || "follow" in one.dataset) Object.assign(state, { top: one.scrollTop, left: one.scrollLeft, atEnd: one.scrollHeight - one.scrollTop - one.clientHeight < 8, held: one.dataset.held });
+    if (Object.keys(state).length) was.set(sign(one), state);
   }
 }
 
-function put(id, html) {
-  if (known.get(id) === html) return;
-  known.set(id, html);
+function restore(root, was) {
+  for (const one of was.size ? within(root, WATCHED) : []) {
+    const state = was.get(sign(one));
+    if (!state) continue;
+    if (state.open !== undefined) one.open = state.open;
+    if (state.value !== undefined) { one.value = state.value; if (state.checked !== undefined) one.checked = state.checked; }
+    if (state.said) { one.textContent = state.said; one.dataset.state = state.how; }
+    if (state.top !== undefined) {
+      if (state.held !== undefined) one.dataset.held = state.held;
+      one.scrollTop = state.atEnd && "follow" in one.dataset && state.held === undefined ? one.scrollHeight : state.top;
+      one.scrollLeft = state.left;
+    }
+    if (!state.focus) continue;
+    one.focus({ preventScroll: true });
+    if (state.range?.[0] !== null && one.setSelectionRange) try { one.setSelectionRange(...state.range); } catch { /* it has no text */ }
+  }
+}
+
+function made(html) {
   const holder = document.createElement("template");
-  holder.innerHTML = policy.createHTML(html);
-  const fresh = holder.content.firstElementChild, old = document.getElementById(id);
-  if (!fresh) return;
-  if (!old) { document.querySelector("main").append(fresh); return; }
-  if (old.isEqualNode(fresh)) return;
-  const was = kept(old);
-  old.replaceWith(fresh);
-  restore(was);
+  holder.innerHTML = policy.createHTML(html); // the only HTML that is ever made here: what the server sent
+  return holder.content.firstElementChild;
 }
 
 export function show(sent) {
-  for (const [id, html] of Object.entries(sent.pieces)) put(id, html);
-  const main = document.querySelector("main");
-  for (const element of [...main.children]) if (element.id && !sent.order.includes(element.id)) { known.delete(element.id); element.remove(); }
+  const main = document.querySelector("main"), was = new Map(), fresh = [];
+  for (const [id, html] of Object.entries(sent.pieces)) if (known.get(id) !== html) { known.set(id, html); fresh.push([document.getElementById(id), made(html)]); }
+  const changed = fresh.filter(([old, next]) => next && !old?.isEqualNode(next));
+  const gone = [...main.children].filter((one) => one.id && !sent.order.includes(one.id));
+  for (const old of [...changed.map(([one]) => one), ...gone]) if (old) remember(old, was);
+  for (const [old, next] of changed) old ? old.replaceWith(next) : main.append(next);
+  for (const old of gone) { known.delete(old.id); old.remove(); }
   let last = null;
   for (const id of sent.order) {
-    const element = document.getElementById(id);
-    if (element?.parentElement !== main) continue;
-    if (last ? !(last.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING) : false) last.after(element);
-    last = element;
+    const one = document.getElementById(id);
+    if (one?.parentElement !== main) continue;
+    if (last && last.nextElementSibling !== one) last.after(one);
+    last = one;
   }
-  newest = String(sent.event);
-  document.body.dataset.event = newest;
+  for (const [, next] of changed) restore(next, was);
+  newest = document.body.dataset.event = String(sent.event);
+  if (sent.layout !== undefined && main.className !== sent.layout) main.className = sent.layout;
   named = `${sent.title} · trued`;
   entitle();
   document.dispatchEvent(new CustomEvent("shown", { detail: sent.order }));
