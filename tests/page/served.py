@@ -1,6 +1,7 @@
 """A real `trued page` in a process of its own, spoken to over plain sockets."""
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,6 +90,16 @@ class Served:
             lines.append(f"Content-Length: {len(body)}")
         return self.raw("\r\n".join([*lines, "Connection: close", "", ""]).encode() + body)
 
+    def reads(self, words: str) -> str:
+        """What the terminal shows, up to these words."""
+        shown = ""
+        while words not in shown:
+            shown += os.read(self.terminal, 65536).decode()
+        return shown
+
+    def types(self, line: str) -> None:
+        os.write(self.terminal, f"{line}\n".encode())
+
     def raw(self, sent: bytes) -> Answer:
         """Send these bytes and read the first answer."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=WITHIN_S) as connection:
@@ -154,6 +166,7 @@ def page(home: Path, *flags: str, terminal: bool = False) -> Iterator[Served]:
             env=environment,
             cwd=home,
             start_new_session=True,
+            preexec_fn=_take_terminal if terminal else None,
         )
     if terminal:
         os.close(theirs)
@@ -167,6 +180,10 @@ def page(home: Path, *flags: str, terminal: bool = False) -> Iterator[Served]:
             process.stdout.close()
         if terminal:
             os.close(ours)
+
+
+def _take_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def _announced(process: subprocess.Popen[bytes], home: Path, terminal: int, errors: Path) -> Served:

@@ -171,7 +171,11 @@ class Actions:
     def _decided(self, store: RunStore, fields: Fields, *, rejected: bool) -> Action:
         record, wanted = self._run(store, fields), tuple(one for one in fields.texts("requirement") if one != WHOLE)
         decision = Decision(
-            fields.line("who", self.who), fields.line("why"), rejected=rejected, instead=fields.is_on("instead")
+            fields.line("who", self.who),
+            fields.line("why"),
+            rejected=rejected,
+            instead=fields.is_on("instead"),
+            way="page",
         )
         contract = store.contract(record.id)
         if contract is None:

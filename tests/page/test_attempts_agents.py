@@ -1,0 +1,178 @@
+"""Attempts that must fail: by a process confined as agents are, and by whoever has stolen a whole session.
+
+That a confined process reaches no X11 display, terminal (TIOCSTI), bus or `/proc/PID/fd` of the person (attempt 35) is
+shown in tests/workspace/test_session_sockets.py and tests/workspace/test_sandbox.py.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.ended_run import RUN, ended_run
+from tests.page.served import Served, page
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.model import Approval
+from trued.wire import Confinement
+from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.levels import level_state
+from trued.workspace.sandbox.visible_folders import interpreter_folders
+
+pytestmark = pytest.mark.spec("PAGE-4", "PAGE-5")
+
+# What an agent can try by itself: it finds the port, asks for everything, and looks for secrets in files and processes.
+AGENT = """
+import http.client, json, os, pathlib, socket, sys
+port, host, home, enter, pid = int(sys.argv[1]), sys.argv[2], *sys.argv[3:]
+found = {"pages": [], "posts": [], "files": [], "argv": "", "environ": ""}
+def ask(method, path, **headers):
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request(method, path, '{"run": "r-people"}' if method == "POST" else None, {"Host": host, **headers})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode("utf-8", "replace")
+    except OSError as error:
+        return 0, str(error)
+for path in ("/", "/r/r-people", "/live?address=/", "/pieces?address=/", "/waits", "/gates", "/events"):
+    found["pages"].append(ask("GET", path))
+own = {"Origin": "http://" + host, "Content-Type": "application/json"}
+for path in ("/do/approve", "/do/cancel", "/do/answer", "/enter"):
+    found["posts"].append(ask("POST", path, **own))
+for path in (enter, home + "/journal.db", f"/proc/{pid}/environ", f"/proc/{pid}/fd/0", f"/proc/{pid}/mem"):
+    try:
+        with open(path, "rb") as file:
+            found["files"].append([path, file.read(100).decode("utf-8", "replace")])
+    except OSError:
+        pass
+try:
+    found["argv"] = pathlib.Path(f"/proc/{pid}/cmdline").read_text()
+except OSError:
+    pass
+try:
+    with socket.socket(socket.AF_INET6) as other:
+        other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        other.bind(("::1", port))
+        other.listen()
+        found["bound"] = True
+except OSError:
+    found["bound"] = False
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A page with a terminal, over a run in which somebody has to judge `look`."""
+    folder = tmp_path_factory.mktemp("spoken")
+    with ended_run(folder) as place:
+        place.finish(1, place.commits[2])
+    with page(folder / "state", terminal=True) as one:
+        one.enter()
+        yield one
+
+
+def _approvals(served: Served) -> list[Approval]:
+    journal = SqliteJournal(served.home / "journal.db", read_only=True)
+    found = journal.approvals(RUN)
+    journal.close()
+    return found
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+def test_28_30_and_32_a_confined_agent_gets_nothing_and_finds_no_secret(
+    spoken: Served, tmp_path: Path, level: str
+) -> None:
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
+    entry = spoken.home / "page" / "enter-waiting.html"  # as it lies there while the browser starts
+    entry.parent.mkdir(exist_ok=True)
+    entry.write_text("a code")
+    sight = Confinement(level=level, network="host", readable=interpreter_folders(sys.executable))
+    words = [str(spoken.port), spoken.authority, str(spoken.home), str(entry), str(spoken.process.pid)]
+    argv, environment = confine([sys.executable, "-I", "-c", AGENT, *words], sight, folder=tmp_path, variables={})
+    ran = subprocess.run(argv, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
+    entry.unlink()
+    found = json.loads(ran.stdout)
+    statuses = [status for status, _ in found["pages"]]
+    assert set(statuses) <= {401, 0}, found["pages"]  # 0: the sandbox leaves it no network of this machine
+    assert all(status in (0, 401, 403) for status, _ in found["posts"]), found["posts"]
+    assert "look" not in "".join(text for _, text in found["pages"] + found["posts"]).replace("looks", "")
+    assert found["files"] == []
+    assert spoken.session["Cookie"].partition("=")[2] not in found["argv"]
+    assert spoken.session["X-Tab-Key"] not in found["argv"]
+    assert not found["bound"] or set(statuses) == {0}
+    assert _approvals(spoken) == []
+
+
+APPROVE = {"run": RUN, "requirement": "look", "who": "Mallory", "why": "it is fine"}
+
+
+def test_33_a_stolen_session_cannot_speak_because_the_terminal_wants_the_number(spoken: Served) -> None:
+    answer = spoken.post("/do/approve", APPROVE)
+    assert answer.status == 202
+    shown = spoken.reads("press Enter to refuse")
+    assert f"Mallory accepts look of {RUN} at" in shown
+    assert json.loads(answer.body)["number"] not in shown  # who did not ask for it cannot know it
+    assert spoken.post("/do/approve", APPROVE).status == 409  # one at a time
+    assert _approvals(spoken) == []
+    spoken.types("")
+    spoken.reads("nothing was recorded: refused in the terminal")
+    assert _approvals(spoken) == []
+
+
+def test_34_three_wrong_numbers_end_it(spoken: Served) -> None:
+    told = json.loads(spoken.post("/do/approve", APPROVE).body)
+    wrong = f"{(int(told['number']) + 1) % 10_000:04}"
+    for _ in range(3):
+        spoken.reads("to refuse")
+        spoken.types(wrong)
+    spoken.reads("nothing was recorded: 3 wrong numbers")
+    assert json.loads(spoken.get(f"/proposal/{told['proposal']}").body)["state"] == "refused"
+    spoken.types(told["number"])  # too late
+    assert _approvals(spoken) == []
+
+
+@pytest.mark.parametrize("why", ["fine\n\nnothing to see", "fine\x1b[2J\x1b[1;1H", "fine\u202e"])
+def test_33_words_of_the_page_cannot_pretend_to_be_lines_of_the_terminal(spoken: Served, why: str) -> None:
+    assert spoken.post("/do/approve", {**APPROVE, "why": why}).status == 202
+    shown = spoken.reads("press Enter to refuse")
+    (line,) = [one for one in shown.splitlines() if "Mallory accepts" in one]
+    assert "fine" in line
+    assert "\x1b[2J" not in shown
+    assert "\u202e" not in shown
+    spoken.types("")
+    spoken.reads("nothing was recorded")
+
+
+def test_the_work_that_was_looked_at_is_the_work_that_is_accepted(spoken: Served) -> None:
+    answer = spoken.post("/do/approve", {**APPROVE, "commit": "f" * 40})
+    assert answer.status == 409
+    assert "moved on" in answer.body
+
+
+def test_the_person_with_the_number_speaks(spoken: Served) -> None:
+    told = json.loads(spoken.post("/do/approve", {**APPROVE, "who": "Ann Lee", "why": "I looked"}).body)
+    spoken.reads("press Enter to refuse")
+    spoken.types(told["number"])
+    spoken.reads("recorded")
+    (approval,) = _approvals(spoken)
+    assert (approval.requirement, approval.who, approval.why) == ("look", "Ann Lee", "I looked")
+    assert approval.way == "page"
+    assert json.loads(spoken.get(f"/proposal/{told['proposal']}").body)["state"] == "done"
+
+
+def test_without_a_terminal_the_page_shows_the_command_and_records_nothing(tmp_path: Path) -> None:
+    with ended_run(tmp_path) as place:
+        place.finish(1, place.commits[2])
+    with page(tmp_path / "state") as one:
+        one.enter()
+        answer = one.post("/do/approve", APPROVE)
+        assert answer.status == 409
+        command = json.loads(answer.body)["command"]
+        assert command == f"trued approve {RUN} look --as Mallory --reason 'it is fine'"
+        assert _approvals(one) == []
