@@ -3,12 +3,14 @@
 import json
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import World
 from trued.cli.notify import Notifier
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.inputs.settings.loader import load_settings
 from trued.model import Event, RunRecord
@@ -22,12 +24,16 @@ def ended(state: str = "waiting") -> Event:
     return Event(id=1, at=0.0, key="", kind="ended", data={"state": state, "code": 3, "why": "w", "grade": "unproven"})
 
 
-def notifier(*command: str) -> Notifier:
-    return Notifier(NotifySettings(command=command))
+@pytest.fixture
+def notifier(tmp_path: Path) -> Iterator[Callable[..., Notifier]]:
+    with RunStore(tmp_path / "state", {}) as store:
+        yield lambda *command: Notifier(NotifySettings(command=command), store, {})
 
 
 @pytest.mark.spec("DAY-12")
-def test_an_end_and_a_question_reach_the_command_with_their_facts(tmp_path: Path) -> None:
+def test_an_end_and_a_question_reach_the_command_with_their_facts(
+    notifier: Callable[..., Notifier], tmp_path: Path
+) -> None:
     one = notifier(sys.executable, "-c", WRITES, str(tmp_path / "told"))
     one.hear(RECORD, Event(id=1, at=0.0, key="", kind="asked", data={}))
     one.hear(RECORD, ended())
@@ -36,19 +42,19 @@ def test_an_end_and_a_question_reach_the_command_with_their_facts(tmp_path: Path
     one.close()
     first, second = (json.JSONDecoder().raw_decode(text)[0] for text in (tmp_path / "told").read_text().splitlines())
     assert (first["event"], first["run"], first["state"], first["code"]) == ("ended", "r-note", "waiting", 3)
-    assert (second["event"], "Go on?" in second["text"]) == ("asks", True)
+    assert (second["event"], second["text"]) == ("asks", "r-note waits for your answer: trued answer r-note")
     assert "\x1b" not in first["title"]
 
 
 @pytest.mark.spec("DAY-12")
 @pytest.mark.parametrize("command", [("/nowhere/at/all",), (sys.executable, "-c", "raise SystemExit(3)"), ("\0",)])
-def test_a_notification_that_fails_is_not_noticed(command: tuple[str, ...]) -> None:
+def test_a_notification_that_fails_is_not_noticed(notifier: Callable[..., Notifier], command: tuple[str, ...]) -> None:
     one = notifier(*command)
     one.hear(RECORD, ended())
     one.close()
 
 
-def test_one_that_hangs_keeps_nobody_waiting_for_long() -> None:
+def test_one_that_hangs_keeps_nobody_waiting_for_long(notifier: Callable[..., Notifier]) -> None:
     one, began = notifier(sys.executable, "-c", "import time; time.sleep(60)"), time.monotonic()
     one.hear(RECORD, ended())
     assert time.monotonic() - began < 3

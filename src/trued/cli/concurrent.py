@@ -11,7 +11,7 @@ from rich.text import Text
 from trued.cli.context import is_over
 from trued.cli.event_lines import event_line
 from trued.cli.format import line
-from trued.cli.notify import Notifier, users_settings
+from trued.cli.notify import users_notifier
 from trued.cli.summary import conclude, whole
 from trued.cli.terminal import ask_person, complain, err, hint, home, print_json
 from trued.engine.concurrent_runs import worst_exit_code
@@ -29,9 +29,9 @@ SHORT = 24  # characters of what stands before a line
 class Side:
     """Prints the events of several runs and asks one question at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: RunStore, notify: bool | None = None) -> None:
         self._console, self._one = err(), asyncio.Lock()
-        self.notifier = Notifier(users_settings())
+        self.notifier = users_notifier(store, notify)
 
     def hear(self, record: RunRecord, event: Event) -> None:
         text = event_line(event, view_of(record.workflow))
@@ -52,10 +52,13 @@ def name_of(record: RunRecord) -> str:
     return line(key if colon and " " not in key else record.id, SHORT)
 
 
-def drive_all(work: Callable[[Engine], Coroutine[Any, Any, Ended]], *, as_json: bool) -> None:
+def drive_all(
+    work: Callable[[Engine], Coroutine[Any, Any, Ended]], *, as_json: bool, notify: bool | None = None
+) -> None:
     """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
-    eyes = Side()
-    store = RunStore(home(), os.environ, listen=eyes.hear)
+    store = RunStore(home(), os.environ)
+    eyes = Side(store, notify)
+    store.listen = eyes.hear
     try:
         ended = asyncio.run(work(Engine(store, person=eyes.ask)))
         _conclude(store, ended, as_json=as_json)

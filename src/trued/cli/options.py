@@ -176,7 +176,7 @@ class SafetyOptions:
 
 @dataclass(frozen=True)
 class StartOptions:
-    """Where a run starts: the repository, and an earlier run's branch if it continues one."""
+    """Where a run starts: the repository, and an earlier run's branch if it continues one; and who is told of it."""
 
     branch: Annotated[
         str,
@@ -195,6 +195,14 @@ class StartOptions:
             show_default=False,
         ),
     ] = ""
+    notify: Annotated[
+        bool | None,
+        typer.Option(
+            "--notify/--no-notify",
+            help="Tell you when it waits, ends or reaches a limit: by the bell, the desktop and your [notify].",
+            show_default="by [notify] in your settings",
+        ),
+    ] = None
     repo: Repository = Path()
 
 

@@ -13,7 +13,7 @@ from trued.cli.concurrent import drive_all
 from trued.cli.context import AsJson, RunName, chosen, completed, opened, top_of
 from trued.cli.format import line
 from trued.cli.live import Lines, Screen, Tree
-from trued.cli.notify import Notifier, users_settings
+from trued.cli.notify import users_notifier
 from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOptions, is_file, take_options
 from trued.cli.summary import conclude
 from trued.cli.terminal import hint, home, is_interactive, is_plain_output, outside_agents, read_line, whoami
@@ -78,9 +78,9 @@ def run(
     )
     if len(goals) > 1:
         requests = [request(goal=goal) for goal in goals]
-        drive_all(lambda engine: start_runs(engine, requests), as_json=as_json)
+        drive_all(lambda engine: start_runs(engine, requests), as_json=as_json, notify=start.notify)
     opening = None if workflow else partial(_choice, goals[0])
-    drive(lambda engine: engine.start(request(goal=goals[0])), as_json=as_json, opening=opening)
+    drive(lambda engine: engine.start(request(goal=goals[0])), as_json=as_json, opening=opening, notify=start.notify)
 
 
 @app.command()
@@ -232,13 +232,16 @@ def drive(
     screen: Screen | None = None,
     as_json: bool = False,
     opening: Callable[[RunRecord], str] | None = None,
+    notify: bool | None = None,
 ) -> None:
     """Drive a run with a live screen, print how it ended, and exit with its code.
 
-    `opening` is called once, when the run has begun: so nothing is printed before a refusal.
+    `opening` is called once, when the run has begun: so nothing is printed before a refusal. `notify`: None for what
+    the user's settings say.
     """
     eyes = screen or (Lines() if is_plain_output() else Tree())
-    store, notifier = RunStore(home(), os.environ), Notifier(users_settings())
+    store = RunStore(home(), os.environ)
+    notifier = users_notifier(store, notify)
     openings = [opening] if opening else []
 
     def listen(record: RunRecord, event: Event) -> None:

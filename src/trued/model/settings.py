@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from trued.model.grades import Grade, Value
 from trued.model.requests import Environment, Serve
@@ -68,10 +68,32 @@ class ForgeSettings(Value):
     remote: str = "origin"
 
 
-class NotifySettings(Value):
-    """How a person is told that a run ended or waits for them. Only their own file sets it: the command is run with
-    their rights."""
+NotifyKind: TypeAlias = Literal["waits", "ends", "limits", "refuted"]
+NOTIFY_KINDS: tuple[NotifyKind, ...] = ("waits", "ends", "limits", "refuted")
 
+
+class WebhookSettings(Value):
+    """Where notifications are posted, and the secret that signs them: in a variable, or in a file that only its owner
+    can read."""
+
+    url: str = Field(pattern=r"^https?://[^\s/@?#]+([/?][^\s#]*)?$")
+    secret_env: str = ""
+    secret_file: str = ""
+    kinds: tuple[NotifyKind, ...] | None = None  # None: those of all notifications
+
+    @model_validator(mode="after")
+    def _has_one_secret(self) -> "WebhookSettings":
+        if bool(self.secret_env) == bool(self.secret_file):
+            raise ValueError("needs secret_env or secret_file, and not both: every notification is signed")
+        return self
+
+
+class NotifySettings(Value):
+    """How a person is told that a run waits for them, ended or reached a limit. Only their own file sets it: the
+    command is run with their rights."""
+
+    kinds: tuple[NotifyKind, ...] = NOTIFY_KINDS
+    webhook: WebhookSettings | None = None
     command: tuple[str, ...] = ()  # program and arguments; gets the facts in NOTIFY_… and as JSON on stdin
     bell: bool = False  # of the terminal
     desktop: bool = False  # by notify-send, if it is installed

@@ -1,0 +1,118 @@
+"""Delivers notifications: a bell, a desktop message, a command, a webhook. Never harms, delays or fails a run."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from trued.errors import TruedError
+from trued.model import Event, RunRecord
+from trued.reporting.notifications import TELLING, Notification, notification_of, notifications
+from trued.support.processes import inside_agent
+
+if TYPE_CHECKING:
+    from trued.engine.run_store import RunStore
+    from trued.model.settings import NotifySettings
+
+WITHIN_S = 20.0  # for a command; then it is ended
+LAST_S = 5.0  # that the end of a command waits for its notifications
+HARMLESS = (OSError, ValueError, TruedError)  # what may happen to a notification, and to nothing else
+
+Delivery: TypeAlias = Callable[[], object]
+
+
+class Notifier:
+    """Delivers what the user wants to be told of, once: a run and a page that both notify agree by marks in the run's
+    folder. A delivery that fails or hangs is given up."""
+
+    def __init__(self, settings: "NotifySettings", store: "RunStore", environ: Mapping[str, str]) -> None:
+        self._settings, self._store, self._environ = settings, store, environ
+        self._sent: list[threading.Thread] = []
+
+    def hear(self, record: RunRecord, event: Event) -> None:
+        """Notify if this event of a run that this process drives is worth it; returns at once."""
+        if event.kind not in TELLING or inside_agent():
+            return
+        with contextlib.suppress(*HARMLESS):
+            if made := notification_of(self._store, record, event):
+                self._ring(made)
+                self._send(made)
+
+    def catch_up(self, after: int) -> int:
+        """Notify of everything after this event id, for runs that other processes drive; the newest id looked at."""
+        newest = after
+        with contextlib.suppress(*HARMLESS):
+            newest = max(after, self._store.journal.last_event_id())
+            for made in notifications(self._store, after) if newest > after else ():
+                self._send(made)
+        return newest
+
+    def close(self) -> None:
+        """Wait a moment for deliveries that are under way, so that the last one arrives."""
+        end = time.monotonic() + LAST_S
+        for thread in self._sent:
+            thread.join(max(0.0, end - time.monotonic()))
+        self._sent.clear()
+
+    def _ring(self, made: Notification) -> None:
+        if self._settings.bell and made.kind in self._settings.kinds and sys.stderr.isatty():
+            sys.stderr.write("\a")
+            sys.stderr.flush()
+
+    def _send(self, made: Notification) -> None:
+        deliveries = list(self._deliveries(made))
+        if not deliveries or not self._is_first(made):
+            return
+        self._sent = [thread for thread in self._sent if thread.is_alive()]
+        for one in deliveries:
+            thread = threading.Thread(target=one, daemon=True)
+            thread.start()
+            self._sent.append(thread)
+
+    def _is_first(self, made: Notification) -> bool:
+        """Mark the event as told; False if another process has done so before."""
+        folder = self._store.folder(made.run) / "notified"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            os.close(os.open(folder / str(made.id), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            return False
+        return True
+
+    def _deliveries(self, made: Notification) -> Iterator[Delivery]:
+        settings, facts = self._settings, made.data
+        if made.kind in settings.kinds:
+            if settings.desktop and (program := shutil.which("notify-send")):
+                yield partial(_run, [program, "--app-name=trued", "--", f"trued: {made.title}", made.text], facts)
+            if settings.command:
+                yield partial(_run, list(settings.command), facts)
+        hook = settings.webhook
+        if hook and made.kind in (hook.kinds if hook.kinds is not None else settings.kinds):
+            from trued.reporting.notifications.webhook import post, webhook_secret  # loaded where one is wanted
+
+            if secret := webhook_secret(hook, self._environ):
+                yield partial(post, hook, secret, facts)
+
+
+def _run(command: list[str], facts: Mapping[str, Any]) -> None:
+    """Run one command with the facts in NOTIFY_… variables and as JSON on stdin. Whatever happens to it is ignored."""
+    values = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in facts.items()}
+    variables = {f"NOTIFY_{name.upper()}": value.replace("\0", "") for name, value in values.items()}
+    with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
+        subprocess.run(
+            command,
+            input=json.dumps(facts).encode(),
+            env={**os.environ, **variables},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            timeout=WITHIN_S,
+            check=False,
+        )
