@@ -290,6 +290,15 @@ class Workspace(Protocol):
         """A clean room: a fresh, writable, throw-away checkout without `.git`. What is put beside it goes with it."""
         ...
 
+    def copy_of_room(self, room: Path) -> AbstractAsyncContextManager[Path]:
+        """Another room, equal to this one as it is now: names, contents, modes and times."""
+        ...
+
+    async def can_run_side_by_side(self) -> bool:
+        """Whether two commands at once neither reach nor delay each other: each has its own network, processes and
+        /tmp, and there is an idle core for either."""
+        ...
+
     def missing_content(self, commit: str) -> tuple[str, ...]:
         """What the room of this commit lacks, in words: large files and submodules that are not on this machine."""
         ...

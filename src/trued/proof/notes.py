@@ -9,6 +9,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from trued.support.plurals import counted
+
 if TYPE_CHECKING:  # reports import this module, and need no clean room
     from trued.proof.room.clean_room import Graft
 
@@ -19,6 +21,7 @@ FACT_BEGINNINGS = (
     "dependencies changed:",
     "quick:",
     "the same code failed earlier",
+    "passed one after the other",
     "objection closed",
 )
 FACT_PHRASES = (
@@ -68,6 +71,14 @@ def not_run(suite: str) -> str:
 def worst_counts() -> str:
     """The same tree was judged before, and something failed then."""
     return "the same code failed earlier under the same contract: the worst result counts"
+
+
+def passed_alone(cases: int, turns: int) -> str:
+    """Something failed while two turns shared the machine, and passed in all turns that were taken alone."""
+    return (
+        f"passed one after the other, {turns} times: {counted(cases, 'case')} that failed while two turns ran at once, "
+        "perhaps for want of time"
+    )
 
 
 def _blobs(carried: str) -> tuple[str, str]:

@@ -44,7 +44,7 @@ from trued.proof.own_modules import own_modules
 from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
 from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE
 from trued.proof.room.additions import added_packages, packages_to_install
-from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, check_hash
+from trued.proof.room.bench import Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.dependencies import NO_PACKAGES
 from trued.proof.room.environment import choose_environment
@@ -53,6 +53,7 @@ from trued.proof.room.held_out_tests import hidden_files
 from trued.proof.room.interpreter import Interpreter, find_interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.seal import run_three_times
+from trued.proof.turns import PlannedRun, Room, take_turns
 from trued.proof.unverified import CODE, Observed, list_warnings
 from trued.protocols import Emit, Workspace
 from trued.support.path_sets import paths_outside
@@ -223,14 +224,18 @@ class _Trial:
             recorder = recorder.with_versions(self.added.versions)
             self.unseen = graft.paths
             self.own_modules = await own_modules(workspace, self.contract, self.base_facts, bench.modules)
-            for turn in range(1, self.turns + 1):
-                for shared in [one for one in runs if self._ids_to_run(one)]:
-                    wanted = CaseSelection(self._ids_to_run(shared), second=turn > 1, red=self._red_ids(shared))
-                    fact = await run_check(shared.check, bench, wanted)
-                    tainted = tainted or any(is_held_out(self.contract, one) for one in shared.serves.values())
-                    self._record(recorder, shared, fact, turn=turn, tainted=tainted)
-                    check = next(iter(shared.serves))[:12]
-                    tell(CheckRan(check=check, sort=shared.check.kind, turn=turn, void=fact.void))
+
+            def record(turn: int, shared: SharedRun, fact: Fact) -> None:
+                nonlocal tainted
+                tainted = tainted or any(is_held_out(self.contract, one) for one in shared.serves.values())
+                self._record(recorder, shared, fact, turn=turn, tainted=tainted)
+                check = next(iter(shared.serves))[:12]
+                tell(CheckRan(check=check, sort=shared.check.kind, turn=turn, void=fact.void))
+
+            def fresh() -> Room:
+                return clean_room(workspace, self.contract, commit, interpreter, withheld=carried)
+
+            self.undecided += await take_turns(self._plan(runs), bench, self.turns, record, fresh)
         await self._run_objections(workspace, interpreter, recorder, tell)
         await self._retry_guards_on_base(workspace, interpreter, runs)
         await self._retry_without_changes(workspace, commit, interpreter, runs)
@@ -347,12 +352,12 @@ class _Trial:
     def _known_ids(self, shared: SharedRun) -> tuple[str, ...] | None:
         return tuple(self._on_base(shared)) or None
 
-    def _ids_to_run(self, shared: SharedRun) -> tuple[str, ...]:
-        """What is to be run. What did not end the first time is not waited for again: nothing could raise it."""
-        facts = [one for one in self.evidence if one.check in shared.serves]
-        late = {one.id for fact in facts for one in fact.tried if one.kind == "time"}
-        ids = tuple(self._on_base(shared))
-        return () if WHOLE in late else tuple(one for one in ids if one not in late)
+    def _plan(self, runs: Sequence[SharedRun]) -> list[PlannedRun]:
+        plan = []
+        for one in runs:
+            took = [fact.seconds for fact in self.base_facts if fact.check in one.serves]
+            plan.append(PlannedRun(one, tuple(self._on_base(one)), self._red_ids(one), max(took, default=0.0)))
+        return [one for one in plan if one.ids]
 
     def _red_ids(self, shared: SharedRun) -> tuple[str, ...]:
         return tuple(name for name, stood in self._on_base(shared).items() if stood is Base.RED)

@@ -97,6 +97,15 @@ class Bench:
             second=self.second,
         )
 
+    def moved_to(self, room: Path) -> "Bench":
+        """The same for an equal room in another place."""
+
+        def moved(variables: Mapping[str, str]) -> dict[str, str]:
+            return {name: value.replace(str(self.room), str(room)) for name, value in variables.items()}
+
+        roots = tuple(one.replace(str(self.room), str(room)) for one in self.roots)
+        return replace(self, room=room, roots=roots, variables=moved(self.variables), plain=moved(self.plain))
+
     def script(self, name: str) -> tuple[str, ...]:
         """The start of a command line that runs one of the engine's own scripts in the project's interpreter."""
         start = (self.interpreter.path, "-I", "-B")

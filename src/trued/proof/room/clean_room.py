@@ -317,16 +317,21 @@ def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
     return frozenset(path for path in given if path.endswith(".py") or path in named | drivers)
 
 
-def footprint(room: Path) -> frozenset[tuple[str, int, int]]:
-    """Every file of the room with its inode and change time, which no program can set back: equal footprints mean that
-    nothing was written.
+def footprint(room: Path, besides: Collection[str] = ()) -> frozenset[tuple[str, int, int]]:
+    """Every file of the room with its inode and change time, which no program can set back, and every folder: equal
+    footprints mean that nothing was written. A folder's time is left out: the engine's own files come and go.
+
+    `besides`: files of the room that are not looked at.
     """
-    found = set()
-    for folder, _, names in os.walk(room):
-        for name in names:
+    found, unseen = set(), {f"{room}/{one}" for one in besides}
+    for folder, inside, names in os.walk(room):
+        for name in (*inside, *names):
+            if f"{folder}/{name}" in unseen:
+                continue
             with contextlib.suppress(OSError):
                 state = os.lstat(os.path.join(folder, name))  # noqa: PTH118  (many files, and a Path for each is slow)
-                found.add((f"{folder}/{name}", state.st_ino, state.st_ctime_ns))
+                changed = state.st_mode if stat.S_ISDIR(state.st_mode) else state.st_ctime_ns
+                found.add((f"{folder}/{name}", state.st_ino, changed))
     return frozenset(found)
 
 

@@ -6,15 +6,17 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from trued.errors import CannotJudge, StateFailed
 from trued.protocols import AgentCommit, Command, CommandResult, MergeResult
+from trued.support.idle_cores import idle_cores
 from trued.wire import Confinement, Limits
 from trued.workspace.git.clones import Clones
+from trued.workspace.git.folder_copy import copy_tree
 from trued.workspace.git.large_files import complete_checkout
 from trued.workspace.git.merge import merge_commits
 from trued.workspace.git.publish import publish
@@ -40,6 +42,7 @@ from trued.workspace.sandbox.visible_folders import interpreter_folders
 LOOPBACK = "loopback"
 ROOMS = "rooms"
 ALONE, CONNECTED = "x", "y"  # first letter of a room where a command runs: without or with the host's network
+SIDE_BY_SIDE = 2  # idle cores for two commands at once
 SET_UP_BYTES = 1 << 20  # of output that a set-up may print
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
@@ -58,6 +61,7 @@ class GitWorkspace:
         self.author = ""  # in whose name its commits are made, as "Ada <ada@example.org>"; "": each role's own
         self.kept: Path | None = None
         self.environments: Path | None = None
+        self.idle_cores: Callable[[], int] = idle_cores
         self._lacking: dict[str, tuple[str, ...]] = {}
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
@@ -210,6 +214,21 @@ class GitWorkspace:
             yield work
         finally:
             await remove_tree(place)
+
+    @asynccontextmanager
+    async def copy_of_room(self, room: Path) -> AsyncIterator[Path]:
+        place = self.folder / "rooms" / secrets.token_hex(6)
+        with _state_errors(self.folder):
+            place.mkdir(parents=True, mode=0o700)
+        try:
+            await copy_tree(room, place / "work")
+            yield place / "work"
+        finally:
+            await remove_tree(place)
+
+    async def can_run_side_by_side(self) -> bool:
+        # other levels share TCP ports, UDP and memory segments with everybody
+        return self._agents.level == BUBBLEWRAP and await asyncio.to_thread(self.idle_cores) >= SIDE_BY_SIDE
 
     def missing_content(self, commit: str) -> tuple[str, ...]:
         return self._lacking.get(commit, ())

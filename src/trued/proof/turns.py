@@ -1,0 +1,173 @@
+"""Takes the turns of a head's checks: two at once where that shows the same, otherwise one after the other.
+
+The second turn is there to meet what the first one left in the checkout (LAW-6). Nobody knows that before the first
+has ended, so two turns at once are a guess: that it leaves nothing. They run in two equal rooms, and the guess is
+looked at afterwards. The second turn counts only if the first room is untouched, so that it ran in a checkout just as
+the first had left it. Whatever did not pass while two turns shared the machine is taken again, one turn after the
+other, before it is held against the head; passing then, it has to pass more often than a head that never failed.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+
+from trued.model import Outcomes
+from trued.proof.case_status import GREEN_TURNS
+from trued.proof.notes import passed_alone
+from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact
+from trued.proof.room.clean_room import Graft, footprint
+from trued.proof.run_check import SharedRun, run_check
+
+STEADY_TURNS = 4  # one after the other, of what failed beside another turn: else chance would have two tries
+USUAL_TIMES, PATIENCE_S = 2.0, 120.0  # the longest that two turns at once may take: what hangs hangs once more alone
+BESIDE = "at the same time as the first, in an equal checkout"
+
+Record = Callable[[int, SharedRun, Fact], None]
+Room = AbstractAsyncContextManager[tuple[Bench, Graft]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One execution of a turn."""
+
+    shared: SharedRun
+    ids: tuple[str, ...]
+    red: tuple[str, ...]  # those of them that failed on the base
+    usual_s: float  # what it took on the base
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one turn showed."""
+
+    facts: tuple[tuple[SharedRun, Fact], ...]
+    untouched: bool = False  # it left the room as it had found it
+
+    @property
+    def failures(self) -> frozenset[tuple[str, str]]:
+        """What did not pass, by check and id."""
+        return frozenset((next(iter(run.serves)), name) for run, fact in self.facts for name in _not_passed(fact))
+
+    @property
+    def outcomes(self) -> list[dict[str, Outcomes]]:
+        return [{one.id: one.outcome for one in fact.tried} for _, fact in self.facts]
+
+    def beside(self) -> "Turn":
+        """The same, and the evidence says that it ran at the same time as the first turn."""
+        facts = [(shared, replace(fact, setting=f"{fact.setting}, {BESIDE}")) for shared, fact in self.facts]
+        return replace(self, facts=tuple(facts))
+
+
+def _not_passed(fact: Fact) -> set[str]:
+    fine = (Outcomes.PASSED, Outcomes.SKIPPED)
+    return {one.id for one in fact.tried if one.outcome not in fine} | (
+        {WHOLE} if fact.void or not fact.tried else set()
+    )
+
+
+async def take_turns(
+    plan: Sequence[PlannedRun], bench: Bench, turns: int, record: Record, fresh: Callable[[], Room]
+) -> tuple[str, ...]:
+    """Run everything that is planned so many times and record it; returns notes for the verdict.
+
+    `fresh` makes another clean room of the same commit.
+    """
+    if turns != GREEN_TURNS or not plan or not await _can_take_two_at_once(bench):
+        await _Sequence(plan, bench, record).take(turns)
+        return ()
+    first, second = await _take_two_at_once(plan, bench)
+    if first and second and not first.failures:
+        room = _Sequence(plan, bench, record)
+        room.add(first)
+        if first.untouched and second.outcomes == first.outcomes:
+            room.add(second.beside())
+        return await _finish(room, second.failures)
+    async with fresh() as (calm, _):
+        room = _Sequence(plan, calm, record)
+        await room.take(1)
+        failed = first.failures | second.failures if first and second else frozenset()
+        if second and room.turns[0].untouched and failed <= room.turns[0].failures:
+            room.add(second.beside())
+        return await _finish(room, failed)
+
+
+async def _can_take_two_at_once(bench: Bench) -> bool:
+    """What was prepared belongs to its own room, and may name it."""
+    return not bench.prepared and not bench.broken and await bench.workspace.can_run_side_by_side()
+
+
+async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> tuple[Turn | None, Turn | None]:
+    within_s = max(PATIENCE_S, USUAL_TIMES * sum(one.usual_s for one in plan))
+    async with bench.workspace.copy_of_room(bench.room) as beside:
+        both = asyncio.gather(
+            _take_turn(plan, bench, second=False), _take_turn(plan, bench.moved_to(beside), second=True)
+        )
+        try:
+            async with asyncio.timeout(within_s):
+                first, second = await both
+        except TimeoutError:
+            return None, None
+    return first, second
+
+
+async def _finish(room: "_Sequence", suspects: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+    """The turns that are left in this room; more of them where something failed only beside another turn."""
+    await room.take(GREEN_TURNS - len(room.turns))
+    steady = suspects - frozenset[tuple[str, str]]().union(*(one.failures for one in room.turns))
+    if not steady:
+        return ()
+    await room.take(STEADY_TURNS - len(room.turns))
+    return (passed_alone(len(steady), STEADY_TURNS),)
+
+
+class _Sequence:
+    """Turns that follow each other in one room, each recorded as it is taken."""
+
+    def __init__(self, plan: Sequence[PlannedRun], bench: Bench, record: Record) -> None:
+        self.turns: list[Turn] = []
+        self._plan, self._bench, self._record = plan, bench, record
+
+    def add(self, turn: Turn) -> None:
+        """Record a turn that was taken already."""
+        self.turns.append(turn)
+        for shared, fact in turn.facts:
+            self._record(len(self.turns), shared, fact)
+
+    async def take(self, turns: int) -> None:
+        """Take so many more."""
+        for _ in range(turns):
+            number = len(self.turns) + 1
+            turn = await _take_turn(
+                self._plan,
+                self._bench,
+                second=number % 2 == 0,
+                before=self.turns,
+                record=lambda shared, fact, number=number: self._record(number, shared, fact),  # type: ignore[misc]
+            )
+            self.turns.append(turn)
+
+
+async def _take_turn(
+    plan: Sequence[PlannedRun],
+    bench: Bench,
+    *,
+    second: bool,
+    before: Sequence[Turn] = (),
+    record: Callable[[SharedRun, Fact], None] = lambda _shared, _fact: None,
+) -> Turn:
+    found = footprint(bench.room, besides=bench.frozen)  # which are put back before every check, whoever wrote them
+    facts: list[tuple[SharedRun, Fact]] = []
+    for one in plan:
+        if ids := _ids_left(one, before):
+            fact = await run_check(one.shared.check, bench, CaseSelection(ids, second=second, red=one.red))
+            facts.append((one.shared, fact))
+            record(one.shared, fact)
+    return Turn(tuple(facts), untouched=footprint(bench.room, besides=bench.frozen) == found)
+
+
+def _ids_left(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
+    """What did not end the first time is not waited for again: nothing could raise it."""
+    facts = [fact for turn in before for shared, fact in turn.facts if shared is planned.shared]
+    late = {one.id for fact in facts for one in fact.tried if one.kind == "time"}
+    return () if WHOLE in late else tuple(one for one in planned.ids if one not in late)

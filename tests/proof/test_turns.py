@@ -1,0 +1,108 @@
+"""Two turns at once show what two turns one after the other show, or they are taken again."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Trial
+from trued.model import Evidence, Grade, Verdict
+from trued.proof.turns import BESIDE, STEADY_TURNS
+from trued.workspace.sandbox.levels import level_state
+
+pytestmark = pytest.mark.skipif(not level_state("bubblewrap").works, reason="only bubblewrap keeps two turns apart")
+
+BASE = {
+    "calc.py": "def double(number):\n    return number\n\n\ndef half(number):\n    return number // 2\n",
+    "tests/test_old.py": "import calc\n\n\ndef test_half():\n    assert calc.half(8) == 4\n",
+    "tests/test_calc.py": "import calc\n\n\ndef test_double():\n    assert calc.double(7) == 14\n",
+}
+GOOD = "def double(number):\n    {first}\n    return 2 * number\n\n\ndef half(number):\n    return number // 2\n"
+CHECKS = [
+    {"kind": "tests", "command": "python -m pytest -q"},
+    {"kind": "examples", "cases": [{"call": "calc:double", "args": [at], "returns": 2 * at} for at in (3, 4)]},
+]
+# A file of the machine that every sandbox shows: whoever holds it sees whether another turn runs right now.
+LOCK = (
+    "import fcntl, os, time\n    if 'PYTEST_CURRENT_TEST' in os.environ: own = open(os.__file__); "
+    "fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB); time.sleep(1.2)"
+)
+
+
+async def verdict(place: Path, first: str = "pass", *, idle: Callable[[], int] = lambda: 8) -> Verdict:
+    trial = Trial(place, BASE, [{"id": "r", "text": "double doubles", "checks": CHECKS}])
+    trial.workspace.idle_cores = idle
+    return await trial.verdict({"calc.py": GOOD.format(first=first)})
+
+
+def turns(found: Verdict, kind: str = "tests") -> list[Evidence]:
+    return [one for one in found.evidence if one.side == "head" and one.kind == kind]
+
+
+@pytest.mark.spec("LAW-6")
+async def test_two_turns_at_once_count_where_the_first_left_nothing(tmp_path: Path) -> None:
+    found = await verdict(tmp_path)
+    assert found.requirements[0].grade is Grade.PROVEN, found.requirements[0].why
+    for kind in ("tests", "examples"):
+        first, second = turns(found, kind)
+        assert (first.turn, second.turn, BESIDE in first.setting) == (1, 2, False)
+        assert second.setting.startswith("another order")
+        assert second.setting.endswith(BESIDE)
+    assert all(one.tainted for one in found.evidence if one.turn == 2 and one.side == "head")
+
+
+@pytest.mark.spec("LAW-6")
+async def test_turns_follow_each_other_where_no_core_is_idle(tmp_path: Path) -> None:
+    found = await verdict(tmp_path, idle=lambda: 1)
+    assert found.requirements[0].grade is Grade.PROVEN
+    assert [BESIDE in one.setting for one in turns(found)] == [False, False]
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(
+    "first",
+    [
+        "import pathlib; pathlib.Path(__file__).with_name('cache').mkdir()",
+        "import pathlib; here = pathlib.Path(__file__).with_name('done'); assert not here.exists(); here.touch()",
+        # the same bytes and time as before: only the change time tells
+        "import os, pathlib; me = pathlib.Path(__file__); assert not me.stat().st_mtime == 9; os.utime(me, (9, 9))",
+    ],
+    ids=["folder", "file", "time"],
+)
+@pytest.mark.many(1)
+async def test_a_head_that_fails_on_what_its_first_turn_left_is_refuted(tmp_path: Path, first: str) -> None:
+    once = f"import os\n    if 'PYTEST_CURRENT_TEST' in os.environ: {first}"
+    found = await verdict(tmp_path, once)
+    assert found.requirements[0].grade is Grade.REFUTED, found.requirements[0].why
+    assert [(one.turn, BESIDE in one.setting) for one in turns(found)] == [(1, False), (2, False)]
+
+
+@pytest.mark.spec("LAW-6")
+async def test_a_head_that_fails_always_is_refuted_by_a_turn_of_its_own(tmp_path: Path) -> None:
+    found = await verdict(tmp_path, "return 0")
+    assert found.requirements[0].grade is Grade.REFUTED
+    assert [(one.turn, BESIDE in one.setting) for one in turns(found)] == [(1, False), (2, True)]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6")
+async def test_a_head_that_collides_with_itself_only_is_not_refuted_for_it(tmp_path: Path) -> None:
+    found = await verdict(tmp_path, LOCK)
+    assert found.requirements[0].grade is Grade.PROVEN, found.requirements[0].why
+    if len(turns(found)) > 2:  # they met: that needs both turns to run at the same instant
+        assert [one.turn for one in turns(found)] == list(range(1, STEADY_TURNS + 1))
+        assert any(one.startswith(f"passed one after the other, {STEADY_TURNS} times") for one in found.undecided)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6")
+async def test_a_head_that_failed_beside_itself_has_no_second_throw_of_the_dice(tmp_path: Path) -> None:
+    """It fails in one turn of three: two turns alone after a failure would have let it pass."""
+    thrice = (
+        f"{LOCK}; import pathlib; here = pathlib.Path(__file__).parent; "
+        "names = [one for one in os.listdir(here) if one.startswith('turn')]; assert len(names) != 2; "
+        "(here / f'turn{len(names)}').touch()"
+    )
+    found = await verdict(tmp_path, thrice)
+    if len(turns(found)) > 2:
+        assert found.requirements[0].grade is Grade.REFUTED, found.requirements[0].why
