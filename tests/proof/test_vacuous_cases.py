@@ -197,6 +197,13 @@ def test_lines_of_the_interface_leave_places_open() -> None:
     assert not declares("GET /users/<id>", HttpCase.model_validate({"http": {"path": "/users"}}))
     assert declares("python -m kit <command>", run("python", "-m", "kit", "slug"))
     assert not declares("<anything>", run("python", "-m", "kit"))
+    # as usage lines name them: in capitals, unless the case has just that word
+    assert declares("python -m kit count FILE", run("python", "-m", "kit", "count", "{files}/a.txt"))
+    assert not declares("python -m kit count FILE", run("python", "-m", "kit", "slug", "{files}/a.txt"))
+    assert declares("GET /users/ID", HttpCase.model_validate({"http": {"path": "/users/7"}}))
+    assert not declares("FILE", run("python", "-m", "kit"))
+    line = "python -m kit TRAPDOOR"
+    assert "TRAPDOOR" in unnamed_entry(run("python", "-m", "kit", "TRAPDOOR"), [line], WORDS)
     assert entry_point(run("python", "-B", "-m", "kit", "slug")) == "python -B -m kit"
     assert why_outside_project([], WORDS) != ""
 

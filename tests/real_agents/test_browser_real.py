@@ -25,8 +25,8 @@ ISSUE = {
 
 
 def looked(turn: Turn) -> list[Step]:
-    """By the browser's tools alone; what they told is what is answered."""
-    told = "\n".join(turn.texts)
+    """By the browser's tools alone; what they told is what is answered. The ticket has the old words in it, too."""
+    told = "\n".join(text for text in turn.texts if text not in turn.users)
     issues = [ISSUE] if "+ loyalty points" in told else []
     return [
         Call("mcp__browser__open", {"path": PAGE}),

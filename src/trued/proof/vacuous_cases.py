@@ -5,6 +5,7 @@ The rules apply to agents' cases; the user's own count as written.
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ from trued.proof.mutants import CONSTANT, ECHO, NOTHING, PLAIN_HEADERS, STUB, Sh
 
 TOO_WIDE = ("Exception", "BaseException", "NotImplementedError")  # what a stub raises, too
 PLACE = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…")  # what an interface line leaves open
+NAMED_PLACE = re.compile(r"[A-Z][A-Z0-9_]+")  # … as usage lines write it: `count FILE`
 
 
 # -- one case ----------------------------------------------------------------------------------------------------------
@@ -42,7 +44,8 @@ def why_strange(shown: Shown, interface: Sequence[str], known: KnownNames) -> st
     if why := why_not_the_projects(shown, known):
         return why
     declared = any(declares(line, shown) for line in interface)
-    return "" if declared else f"{entry_point(shown)} is no entry point of the interface"
+    how = "give it a line there, with what varies in angle brackets"
+    return "" if declared else f"{entry_point(shown)} is no entry point of the interface: {how}"
 
 
 def _says_nothing(shown: Shown, known: KnownNames) -> str:
@@ -103,17 +106,23 @@ def declares(line: str, shown: Shown) -> bool:
 
 def _line_fits(pattern: Sequence[str], line: Sequence[str]) -> bool:
     """Does the line begin with the pattern's literal words, up to its first open place?"""
-    literal: list[str] = []
-    for word in pattern:
-        if PLACE.search(word):
-            break
-        literal.append(word)
+    literal = [*takewhile(lambda word: word != "", _literal_words(pattern, line))]
     return bool(literal) and list(line[: len(literal)]) == literal
+
+
+def _literal_words(pattern: Sequence[str], given: Sequence[str]) -> list[str]:
+    """The pattern's words, "" for each open place: a marked one, or a name in capitals that `given` fills otherwise."""
+    filled = [*given, *[""] * len(pattern)]
+    return [
+        "" if PLACE.search(word) or (NAMED_PLACE.fullmatch(word) and word != filled[at]) else word
+        for at, word in enumerate(pattern)
+    ]
 
 
 def _route_fits(route: str, path: str) -> bool:
     wanted, given = (urlsplit(one.strip()).path.strip("/").split("/") for one in (route, path))
-    alike = (one == two or PLACE.search(one) or one.startswith(":") for one, two in zip(wanted, given, strict=False))
+    literal = _literal_words(wanted, given)
+    alike = (one in (two, "") or one.startswith(":") for one, two in zip(literal, given, strict=False))
     return len(wanted) == len(given) and all(alike)
 
 
@@ -125,14 +134,16 @@ def unnamed_entry(shown: Shown, interface: Sequence[str], known: KnownNames) -> 
         return "" if known.said(last) or _defined(shown.call, known.base) else shown.call
     if isinstance(shown, RunCase):
         line = next((one for one in interface if declares(one, shown)), " ".join(shown.run))
-        literal = [word for word in line.split()[1:] if not PLACE.search(word) and word != "-m"]
+        literal = [word for word in _literal_words(line.split(), shown.run)[1:] if word not in ("", "-m")]
         program = [PurePosixPath(shown.run[0]).name] if started_program(shown.run).kind == "program" else []
         strange = [word for word in (*program, *literal) if not _known_word(word, known)]
     else:
         path = urlsplit(shown.page if isinstance(shown, BrowserCheck) else shown.http.path).path
         line = next((one for one in interface if declares(one, shown)), path)
-        parts = urlsplit(line.partition(" ")[2].strip() or path).path.split("/")
-        named = [part for part in parts if part and not PLACE.search(part) and not part.startswith(":")]
+        parts = urlsplit(line.partition(" ")[2].strip() or path).path.strip("/").split("/")
+        named = [
+            part for part in _literal_words(parts, path.strip("/").split("/")) if part and not part.startswith(":")
+        ]
         strange = [part for part in named if not _known_word(part, known)]
     return f"{entry_point(shown)} ({', '.join(strange)})" if strange else ""
 
