@@ -70,5 +70,5 @@ def clock(at: float) -> str:
 
 
 def case(one: Case) -> str:
-    """A case in words: what is called, and the expected result."""
-    return line(described(one), 300)
+    """A case in words, whole: what a person approves is all there, blanks included, and on one line."""
+    return plain(described(one).replace("\n", "\\n").replace("\t", "\\t"))

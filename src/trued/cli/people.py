@@ -148,14 +148,14 @@ def _signed(
     if given:
         return decision.who, decision.why
     what = ", ".join(wanted) or "these cases as yours"
-    return _given(
-        f"{'Reject' if decision.rejected else 'Accept' if wanted else 'Approve'} {what}?", decision.who, decision.why
-    )
+    verb = "reject" if decision.rejected else "accept" if wanted else "approve"
+    return _given(f"To {verb} {what}, sign with your name and a reason.", decision.who, decision.why)
 
 
-def _given(question: str, who: str, reason: str) -> tuple[str, str]:
+def _given(what_for: str, who: str, reason: str) -> tuple[str, str]:
     """Name and reason: those of the command line, else asked for at the terminal."""
-    name = who or asyncio.run(read_line(f"{question} Your name: [{whoami()}] "))
+    hint(what_for)
+    name = who or asyncio.run(read_line(f"Your name [{whoami()}]: "))
     why = reason or asyncio.run(read_line("Reason (leave empty to cancel): "))
     if name is None or not why:
         raise BadInput("nothing was changed", then="give a reason")
@@ -202,7 +202,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
         record = chosen(store, run)
         if not (who and reason) and not is_interactive():
             raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
-        what = f"Amend the contract of {record.id}?"
+        what = f"To amend the contract of {record.id}, sign with your name and a reason."
         name, why = (who, reason) if who and reason else _given(what, who, reason)
         change = ContractChange(
             requirements=requirements,

@@ -16,6 +16,7 @@ from trued.engine.landing.records import (
     journal_part,
 )
 from trued.engine.landing.reproof import RebasedProof, SecondProof, carried_approvals, needed_approvals
+from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import SensitiveChanges, sensitive_changes
 from trued.engine.signals import stop_on_signals
@@ -71,7 +72,7 @@ def refuse_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
         "running": (f"`trued resume {name}` continues it", "it was cut short"),
         "interrupted": (f"`trued resume {name}` continues it", "it was interrupted"),
         "planned": (f"`trued resume {name}` starts the work", "no work has started"),
-        "waiting": (f"`trued show {name}` lists what it waits for: answer or approve", "it waits for a person"),
+        "waiting": _what_waits(store, record),
         "limited": (f"`trued resume {name} --limit …` continues it", "a limit is reached"),
         "failed": (f"`trued resume {name}` retries the failed call", "an agent failed"),
         "unjudged": (f"`trued resume {name}` tries again", "it could not be judged"),
@@ -80,6 +81,14 @@ def refuse_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
     then, what = helps.get(record.state, default)
     why = f"run {name} is not proven: {what}"
     return LandingResult(run=name, code=record.code or 1, why=why, then=then)
+
+
+def _what_waits(store: RunStore, record: RunRecord) -> tuple[str, str]:
+    """The command that helps, and what the run waits for: one thing by its own command, several by their list."""
+    found = waits(store, record)
+    if len(found) == 1:
+        return f"`{found[0].command}`", found[0].what
+    return f"`trued show {record.id}` lists what it waits for, each with its command", "it waits for you"
 
 
 async def _context(store: RunStore, record: RunRecord, request: LandingRequest, person: Person) -> LandingContext:

@@ -16,25 +16,32 @@ def stood(cases: Mapping[str, int]) -> str:
 
 
 def described(one: Case) -> str:
-    """As a person would write it down, on one line. Its texts may be hostile: whoever shows it makes them safe."""
-    return f"{asked(one)} → {expected(one)}"
+    """As a person would write it down, with all that it says. Its texts may be hostile: whoever shows it makes them
+    safe."""
+    limit = f", within {one.within_s:g} s" if "within_s" in one.model_fields_set else ""
+    return f"{asked(one)} → {expected(one)}{limit}"
 
 
 def asked(one: Case) -> str:
-    """What a case does: a call with its arguments, an exchange, a command line."""
+    """What a case does: a call with its arguments, an exchange, a command line with its input and files."""
     if isinstance(one, CallCase):
         given = [*map(repr, one.args), *(f"{name}={value!r}" for name, value in one.kwargs.items())]
         return f"{one.call}({', '.join(given)})"
     if isinstance(one, HttpCase):
-        return f"{one.http.method} {one.http.path}{f' {one.http.body!r}' if one.http.body else ''}"
+        sent = [f"{name}: {value!r}" for name, value in one.http.headers.items()]
+        sent += [repr(one.http.body)] if one.http.body else []
+        first = "first, " if one.setup else ""
+        return f"{first}{one.http.method} {one.http.path}{' ' if sent else ''}{', '.join(sent)}"
     fed = f" < {one.stdin!r}" if one.stdin else ""
-    return f"$ {shlex.join(one.run)}{fed}"
+    files = ", ".join(f"{name} is {text!r}" for name, text in one.files.items())
+    return f"$ {shlex.join(one.run)}{fed}{f', where {files}' if files else ''}"
 
 
 def expected(one: Case) -> str:
     """What must come of a case."""
     if isinstance(one, CallCase):
-        return f"raises {one.raises}" if one.raises else repr(one.returns)
+        after = f", and its arguments are then {[*one.args_after]!r}" if one.args_after is not None else ""
+        return f"{f'raises {one.raises}' if one.raises else repr(one.returns)}{after}"
     if isinstance(one, HttpCase):
         return ", ".join(f"{name} {value!r}" for name, value in one.model_dump().items() if name in ANSWERS)
     wanted = f"prints {one.stdout!r}" if one.stdout is not None else f"prints {one.stdout_json!r} as JSON"
