@@ -161,7 +161,7 @@ def test_a_failed_case_shows_expected_and_got_below_each_other() -> None:
 @pytest.mark.spec("DAY-12")
 def test_notes_hold_only_what_no_row_says() -> None:
     found = ledger(verdict(), contract(), over=True)
-    notes = sort_notes(found["requirements"], found["undecided"])
+    notes = sort_notes(found)
     assert notes.facts == ("checks ran in an environment built from the base's pyproject.toml",)
     assert notes.unchecked == ("the examiner and the implementers may use models of one vendor",)
     assert dict(notes.about) == {"goal-1": ("POST /cart: the response shows no more than a status",), "ship-1": ()}

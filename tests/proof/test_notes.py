@@ -1,12 +1,21 @@
-"""Notes of a verdict: what was done is told from what was not checked."""
+"""Notes of a verdict: what was done is told from what was not checked, by the note's kind."""
 
 import base64
+from pathlib import Path
 
 import pytest
 
-from trued.proof.notes import files_used, is_fact, not_run, worst_counts
+from tests.proof.trial import Trial
+from trued.model import Contract, FactNote, Verdict
+from trued.proof.notes import facts_of, files_used, not_run, reported_notes, worst_counts
 from trued.proof.quick_verdict import QUICK_NOTE
 from trued.proof.room.clean_room import Graft
+
+UNCHECKED = [
+    not_run("tests by cargo test: no runner that is known here"),
+    "no check covers: it is fast",
+    "no check runs src/a.py, which was changed",
+]
 
 
 @pytest.mark.spec("LAW-11")
@@ -14,18 +23,42 @@ def test_every_note_about_the_files_that_were_used_is_a_fact() -> None:
     graft = Graft(restored=("a",), removed=("b",), added=("c",), merged=("d",), made_up=("e",))
     notes = files_used(graft, {"f": base64.b64encode(b"x").decode()}, {"f": "another blob"})
     assert sorted(one.partition(":")[0] for one in notes) == ["a", "b", "c", "d", "e", "f"]
-    assert all(map(is_fact, (*notes, worst_counts(), QUICK_NOTE)))
+    assert all(isinstance(one, FactNote) for one in (*notes, worst_counts(), QUICK_NOTE))
+    assert not any(isinstance(one, FactNote) for one in UNCHECKED)
 
 
-@pytest.mark.spec("LAW-11")
-@pytest.mark.parametrize(
-    "note",
-    [
-        not_run("tests by cargo test: no runner that is known here"),
-        "no check covers: it is fast",
-        "no check runs src/a.py, which was changed",
-        "r rests on ordinary tests, which the code under test could influence",
-    ],
-)
-def test_what_no_check_covers_is_not_a_fact(note: str) -> None:
-    assert not is_fact(note)
+@pytest.mark.spec("LAW-11", "DAY-12")
+def test_words_in_a_note_do_not_make_it_a_fact() -> None:
+    """A file can be called like the words that facts had in earlier versions."""
+    said = "no check runs src/quick: the base's version was used, which was changed"
+    contract = Contract(base="0" * 40, requirements=(), reported=("built",), undecided=("built",))
+    notes = [said, FactNote("seen"), "built"]
+    made = Verdict(subject="all", undecided=tuple(notes), reported=reported_notes(contract, notes))
+    assert facts_of(Verdict.model_validate_json(made.model_dump_json())) == ("seen", "built")
+
+
+@pytest.mark.spec("RUN-3", "LAW-11")
+def test_notes_of_yesterdays_verdicts_are_told_apart_by_their_words() -> None:
+    facts = [str(one) for one in (worst_counts(), QUICK_NOTE, "dependencies changed: +flask")]
+    stored = Verdict(subject="all", undecided=(*UNCHECKED, *facts)).model_dump(mode="json")
+    del stored["reported"]
+    assert [*facts_of(Verdict.model_validate(stored))] == facts
+    contract = Contract(base="0" * 40, requirements=(), undecided=(*UNCHECKED, facts[2]))
+    assert "reported" not in contract.model_dump()  # its hash is as it was
+    assert reported_notes(contract, contract.undecided) == (facts[2],)
+
+
+@pytest.mark.spec("LAW-11", "DAY-12")
+async def test_that_a_proven_requirement_also_has_ordinary_tests_is_no_gap_in_its_checks(tmp_path: Path) -> None:
+    """Its grade accounts for that: nothing is unchecked beside `proven`."""
+    cases = [{"call": "tiny:double", "args": [n], "returns": 2 * n} for n in (21, 5)]
+    checks = [{"kind": "examples", "cases": cases}, {"kind": "tests", "files": ["tests/test_tiny.py"]}]
+    base = {
+        "tiny.py": "def one():\n    return 1\n",
+        "tests/test_tiny.py": "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n",
+    }
+    trial = Trial(tmp_path, base, [{"id": "double", "text": "double doubles", "checks": checks}])
+    verdict = await trial.verdict({"tiny.py": f"{base['tiny.py']}\n\ndef double(x):\n    return 2 * x\n"})
+    assert verdict.grade == "proven"
+    assert any("rests on ordinary tests" in one for one in facts_of(verdict))
+    assert {*verdict.undecided} == {*facts_of(verdict)}

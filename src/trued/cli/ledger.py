@@ -69,7 +69,7 @@ def why(
         found = _found(store, record)
         row = _named([*found["requirements"], *found["existing_tests"]], requirement, f"run {record.id}")
         words, cases = _word(store, record, row["id"]), _cases(store, record, row["id"])
-        notes = sort_notes(found["requirements"], found["undecided"]).about.get(row["id"], ())
+        notes = sort_notes(found).about.get(row["id"], ())
         known = cases_of(store.contract(record.id), row["id"]) if is_over(store, record) else {}
         told = Explained(
             words, cases, notes, known, f"trued amend {record.id} --add FILE" if not row["evidence"] else ""
@@ -86,7 +86,7 @@ def explain(one: Verification, requirement: str, *, as_json: bool = False) -> No
     checks = [check for wanted in one.contract.every if wanted.id == row["id"] for check in wanted.checks]
     cases = [text for check in checks for text in check_lines(check, cases=True)]
     words = [row["rests_on"]] if row.get("rests_on") else []
-    notes = sort_notes(found["requirements"], found["undecided"]).about.get(row["id"], ())
+    notes = sort_notes(found).about.get(row["id"], ())
     _explained(row, Explained(words, cases, notes, cases_of(one.contract, row["id"])), as_json=as_json)
     if not as_json and one.reproduce:
         out().print(Text(f"  again: {one.reproduce}", "dim"), soft_wrap=True)

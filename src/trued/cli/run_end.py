@@ -49,7 +49,7 @@ class RunEnd:
 
     @property
     def notes(self) -> Notes:
-        return sort_notes(self.found["requirements"], self.found["undecided"])
+        return sort_notes(self.found)
 
     @property
     def rows(self) -> list[dict[str, Any]]:

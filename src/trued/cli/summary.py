@@ -94,7 +94,7 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, a
             (f"{row['grade']:<12}", GRADES.get(row["grade"], "")), (f"{line(row['id']):<{width}}  ", "bold")
         )
         console.print(text.append(line(row["why"])), soft_wrap=True)
-    notes = sort_notes(rows, found["undecided"])
+    notes = sort_notes(found)
     for row in rows:
         for note in notes.about.get(row["id"], ()):
             console.print(Text(f"{'':<12}{line(row['id']):<{width}}  {line(note)}", "dim"), soft_wrap=True)

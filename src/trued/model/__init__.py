@@ -22,6 +22,7 @@ from trued.model.evidence import (
     Author,
     Contract,
     Evidence,
+    FactNote,
     Figures,
     Judged,
     Lacks,

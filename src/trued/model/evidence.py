@@ -115,6 +115,13 @@ class Judged(Value):
         return "; ".join([*shown][:2]) or (f"{EXISTING_TESTS} fail" if first.startswith(EXISTING_TESTS) else first)
 
 
+class FactNote(str):
+    """A note that only reports what the engine did, or what a grade accounts for already. Any other note names
+    something that no check covers. The kind is stored beside the notes: `Verdict.reported`, `Contract.reported`."""
+
+    __slots__ = ()
+
+
 class Verdict(Value):
     """Judged requirements of one commit. Only `run.prove` and `run.finish` make one."""
 
@@ -127,7 +134,10 @@ class Verdict(Value):
     beside: tuple[Judged, ...] = ()  # other requirements that were evaluated on the same commit; not part of `holds`
     objections: tuple[Finding, ...] = ()
     remarks: tuple[Finding, ...] = ()  # gaps that belong to no requirement: a person's comment, an empty diff
-    undecided: tuple[str, ...] = ()  # what no check covers; listed in every report
+    undecided: tuple[
+        str, ...
+    ] = ()  # all notes: what no check covers, and what is only reported; listed in every report
+    reported: tuple[str, ...] | None = None  # those that only report; None: of an earlier version, which did not say
     owned: tuple[str, ...] = ()  # files the engine owned at that time: not part of the work
 
     @classmethod
@@ -189,7 +199,7 @@ class Author(Value):
 class Contract(ExtendedValue):
     """Requirements and checks, sealed before work starts: kept outside every clone, named by its hash."""
 
-    later: ClassVar[tuple[str, ...]] = ("suites", "unguarded", "unserved")
+    later: ClassVar[tuple[str, ...]] = ("suites", "unguarded", "unserved", "reported")
 
     base: str
     requirements: tuple[Requirement, ...]
@@ -208,6 +218,7 @@ class Contract(ExtendedValue):
     base_facts: tuple[Evidence, ...] = ()  # the checks on the base, run three times
     suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade, which refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
+    reported: tuple[str, ...] = ()  # those of `undecided` that only report what the engine did
     unserved: str = ""  # why pages that it names are not looked at: no server was found, and what to write
 
     @property

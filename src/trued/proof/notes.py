@@ -1,20 +1,21 @@
 """Notes of a verdict that change no grade: which files and which environment the checks used. Pure.
 
-A verdict keeps all its notes in `undecided`. `is_fact` tells notes that only report what was done from those that
+A verdict keeps all its notes in `undecided`. Those that only report what was done (`FactNote`) are told from those that
 point out something that no check covers, so that each can be shown under its own heading.
 """
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from trued.model import Contract, FactNote, Verdict
 from trued.support.plurals import counted
 
 if TYPE_CHECKING:  # reports import this module, and need no clean room
     from trued.proof.room.clean_room import Graft
 
-# How notes begin or end that only report what the engine did. All others name something that was not checked.
+# Verdicts and contracts of earlier versions do not say which notes only report: there, these words tell.
 FACT_BEGINNINGS = (
     "checks ran in an environment built from",
     "checks of the change also found packages",
@@ -39,8 +40,20 @@ FACT_PHRASES = (
 )
 
 
-def is_fact(note: str) -> bool:
-    """Does the note only report what the engine did? Otherwise it names something that no check covers."""
+def facts_of(verdict: Verdict) -> tuple[str, ...]:
+    """The notes that only report what the engine did. All others name something that no check covers."""
+    if verdict.reported is None:
+        return tuple(filter(_was_fact, verdict.undecided))
+    return tuple(one for one in verdict.undecided if one in verdict.reported)
+
+
+def reported_notes(contract: Contract, notes: Iterable[str]) -> tuple[str, ...]:
+    """Those of a new verdict's notes that only report; `contract` has notes of its own, of today or of yesterday."""
+    sealed = contract.reported or tuple(filter(_was_fact, contract.undecided))
+    return tuple(str(one) for one in notes if isinstance(one, FactNote) or one in sealed)
+
+
+def _was_fact(note: str) -> bool:
     return note.startswith(FACT_BEGINNINGS) or any(one in note for one in FACT_PHRASES)
 
 
@@ -52,15 +65,15 @@ def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, st
     theirs = [path for path in carried if path in here and here[path] not in _blobs(carried[path])]
     based = [path for path in graft.restored if path not in carried]
     added = [path for path in graft.removed if path not in carried]
-    return [
+    used = [
         *(f"{path}: the contract's version was used, not the change's" for path in theirs),
         *(f"{path}: the base's version was used; the change edits or removes it" for path in based),
         *(f"{path}: added by the change, not used for checks" for path in added),
         *(f"{path}: its test scripts and settings are the base's, the rest the change's" for path in graft.merged),
         *(f"{path}: added by the change, not run" for path in graft.added),
         *(f"{path}: only a build writes it; a placeholder was used" for path in graft.made_up),
-        *graft.lacking,
     ]
+    return [*map(FactNote, used), *graft.lacking]
 
 
 def not_run(suite: str) -> str:
@@ -70,12 +83,12 @@ def not_run(suite: str) -> str:
 
 def worst_counts() -> str:
     """The same tree was judged before, and something failed then."""
-    return "the same code failed earlier under the same contract: the worst result counts"
+    return FactNote("the same code failed earlier under the same contract: the worst result counts")
 
 
 def passed_alone(cases: int, turns: int) -> str:
     """Something failed while two turns shared the machine, and passed in all turns that were taken alone."""
-    return (
+    return FactNote(
         f"passed one after the other, {turns} times: {counted(cases, 'case')} that failed while two turns ran at once, "
         "perhaps for want of time"
     )

@@ -38,7 +38,7 @@ from trued.proof.judge import (
     refute_by_existing_tests,
 )
 from trued.proof.missing import awaited_packages, undeclared_imports, unknown_packages
-from trued.proof.notes import files_used, not_run, worst_counts
+from trued.proof.notes import files_used, not_run, reported_notes, worst_counts
 from trued.proof.objections import split_runnable, without_case
 from trued.proof.own_modules import own_modules
 from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
@@ -103,6 +103,14 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     seen = Observed(added, frozenset[str]().union(*trial.ran.values()), trial.runs_out_of_sight())
     for one in judged:
         tell(RequirementJudged(requirement=one.id, grade=one.grade, why=one.why))
+    notes = dict.fromkeys(
+        [
+            *map(not_run, contract.unguarded),
+            *contract.undecided,
+            *trial.undecided,
+            *list_warnings(contract, due, judged, seen),
+        ]
+    )
     return Verdict(
         subject=subject,
         commit=commit,
@@ -112,16 +120,8 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         evidence=(*kept, *trial.retaken, *trial.evidence, *trial.brought),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
-        undecided=tuple(
-            dict.fromkeys(
-                [
-                    *map(not_run, contract.unguarded),
-                    *contract.undecided,
-                    *trial.undecided,
-                    *list_warnings(contract, due, judged, seen),
-                ]
-            )
-        ),
+        undecided=tuple(map(str, notes)),
+        reported=reported_notes(contract, notes),
         owned=owned,
     )
 

@@ -3,12 +3,12 @@
 
 from collections.abc import Sequence
 
-from trued.model import Evidence, Grade, Judged
+from trued.model import Evidence, FactNote, Grade, Judged
 from trued.proof.case_status import GREEN_TURNS
 
 QUICK_TURNS = 1
 QUICK_CEILING = Grade.TESTED
-QUICK_NOTE = (
+QUICK_NOTE = FactNote(
     "quick: every check ran once on the head; the second run (another order, date, host and HOME) was skipped, "
     f"so nothing is graded above {QUICK_CEILING}: verify without --quick"
 )

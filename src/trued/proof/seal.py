@@ -9,6 +9,7 @@ from trued.model import (
     CommandCheck,
     Contract,
     Evidence,
+    FactNote,
     Outcomes,
     Requirement,
     Requirements,
@@ -209,7 +210,9 @@ async def _take_red(
     )
     if found.said:
         tell(EnvironmentBuilt(said=tuple(found.said), why=found.why))
-    update = {"undecided": (*contract.undecided, *found.said), "interpreter": found.interpreter.identity}
+    facts = tuple(one for one in found.said if isinstance(one, FactNote))
+    notes = {"undecided": (*contract.undecided, *found.said), "reported": (*contract.reported, *facts)}
+    update = {**notes, "interpreter": found.interpreter.identity}
     contract = contract.model_copy(update=update)
     if facts and caller and found.interpreter.identity == caller.identity:
         return contract, facts

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trued.model import BrowserCheck, Contract, ExamplesCheck, Grade, Judged, Requirement, TestsCheck
+from trued.model import BrowserCheck, Contract, ExamplesCheck, FactNote, Grade, Judged, Requirement, TestsCheck
 from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import is_test
 from trued.support.plurals import counted
@@ -63,9 +63,11 @@ def list_warnings(
     unreached = () if seen.unseen else _unreached(seen)
     said += _few(unreached, "more changed file that no check runs", "more changed files that no check runs")
     shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
-    said += [f"{one.id} rests on ordinary tests, which the code under test could influence" for one in shared]
+    rests = "rests on ordinary tests, which the code under test could influence"
+    said += [FactNote(f"{one.id} {rests}") for one in shared]  # its grade accounts for it
     weak = {one.role for one in contract.authors.values() if not one.independent}
-    return said + [f"the {role} and the implementers may use models of one vendor" for role in sorted(weak)]
+    vendor = "and the implementers may use models of one vendor"
+    return said + [FactNote(f"the {role} {vendor}") for role in sorted(weak)]
 
 
 def _unquoted(contract: Contract, requirement: Requirement) -> Iterator[str]:

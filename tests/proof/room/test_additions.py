@@ -18,7 +18,7 @@ from tests.proof.trial import Trial, only, quiet
 from trued.model import Grade, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.proof import EnvironmentBuilding
-from trued.proof.notes import is_fact
+from trued.proof.notes import facts_of
 from trued.proof.prove import prove
 from trued.protocols import Emit
 
@@ -89,7 +89,7 @@ async def test_what_the_head_declares_is_installed_for_its_evidence_and_recorded
     verdict = await verdict_on(tmp_path, {**head}, check)
     assert only(verdict).grade is grade, (only(verdict).why, verdict.undecided)
     assert any(one.versions.get("inflexion") == "1.0" for one in verdict.evidence if one.side == "head")
-    assert any("inflexion 1.0" in one and is_fact(one) for one in verdict.undecided)
+    assert any("inflexion 1.0" in one for one in facts_of(verdict))
 
 
 @pytest.mark.spec("DAY-2")

@@ -4,7 +4,7 @@ import shlex
 import shutil
 from dataclasses import replace
 
-from trued.model import CommandCheck, Outcomes, Tried
+from trued.model import CommandCheck, FactNote, Outcomes, Tried
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output
 from trued.proof.room.clean_room import changed_frozen_files
 from trued.proof.room.command_drivers import as_on_base, brought_drivers, changed_drivers
@@ -39,8 +39,9 @@ async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) 
             why = f"it passes only with the change's own {', '.join(sorted(laid)[:5])}, and fails with the base's"
             failed = tried.model_copy(update={"detail": f"{why}\n{tried.detail}"})
             return replace(again, tried=(failed,), notes=fact.notes)
-    said = [f"`{check.command}` also passes with the base's own {', '.join(sorted(drives)[:5])}"] if drives else []
-    return await _by_own_drivers(check, bench, replace(fact, notes=(*fact.notes, *said)), drives)
+    said = f"`{check.command}` also passes with the base's own {', '.join(sorted(drives)[:5])}"
+    noted = replace(fact, notes=(*fact.notes, FactNote(said))) if drives else fact
+    return await _by_own_drivers(check, bench, noted, drives)
 
 
 async def _by_own_drivers(check: CommandCheck, bench: Bench, fact: Fact, tried: frozenset[str] = frozenset()) -> Fact:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from trued.model import FactNote
 from trued.proof.room.bench import Bench
 from trued.proof.room.dependencies import AddedPackages, missing_requirements, package_name
 from trued.proof.room.environment import (
@@ -49,7 +50,7 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
     before = {"pip", *(str(canonicalize_name(name)) for name in interpreter.versions)}
     versions = {name: one for name, one in built.versions.items() if str(canonicalize_name(name)) not in before}
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-    said.append(f"checks of the change also found packages that it declares: {listed}")
+    said.append(FactNote(f"checks of the change also found packages that it declares: {listed}"))
     return AddedPackages(str(folder), str(folder / BEHIND), versions, unavailable, unknown, said=(*changes.said, *said))
 
 

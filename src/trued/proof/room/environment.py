@@ -16,7 +16,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from trued.errors import CannotJudge, StateFailed
-from trued.model import Evidence, Outcomes
+from trued.model import Evidence, FactNote, Outcomes
 from trued.proof.room.bench import WHOLE, cap_output
 from trued.proof.room.dependencies import (
     TOOLS,
@@ -131,7 +131,7 @@ async def choose_environment(
         return EnvironmentChoice(caller, (said,), why)
     named = [f"the base's {', '.join(wanted.files)}"] if wanted.files else []
     origin = " and ".join([*named, *(["packages that the contract names"] if packages else [])])
-    return EnvironmentChoice(built, (f"checks ran in an environment built from {origin}",))
+    return EnvironmentChoice(built, (FactNote(f"checks ran in an environment built from {origin}"),))
 
 
 async def declarations_of(workspace: Workspace, commit: str) -> Declarations:
@@ -205,7 +205,7 @@ class DeclaredChanges:
         words = [*(f"+{name}" for name in self.added), *self.other]
         listed = ", ".join(words[:20]) + (", …" if len(words) > 20 else "")
         rest = "; packages that the base names stay as they are there" if self.other else ""
-        return (f"dependencies changed: {listed}{rest}",) if words else ()
+        return (FactNote(f"dependencies changed: {listed}{rest}"),) if words else ()
 
 
 async def declared_changes(workspace: Workspace, base: str, head: str) -> DeclaredChanges:

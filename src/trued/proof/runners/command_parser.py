@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
+from trued.model import FactNote
 from trued.support.shell_words import sequential_commands
 
 DEEPEST = 8  # scripts that start scripts
@@ -106,7 +107,7 @@ def _unwrapped(words: Sequence[str], scripts: Mapping[str, str], deep: int) -> R
             rest.pop(0)
         elif inner := _without_wrapper(rest):
             if rest[0] not in ("env", "cross-env", "time", "npx", "bunx"):
-                said.append(f"`{' '.join(rest[:2])}` was left out: the engine chooses the environment itself")
+                said.append(FactNote(f"`{' '.join(rest[:2])}` was left out: the engine chooses the environment itself"))
             rest = inner
         else:
             break
@@ -152,7 +153,7 @@ def _script(words: list[str], scripts: Mapping[str, str], deep: int) -> RunnerCa
     if asked is None:
         return None
     first = [scripts[f"pre{name}"]] if f"pre{name}" in scripts else []
-    said = f"`{' '.join(words)}` is `{scripts[name]}`, as the base's package.json says"
+    said = FactNote(f"`{' '.join(words)}` is `{scripts[name]}`, as the base's package.json says")
     return replace(asked, before=(*first, *asked.before), said=(said, *asked.said))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trued.model import Outcomes, Tried
+from trued.model import FactNote, Outcomes, Tried
 from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, cap_output, strip_controls
 from trued.proof.room.clean_room import changed_frozen_files
 from trued.protocols import CommandResult
@@ -245,7 +245,7 @@ def _uncollected(words: RunnerFacts, name: str, outcome: str, text: str) -> Trie
 def _left_out(counted: CountedRun) -> list[str]:
     many = len(counted.left_out)
     left = numbered(many, "test that the base does not have was", "tests that the base does not have were")
-    return [f"{left} not run"] if many else []
+    return [FactNote(f"{left} not run")] if many else []
 
 
 def _uncopied(counted: CountedRun, words: RunnerFacts) -> list[str]:

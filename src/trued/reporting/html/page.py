@@ -10,7 +10,7 @@ from trued.model import Approval, Finding, Grade, Question
 from trued.model.events import of_kind
 from trued.model.events.call import CallAdopted, ReportFound
 from trued.model.events.run import EditApplied, RunResumed
-from trued.proof.notes import is_fact
+from trued.proof.notes import facts_of
 from trued.reporting.html.calls import ReportedCall, Text, calls
 from trued.reporting.html.comparison import Compared, compared
 from trued.reporting.html.format import amount, counted, moment
@@ -130,8 +130,8 @@ def page(material: Material) -> Page:
         spent=tuple(spent(every)),
         gaps=verdict.gaps if verdict else (),
         objections=verdict.objections if verdict else (),
-        undecided=tuple(one for one in verdict.undecided if not is_fact(one)) if verdict else (),
-        notes=tuple(one for one in verdict.undecided if is_fact(one)) if verdict else (),
+        undecided=tuple(one for one in verdict.undecided if one not in facts_of(verdict)) if verdict else (),
+        notes=facts_of(verdict) if verdict else (),
         approvals=tuple(material.approvals),
         questions=tuple(material.questions),
         edits=tuple((stored.at, event) for stored, event in of_kind(material.events, EditApplied)),

@@ -71,6 +71,8 @@ def _called(call: "Call", *, at_work: bool) -> dict[str, Any]:
 
 def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) -> dict[str, Any]:
     """`ledger RUN --json`: every requirement of the contract, whether or not it was looked at yet."""
+    from trued.proof.notes import facts_of  # loaded for whoever reads a verdict: `ls` needs none
+
     verdict = verdict or Verdict.open("nothing yet")
     facts = {one.id: one for one in (*(contract.base_facts if contract else ()), *verdict.evidence)}
     judged = {one.id: _judged(one, facts, over=over) for one in verdict.requirements}
@@ -85,6 +87,7 @@ def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) ->
         "requirements": rows,
         "existing_tests": suites,
         "undecided": list(verdict.undecided),
+        "reported": list(facts_of(verdict)),
     }
 
 

@@ -1,10 +1,8 @@
 """A run's notes told apart: reasons of one requirement, what no check covers, and what the engine only reports."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from trued.proof.notes import is_fact
 
 UNCOVERED = "no check covers: "
 NO_CASE = "it has no case"
@@ -24,8 +22,9 @@ class Notes:
         return len(self.unchecked) + len(self.facts)
 
 
-def sort_notes(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Notes:
-    """The notes of a verdict, by what they are about. `rows`: the requirements as `ledger` lists them."""
+def sort_notes(ledger: Mapping[str, Any]) -> Notes:
+    """The notes of a verdict, by what they are about. `ledger`: its rows and notes, as `views.ledger` lists them."""
+    rows, notes, reported = ledger["requirements"], ledger["undecided"], {*ledger["reported"]}
     bare = {str(row["id"]): str(row["text"]) for row in rows if not row["evidence"]}
     about: dict[str, list[str]] = {}
     unchecked, facts = [], []
@@ -35,7 +34,7 @@ def sort_notes(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Notes
             about.setdefault(name, []).extend([rest] if rest != NO_CASE else [])
         elif note.startswith(UNCOVERED) and note.removeprefix(UNCOVERED) in bare.values():
             continue  # its row says so
-        elif is_fact(note):
+        elif note in reported:
             facts.append(note)
         else:
             unchecked.append(note)

@@ -21,7 +21,7 @@ from trued.model import (
     Verdict,
 )
 from trued.proof.contract import contract_hash, exit_code
-from trued.proof.notes import is_fact
+from trued.proof.notes import facts_of
 from trued.reporting.views import ledger
 from trued.reporting.views.cases import FailedCase, failed_case
 from trued.support.plurals import counted
@@ -80,12 +80,12 @@ class Verification:
     @property
     def facts(self) -> tuple[str, ...]:
         """Notes that only report what was done: whose files were used, which environment."""
-        return tuple(one for one in self.verdict.undecided if is_fact(one))
+        return facts_of(self.verdict)
 
     @property
     def unchecked(self) -> tuple[str, ...]:
         """Notes about what no check covers."""
-        return tuple(one for one in self.verdict.undecided if not is_fact(one))
+        return tuple(one for one in self.verdict.undecided if one not in self.facts)
 
     @property
     def suite_owner(self) -> str:
@@ -274,6 +274,7 @@ def verification_data(one: Verification) -> dict[str, Any]:
         "isolation": list(one.isolation),
         "environment": list(one.environment),
         "undecided": list(one.verdict.undecided),
+        "reported": list(one.facts),
         "lacking": list(one.outcome.lacking),
         "reproduce": one.reproduce,
     }
