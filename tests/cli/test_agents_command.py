@@ -77,6 +77,7 @@ def test_what_is_installed_is_told_with_its_login_and_its_roles_and_init_propose
     assert found["command"]["ready"]
     for part in ("✓ claude[:MODEL]", "Claude Code 2.1.197: would lend", "models small: haiku", "plays  purple-team-b"):
         assert part in shown.stdout
+    assert "plays  every role but purple-team-b, examiner\n" in shown.stdout
     assert "codex as examiner, claude in all other roles" in shown.stderr
     assert "found Claude Code: would lend" in begun.stderr
     text = (project / "trued.toml").read_text()

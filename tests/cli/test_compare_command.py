@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.conftest import Trued, World, git
 from tests.stored_events import writer
+from trued.cli.options import ComparedOptions
 from trued.engine.inputs import Inputs
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Goal, RunRecord, Settings
@@ -139,6 +140,12 @@ def test_no_run_is_written_down_before_all_is_checked(world: World) -> None:
         assert says in done.stderr
     assert world.data("ls", "--all") == []
     assert not (world.home / "comparisons").exists()
+
+
+@pytest.mark.spec("USE-8", "DAY-11")
+def test_building_without_cases_is_said_for_all_runs_at_once() -> None:
+    assert ComparedOptions(without_cases=True).settings()["without_cases"] is True
+    assert ComparedOptions().settings()["without_cases"] is None  # then the user's own settings decide
 
 
 @pytest.mark.spec("USE-6")

@@ -22,6 +22,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 SIZES = ("small", "medium", "large")
 WIDTH = 25
+FEW = 8  # roles that fit on a line
 
 
 @app.command()
@@ -64,13 +65,24 @@ def _lines(one: AgentStatus, cast: Mapping[str, str]) -> Iterator[Text]:
         yield Text(f"  {'':<{WIDTH}} → {line(one.to_do)}", "yellow" if not one.missing else "dim")
         return
     facts = {
-        "plays": ", ".join(agent_selection.roles_of_agent(one.name, cast)),
+        "plays": _roles(one.name, cast),
         "models": ", ".join(f"{size}: {one.agent.models[size]}" for size in SIZES if size in one.agent.models),
         "note": "; ".join(one.agent.capabilities.limitations) if one.agent.program else "",
     }
     for name, text in facts.items():
         if text:
             yield Text.assemble(f"  {'':<{WIDTH}} ", (f"{name:<7}", "dim"), line(text))
+
+
+def _roles(name: str, cast: Mapping[str, str]) -> str:
+    """The roles that a run would give to the agent: all, all but a few, these, or how many."""
+    own = agent_selection.roles_of_agent(name, cast)
+    others = [role for role in agent_selection.every_role(cast) if role not in own]
+    if len(own) <= FEW:
+        return ", ".join(own)
+    if len(others) <= FEW:
+        return f"every role but {', '.join(others)}" if others else "every role"
+    return f"{len(own)} roles; `trued agents --json` lists them"
 
 
 def _head(one: AgentStatus) -> str:

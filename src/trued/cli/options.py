@@ -17,6 +17,10 @@ from trued.errors import BadInput
 Repository = Annotated[Path, typer.Option("--repo", metavar="DIR", help="The repository.", show_default="this folder")]
 Rounds = Annotated[int | None, typer.Option(help="Most rounds of a pair for one chunk.", show_default="3")]
 Cap = Annotated[int | None, typer.Option(help="Most agents working at the same time.", show_default="4")]
+WithoutCases = Annotated[
+    bool,
+    typer.Option("--without-cases", help="Build even if no case could be sealed, so that nothing can be proven."),
+]
 
 
 def take_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -128,10 +132,7 @@ class WorkOptions:
         typer.Option(metavar="NUMBER", help="With purple: build only this phase of the plan; repeatable."),
     ] = None
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Seal and show the contract; start no work.")] = False
-    without_cases: Annotated[
-        bool,
-        typer.Option("--without-cases", help="Build even if no case could be sealed, so that nothing can be proven."),
-    ] = False
+    without_cases: WithoutCases = False
     draft: Annotated[
         bool, typer.Option("--draft", help="With ticket: open a draft pull request for work that is not proven.")
     ] = False
@@ -249,6 +250,7 @@ class ComparedOptions:
     accept: Annotated[
         str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
     ] = None
+    without_cases: WithoutCases = False
     limit: Annotated[
         list[str] | None, typer.Option(metavar="WHAT=AMOUNT", help="Limit what each run may use: usd=5, time=2h.")
     ] = None
@@ -264,6 +266,7 @@ class ComparedOptions:
             "cap": self.cap,
             "yes": self.yes or None,
             "accept": self.accept,
+            "without_cases": self.without_cases or None,
             "limits": self.limit or None,
             "sandbox": self.sandbox,
             "allow_unsandboxed": self.allow_unsandboxed or None,

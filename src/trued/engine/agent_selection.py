@@ -92,15 +92,21 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
             raise BadInput(f"{title} {one.missing}", then=one.to_do)
 
 
-def select_agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """Role → agent, and a sentence on those that were detected. Agents that the user named win."""
+def select_agents(
+    settings: Settings, environ: Mapping[str, str], needed: Sequence[str] | None = None
+) -> tuple[dict[str, str], str]:
+    """Role → agent, and a sentence on those that were detected. Agents that the user named win.
+
+    `needed`: the roles that must have an agent; all of the workflow's if nothing is said.
+    """
     named = settings.agents
     workflow = descriptor(settings.workflow)
-    if "*" in named or all(role in named for role in workflow.roles):
+    needed = workflow.roles if needed is None else needed
+    if "*" in named or all(role in named for role in needed):
         return named, ""
     seen = ready_agents(installed_agents(settings, environ), settings, environ)
     if not seen:
-        lacking = [role for role in workflow.roles if role not in named] if named else []
+        lacking = [role for role in needed if role not in named] if named else []
         raise BadInput(*_nobody(installed_agents(settings, environ), lacking))
     agents = propose_agents(seen, workflow.other_vendor_roles)
     by_name = {one.name: one for one in seen}
@@ -155,12 +161,17 @@ def roles_of_other_workflows(workflow: str) -> set[str]:
     return every - {*descriptor(workflow).roles, *ROLES}
 
 
+def every_role(agents: Mapping[str, str]) -> tuple[str, ...]:
+    """The roles of all workflows, the shared ones, and those that this map names."""
+    every = dict.fromkeys([*(role for one in descriptors() for role in one.roles), *ROLES, *agents])
+    return tuple(role for role in every if role != "*")
+
+
 def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
     """The roles that this map gives to the agent."""
-    every = dict.fromkeys([*(role for one in descriptors() for role in one.roles), *ROLES, *agents])
     kind = name.partition(":")[0]
     return tuple(
-        role for role in every if role != "*" and (agents.get(role) or agents.get("*", "")).partition(":")[0] == kind
+        role for role in every_role(agents) if (agents.get(role) or agents.get("*", "")).partition(":")[0] == kind
     )
 
 
