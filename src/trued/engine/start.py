@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path, PurePath
 
@@ -76,12 +76,12 @@ def prepare_inputs(
         if state
         else None
     )
-    agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ)
+    agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ, workflow.needed_roles(goal))
     settings = settings.model_copy(update={"agents": agents})
     _check_brought(settings)
     found = find_roles(repository.root, user, user_home(environ), workflow=workflow.role_files())
     roles = select_roles(found, settings, agreed)
-    _check_roles(settings, roles)
+    _check_roles(settings, roles, workflow.needed_roles(goal))
     _check_variables(settings)
     requirements = load_requirements(request.requirements) if request.requirements else None
     requirements = _of_chosen_parts(requirements, goal, settings, workflow)
@@ -231,11 +231,11 @@ def _looks_like_a_file(given: str) -> bool:
     return len(given.split()) == 1 and (Path(given).suffix in (".md", ".markdown", ".txt", ".json") or "/" in given)
 
 
-def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
+def _agents(settings: Settings, environ: Mapping[str, str], needed: Sequence[str]) -> tuple[dict[str, str], str]:
     """Role → agent, all known and startable; and a sentence on those that were detected."""
     for one in settings.agents.values():
         capabilities_of(one)
-    agents, looked = select_agents(settings, environ)
+    agents, looked = select_agents(settings, environ, needed)
     # Who plays only in other workflows is neither needed here nor a vendor that builds anything.
     others = roles_of_other_workflows(settings.workflow)
     agents = {role: agent for role, agent in agents.items() if role not in others}
@@ -256,13 +256,12 @@ def _check_brought(settings: Settings) -> None:
             raise BadInput(f"{agent} cannot load the project's own settings", "bring", f"these can: {able}")
 
 
-def _check_roles(settings: Settings, roles: Mapping[str, Role]) -> None:
-    """Raise BadInput unless every role of the workflow exists and has an agent."""
+def _check_roles(settings: Settings, roles: Mapping[str, Role], needed: Sequence[str]) -> None:
+    """Raise BadInput unless every role that is needed exists and has an agent."""
     for name in settings.agents:
         if name != "*" and name not in roles:
             raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(roles))}")
-    workflow = descriptor(settings.workflow)
-    for name in workflow.roles:
+    for name in needed:
         if name not in roles:
             raise BadInput(f"the workflow {settings.workflow} needs the role {name}", then="`trued roles` lists them")
         if not (settings.agents.get(name) or settings.agents.get("*")):

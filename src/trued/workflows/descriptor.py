@@ -82,6 +82,8 @@ class WorkflowDescriptor:
     flow: Reference  # the async function: (run, goal) → outcome
     roles: tuple[str, ...]  # that must have an agent before it starts
 
+    spared_roles: Reference = ""  # goal → those of them that this goal does without; for such a goal they need no agent
+
     # what it takes
     takes: Input = Input.PLAN  # how a file that is handed to it is read
     default_for: frozenset[Input] = frozenset()  # inputs that it gets if nobody names a workflow
@@ -125,12 +127,23 @@ class WorkflowDescriptor:
         if not NAME.fullmatch(self.name):
             raise ValueError(f"the name {self.name!r} is not made of small letters, digits and hyphens")
         given = {"flow": self.flow, "check_input": self.check_input, "estimate": self.estimate, "view": self.view}
-        given |= {"replies": self.replies, "handbook": self.handbook, "reopen": self.reopen, "ways_on": self.ways_on}
+        given |= {
+            "spared_roles": self.spared_roles,
+            "replies": self.replies,
+            "handbook": self.handbook,
+            "reopen": self.reopen,
+            "ways_on": self.ways_on,
+        }
         for name, reference in given.items():
             if (reference or name == "flow") and not REFERENCE.fullmatch(reference):
                 raise ValueError(f"{name} = {reference!r} is not like 'package.module:name'")
         if self.role_folder and not FOLDER.fullmatch(self.role_folder):
             raise ValueError(f"role_folder = {self.role_folder!r} is not like 'package:folder'")
+
+    def needed_roles(self, goal: "Goal") -> tuple[str, ...]:
+        """The roles that must have an agent before it works on this goal."""
+        spared = load(self.spared_roles)(goal) if self.spared_roles else ()
+        return tuple(role for role in self.roles if role not in spared)
 
     def role_files(self) -> list[Path]:
         """Its own roles, by name. Raises BadInput if the folder is not there."""

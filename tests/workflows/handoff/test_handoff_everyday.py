@@ -11,6 +11,7 @@ from tests.workflows.conftest import events
 from tests.workflows.hands import Act, Coders, Hands, feature, named, required
 from trued.engine.approvals import Decision, decide
 from trued.engine.pending import waits
+from trued.errors import BadInput
 from trued.wire import Order
 from trued.workflows.handoff.view import ways_on
 
@@ -197,3 +198,13 @@ async def test_more_attempts_are_granted_after_the_end_and_what_was_given_up_kee
     assert (done.state, done.code) == ("done", 0)
     assert ground.passing(done.branch) == ["triple", "double"]
     assert len(coders.asked) == 2
+
+
+@pytest.mark.spec("DAY-6", "HAND-2")
+async def test_whoever_hands_in_a_list_needs_no_agent_to_make_one(tmp_path: Path, stack: ExitStack) -> None:
+    hands, coders = Hands(tmp_path, stack, [feature("double")]), Coders()
+    record = await hands.handed(hands.played(coders), agents={"coder": "scripted:inside"})
+    assert (record.code, [one.role for one in coders.orders]) == (0, ["coder"])
+    (hands.folder / "spec.md").write_text("double(x) returns twice its argument.\n")
+    with pytest.raises(BadInput, match="initializer"):
+        await hands.handed(hands.played(Coders()), "../spec.md", agents={"coder": "scripted:inside"})

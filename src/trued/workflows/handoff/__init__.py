@@ -21,6 +21,7 @@ HANDOFF = WorkflowDescriptor(
     name="handoff",
     flow="trued.workflows.handoff.flow:handoff",
     roles=("initializer", "coder"),
+    spared_roles="trued.workflows.handoff.input:spared_roles",
     takes=Input.SPECIFICATION,
     default_for=frozenset({Input.SPECIFICATION}),
     check_input="trued.workflows.handoff.input:check_specification",

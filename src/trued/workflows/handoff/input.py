@@ -15,6 +15,11 @@ def check_specification(goal: Goal, requirements: Requirements | None, ticket: T
         parse_feature_list(goal.text, goal.source.file)
 
 
+def spared_roles(goal: Goal) -> tuple[str, ...]:
+    """Whoever hands in a list of features needs nobody to make one."""
+    return ("initializer",) if is_feature_list(goal.text) else ()
+
+
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
     features, goal = replied(work, "initializer", "features"), work.goal
     if is_feature_list(goal.text):
