@@ -15,7 +15,7 @@ def test_the_first_page_of_an_empty_state_folder_can_be_read(tmp_path: Path) -> 
     reader = Reader(tmp_path, {})
     (first,) = [one for one in PAGES if one.path == "/"]
     html = document(first.view(reader, {}), "/")
-    assert "<h1>Runs</h1>" in html
+    assert "<h1>No runs yet</h1>" in html
     reader.close()
 
 

@@ -1,40 +1,343 @@
-"""Reads the state folder for pages: runs, events folded into progress, what waits."""
+"""Reads the state folder for pages: runs, events folded into progress, what waits. It writes nothing."""
 
-from collections.abc import Mapping
+import json
+import re
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
+from trued.engine.comparisons import Comparison
 from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
-from trued.model import RunRecord
-from trued.reporting.views import state_of
+from trued.errors import BadInput
+from trued.model import EXISTING_TESTS, Event, RunRecord, Verdict
+from trued.model.events.call import CallAnswered, CallAsked, CallStarted
+from trued.model.events.proof import CheckRan, CheckSealed, CheckStarted, RequirementJudged
+from trued.model.step_keys import is_verdict
+from trued.page.story import StoryLine, sentence, told
+from trued.page.transcript import Transcript
+from trued.proof.contract import contract_hash
+from trued.reporting.html.calls import ReportedCall, calls
+from trued.reporting.html.gather import all_approvals, documents_of
+from trued.reporting.html.material import Material, Proved
+from trued.reporting.html.pictures import reader as artifacts
+from trued.reporting.views import OVER, state_of
+from trued.reporting.views.comparison import of as compare
 from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Checks
+
+SUMMARIES = 1_000  # runs whose line in the list is kept
+WATCHED = 8  # runs whose events are kept folded; the one that was looked at longest ago is dropped
+STORY = 80  # lines of a run's story
+BATCH = 5_000  # events that are read at once
+# Folded, and then let go: there may be a hundred thousand of them.
+LET_GO = {one.KIND for one in (CallStarted, CheckRan, CheckSealed, CheckStarted, RequirementJudged)}
+EMPTIED = {CallAsked.KIND, CallAnswered.KIND}  # their time alone is kept; the call's row has the rest
+HASH = re.compile(r"[0-9a-f]{64}")
+PNG = b"\x89PNG\r\n\x1a\n"
+
+Key = TypeVar("Key")
+Kept = TypeVar("Kept")
+
+
+class Recent(Generic[Key, Kept]):
+    """The values that were used last; older ones are dropped."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._kept = most, OrderedDict[Key, Kept]()
+
+    def get(self, key: Key) -> Kept | None:
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+        return found
+
+    def put(self, key: Key, value: Kept) -> Kept:
+        self._kept[key] = value
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return value
+
+
+@dataclass
+class WatchedRun:
+    """One run that somebody looks at: its events folded so far, and what was read of it."""
+
+    progress: Progress
+    last: int = 0  # id of the newest event that is folded
+    count: int = 0  # of its events
+    kept: list[Event] = field(default_factory=list)  # those that a page shows by themselves
+    story: deque[StoryLine] = field(default_factory=lambda: deque(maxlen=STORY))
+    verdicts: dict[str, Proved] = field(default_factory=dict)  # step key → the verdict; a step never changes
+    material: tuple[object, Material] | None = None
+    calls: tuple[object, tuple[ReportedCall, ...]] | None = None
+
+    def add(self, events: list[Event]) -> None:
+        for one in events:
+            self.progress.add(one)
+            self.story.extend(told(one, self.progress))
+            if one.kind not in LET_GO:
+                self.kept.append(one.model_copy(update={"data": {}}) if one.kind in EMPTIED else one)
+        self.count += len(events)
+        self.last = events[-1].id if events else self.last
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What the list of runs says of one."""
+
+    who: str
+    sentence: str
+    grades: Mapping[str, int]  # how many requirements have it
+    names: tuple[str, ...]  # the requirements' ids
+    requirements: int
+    calls: int
+    tokens: int
+    estimated: bool
+    cost_usd: float
+    cost: str
+    worked: float
+    claims_refuted: int
+
+    @classmethod
+    def of(cls, record: RunRecord, seen: Progress, waits: list[Wait]) -> "RunSummary":
+        who, says = sentence(record, seen, waits)
+        own = {name: grade for name, grade in seen.grades.items() if not name.startswith(EXISTING_TESTS)}
+        used, estimated = seen.tokens
+        proofs = [row for row in seen.rows.values() if isinstance(row, Checks)]
+        return cls(
+            who=who,
+            sentence=says,
+            grades=Counter(own.values()),
+            names=tuple(own)[:200],
+            requirements=max(seen.requirements, len(own)),
+            calls=len(seen.calls),
+            tokens=used,
+            estimated=estimated,
+            cost_usd=seen.cost_usd,
+            cost=seen.cost,
+            worked=seen.worked,
+            claims_refuted=sum(any(grade == "refuted" for _, grade, _ in row.grades) for row in proofs),
+        )
 
 
 class Reader:
-    """Everything that pages read. One a server; used from one thread."""
+    """Everything that pages read. One a server; used from one thread at a time."""
 
-    def __init__(self, home: Path, environ: Mapping[str, str]) -> None:
-        self.store = RunStore(home, environ)
+    def __init__(self, home: Path, environ: Mapping[str, str], *, can_steer: bool = True) -> None:
+        """`can_steer`: whether pages show forms. It is no gate: the server checks every request."""
+        self.home, self.environ, self.can_steer = home, environ, can_steer
+        self._store: RunStore | None = None
+        self._watched = Recent[str, WatchedRun](WATCHED)
+        self._waits = Recent[str, tuple[object, list[Wait]]](200)
+        self._documents = Recent[str, tuple[object, dict[str, str]]](WATCHED)
+        self._comparisons = Recent[str, tuple[object, dict[str, Any]]](WATCHED)
+        self._newest: dict[str, int] = {}
+        self._summaries = Recent[str, tuple[object, RunSummary]](SUMMARIES)
+        self._transcripts = Recent[tuple[str, str], Transcript](16)
+
+    @property
+    def store(self) -> RunStore:
+        """Opened when there is something to read. Raises StateFailed if the journal cannot be used."""
+        if self._store is None:
+            self._store = RunStore(self.home, self.environ, read_only=True)
+        return self._store
+
+    @property
+    def is_empty(self) -> bool:
+        """Was nothing ever run with this state folder?"""
+        return self._store is None and not (self.home / "journal.db").is_file()
 
     def close(self) -> None:
-        self.store.close()
+        if self._store is not None:
+            self._store.close()
+
+    # -- runs ----------------------------------------------------------------------------------------------------------
 
     def newest_event(self) -> int:
         """The id of the journal's newest event."""
-        rows = self.store.journal._rows("select coalesce(max(id), 0) as newest from event")
-        return int(rows[0]["newest"])
+        return 0 if self.is_empty else self.store.journal.last_event_id()
+
+    def newest_events(self) -> dict[str, int]:
+        """Run → the id of its newest event."""
+        after = max(self._newest.values(), default=0)
+        if not self.is_empty and self.newest_event() > after:
+            self._newest |= self.store.journal.runs_changed(after)
+        return self._newest
 
     def runs(self) -> list[RunRecord]:
-        journal = self.store.journal
-        return [one.model_copy(update={"state": state_of(one, journal.driver(one.id))}) for one in journal.runs()]
+        """All runs, the newest first, each in the state that a person would say it is in."""
+        if self.is_empty:
+            return []
+        every = [self._stated(one) for one in self.store.journal.runs()]
+        return sorted(every, key=lambda one: (-one.created_at, one.id))
 
     def run(self, name: str) -> RunRecord:
         """Raises BadInput if there is no such run."""
-        record = self.store.journal.run(name)
+        if self.is_empty:
+            raise BadInput(f"no run {name}")
+        return self._stated(self.store.journal.run(name))
+
+    def _stated(self, record: RunRecord) -> RunRecord:
         return record.model_copy(update={"state": state_of(record, self.store.journal.driver(record.id))})
 
+    def watch(self, record: RunRecord) -> WatchedRun:
+        """The run, folded up to its newest event."""
+        found = self._watched.get(record.id) or self._watched.put(record.id, WatchedRun(Progress((), record.workflow)))
+        while events := self.store.journal.events(record.id, found.last, limit=BATCH, lean=True):
+            found.add(events)
+            if len(events) < BATCH:
+                break
+        return found
+
     def progress(self, record: RunRecord) -> Progress:
-        return Progress(self.store.journal.events(record.id), record.workflow)
+        return self.watch(record).progress
 
     def waits(self, record: RunRecord) -> list[Wait]:
-        return waits(self.store, record)
+        """What the run needs from a person."""
+        if record.state in OVER:
+            return []
+        journal = self.store.journal
+        asked = journal.questions(record.id, only_open=True)
+        newest = self.newest_events().get(record.id, 0)
+        stamp = (newest, record.state, len(asked), len(journal.approvals(record.id)))
+        found = self._waits.get(record.id)
+        if found is None or found[0] != stamp:
+            found = self._waits.put(record.id, (stamp, waits(self.store, record)))
+        return found[1]
+
+    def summary(self, record: RunRecord) -> RunSummary:
+        """One line of the list of runs. A run that nobody watches is folded once and forgotten."""
+        waiting = self.waits(record)
+        stamp = (self.newest_events().get(record.id, 0), record.state, len(waiting))
+        found = self._summaries.get(record.id)
+        if found is None or found[0] != stamp:
+            watched = self._watched.get(record.id) is not None or record.state == "running"
+            seen = self.watch(record).progress if watched else self._folded(record)
+            found = self._summaries.put(record.id, (stamp, RunSummary.of(record, seen, waiting)))
+        return found[1]
+
+    def _folded(self, record: RunRecord) -> Progress:
+        seen, last = Progress((), record.workflow), 0
+        while events := self.store.journal.events(record.id, last, limit=BATCH, lean=True):
+            for one in events:
+                seen.add(one)
+            last = events[-1].id
+        return seen
+
+    # -- one run -------------------------------------------------------------------------------------------------------
+
+    def material(self, record: RunRecord) -> Material:
+        """What the report is made of, without briefs, replies and transcripts. Kept until something happens."""
+        run, store = self.watch(record), self.store
+        steps = store.journal.steps(record.id)
+        questions, approvals = store.journal.questions(record.id), store.journal.approvals(record.id)
+        answered = sum(bool(one.answer) for one in questions)
+        stamp = (run.last, len(steps), record.state, record.head, len(questions), answered, len(approvals))
+        if run.material is None or run.material[0] != stamp:
+            run.material = (stamp, self._gathered(record, run, [(key, ended) for key, _, ended in steps]))
+        return run.material[1]
+
+    def _gathered(self, record: RunRecord, run: WatchedRun, steps: list[tuple[str, float]]) -> Material:
+        store, inputs = self.store, self.store.inputs(record.id)
+        contract, folder = store.contract(record.id), store.folder(record.id)
+        return Material(
+            record=record,
+            events=run.kept,
+            settings=inputs.settings,
+            goal=inputs.goal,
+            level=inputs.level,
+            version=inputs.version,
+            contract=contract,
+            contract_hash=contract_hash(contract) if contract else "",
+            verdict=store.verdict(record.id),
+            history=tuple(self._history(record, run, steps)),
+            approvals=tuple(all_approvals(store, record.id)),
+            questions=store.journal.questions(record.id),
+            folder=folder,
+            kept=artifacts(folder / "artifacts"),
+            now=run.progress.last,
+            folded=run.progress,
+            picture_address="/picture/",
+        )
+
+    def _history(self, record: RunRecord, run: WatchedRun, steps: list[tuple[str, float]]) -> Iterator[Proved]:
+        for key, ended in steps:
+            if not is_verdict(key):
+                continue
+            if key not in run.verdicts:
+                found = Verdict.model_validate_json(self.store.journal.step(record.id, key) or "")
+                run.verdicts[key] = Proved(key, ended, found)
+            yield run.verdicts[key]
+
+    def calls(self, record: RunRecord) -> tuple[ReportedCall, ...]:
+        """Every call of the run with what became of its claim; briefs and replies are read by `call_texts`."""
+        run, material = self.watch(record), self.material(record)
+        if run.calls is None or run.calls[0] is not material:
+            run.calls = (material, calls(material))
+        return run.calls[1]
+
+    def call(self, record: RunRecord, key: str) -> ReportedCall:
+        """One call. Raises BadInput if the run has none with this key."""
+        for one in self.calls(record):
+            if one.key == key:
+                return one
+        raise BadInput(f"run {record.id} has no call {key}")
+
+    def texts(self, record: RunRecord, call: ReportedCall) -> tuple[str, str]:
+        """Brief and reply of a call, as they were sent; empty while they are held back."""
+        if call.held_back:
+            return "", ""
+        events = self.store.journal.events_of_call(record.id, call.key)
+        asked = [one for event in events if (one := CallAsked.read(event))]
+        said = [answer for event in events if (answer := CallAnswered.read(event)) and answer.reply]
+        reply = json.dumps(said[-1].reply, indent=2, ensure_ascii=False) if said else ""
+        return asked[-1].brief if asked else "", reply
+
+    def transcript(self, record: RunRecord, call: ReportedCall) -> Transcript | None:
+        """What the call's processes wrote; None while it is held back."""
+        if call.held_back:
+            return None
+        place = (record.id, call.key)
+        found = self._transcripts.get(place)
+        return found or self._transcripts.put(place, Transcript(self.store.folder(record.id) / "spool", call.key))
+
+    def documents(self, record: RunRecord) -> dict[str, str]:
+        """Name → text of the run's documents. Read again when its head or its own files have changed."""
+        folder = self.store.folder(record.id)
+        files = folder / "files"
+        times = [path.stat().st_mtime_ns for path in files.rglob("*") if path.is_file()] if files.is_dir() else []
+        stamp = (record.head, len(times), max(times, default=0))
+        found = self._documents.get(record.id)
+        if found is None or found[0] != stamp:
+            goal = self.material(record).goal
+            found = self._documents.put(record.id, (stamp, documents_of(record, folder, goal)))
+        return found[1]
+
+    def comparison(self, one: Comparison) -> dict[str, Any]:
+        """Runs side by side, as `compare --json` tells it; made again when something has happened in one of them."""
+        newest = self.newest_events()
+        stamp = tuple((each.run, newest.get(each.run, 0), self.run(each.run).state) for each in one.runs)
+        found = self._comparisons.get(one.id)
+        if found is None or found[0] != stamp:
+            found = self._comparisons.put(one.id, (stamp, compare(self.store, one)))
+        return found[1]
+
+    def picture(self, sha256: str) -> bytes | None:
+        """A picture that the engine took, by its hash: PNG bytes, or None. Nothing else is ever given out as a picture,
+        and nothing of a held-out case before its run is over."""
+        if not HASH.fullmatch(sha256) or self.is_empty:
+            return None
+        for record in self.runs():
+            file = self.store.folder(record.id) / "artifacts" / sha256
+            if file.is_file() and sha256 in self._shown_pictures(record):
+                content = artifacts(file.parent)(sha256)
+                return content if content.startswith(PNG) else None
+        return None
+
+    def _shown_pictures(self, record: RunRecord) -> set[str]:
+        over, facts = record.state in OVER, self.material(record).facts
+        return {shot.sha256 for one in facts if over or not one.held_out for shot in one.pictures}

@@ -1,11 +1,23 @@
 """Templates of the live page. They share the report's filters, and nothing from outside is markup in them."""
 
+import re
+from datetime import UTC, datetime
 from functools import cache
+from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 
 from trued.page.view import PageView
+from trued.reporting.html.format import agent_name, money
 from trued.reporting.html.render import environment as report_environment
+
+# What a browser would obey or not show: control characters, bidirectional marks, invisible ones. Not newline and tab,
+# nor the two joiners that scripts and emoji need.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f\ud800-\udfff]"
+)
+_PICTURES = 0x2400  # Unicode has a picture of each of the first 32 control characters
 
 
 @cache
@@ -13,6 +25,9 @@ def environment() -> Environment:
     """The report's templates, and the page's own before them."""
     made = report_environment()
     made.loader = ChoiceLoader([PackageLoader("trued.page"), PackageLoader("trued.reporting.html")])
+    made.finalize = _shown
+    made.filters.update(iso=iso, agent_name=agent_name, money=money)
+    made.globals.update(run_url=run_url, call_url=call_url, requirement_url=requirement_url, query=query)
     return made
 
 
@@ -24,3 +39,44 @@ def piece(template: str, **values: object) -> str:
 def document(view: PageView, address: str) -> str:
     """The whole page, as it is sent when somebody opens its address. It can be read without any script."""
     return environment().get_template("document.html.j2").render(view=view, address=address)
+
+
+def visible(text: str) -> str:
+    """The text with every control and bidirectional character as a sign that can be seen and does nothing."""
+    return _UNSEEN.sub(_sign, text.replace("\r\n", "\n"))
+
+
+def _sign(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return chr(_PICTURES + code) if code < 32 else f"⟨U+{code:04X}⟩"
+
+
+def _shown(value: object) -> object:
+    return visible(value) if type(value) is str else value
+
+
+# -- addresses and times ---------------------------------------------------------------------------------------------
+
+
+def run_url(run: str, page: str = "") -> str:
+    return f"/r/{quote(run, safe='')}{f'/{page}' if page else ''}"
+
+
+def call_url(run: str, key: str) -> str:
+    """Keys hold slashes and spaces: `/r/r-1/call/chunk%201A/dev%231`."""
+    return f"/r/{quote(run, safe='')}/call/{quote(key)}"
+
+
+def requirement_url(run: str, requirement: str) -> str:
+    return f"/r/{quote(run, safe='')}/ledger/{quote(requirement)}"
+
+
+def query(**values: object) -> str:
+    """`?only=open&page=2`; what is empty is left out."""
+    given = {name: value for name, value in values.items() if value not in ("", None, 0, 1) or name == "line"}
+    return f"?{urlencode(given)}" if given else "?"
+
+
+def iso(at: float) -> str:
+    """A moment for the attribute `datetime`."""
+    return datetime.fromtimestamp(max(0.0, at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

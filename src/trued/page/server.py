@@ -15,7 +15,7 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import uvicorn
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -115,7 +115,7 @@ class PageServer:
         self.address = PageAddress(options.host or f"t-{secrets.token_hex(4)}.localhost", port)
         self.sessions = Sessions(options.tell)
         self.entry = EntryFile(options.home)
-        self.reader = ReaderThread(lambda: Reader(options.home, options.environ))
+        self.reader = ReaderThread(lambda: Reader(options.home, options.environ, can_steer=not options.look))
         self.tail = JournalTail(options.home / "journal.db")
         self.live = Live(self.reader, self.tail, options.report)
         self.actions = Actions(options.home, options.environ, options.who)
@@ -242,7 +242,8 @@ class PageServer:
         return response
 
     async def page(self, request: Request) -> Response:
-        address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        # quoted, as the browser sent it: a call's key holds `#`
+        address = quote(request.scope["path"]) + (f"?{request.url.query}" if request.url.query else "")
         view = await self.reader.read(self._render(address))
         return HTMLResponse(document(view, address))
 
@@ -277,7 +278,7 @@ class PageServer:
         """The function that makes this address' page. Raises BadInput if there is none."""
         parts = urlsplit(address)
         for route, pattern in _PATTERNS:
-            if found := pattern.match(parts.path):
+            if found := pattern.match(unquote(parts.path)):
                 params = {**dict(parse_qsl(parts.query)), **found.groupdict()}
                 return partial(_viewed, route, params)
         raise BadInput(f"there is no page {parts.path!r}", then="begin at /")

@@ -18,6 +18,8 @@ class PageView:
     title: str
     pieces: Mapping[str, str]  # element id → that element as HTML, in the order of the page
     event: int = 0  # the newest journal id that it shows
+    path: tuple[tuple[str, str], ...] = ()  # from the first page to here: words and address of each page above
+    layout: str = ""  # the class of `main`: how the style sheet lays the pieces out
 
 
 Params: TypeAlias = Mapping[str, str]  # of the path and the query, as the browser sent them

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reporting.html.reading import Read
-from tests.reporting.html.sample import START, call, long_run, material, told
+from tests.reporting.html.sample import START, call, history, long_run, material, told
 from trued.engine.pending import Wait
 from trued.model import Approval, Goal, Grade, Question, RunRecord, Settings
 from trued.reporting.html.calls import calls
-from trued.reporting.html.material import Material
+from trued.reporting.html.material import Material, Spooled
 from trued.reporting.html.page import Page, page
 from trued.reporting.html.render import rendered
 from trued.reporting.html.timeline import Lane, timeline
@@ -100,6 +100,30 @@ def test_held_out_values_are_shown_only_when_the_run_has_ended() -> None:
         _, html, _ = report(material(state=state))
         assert [one for one in (*secrets, "foo-bar", "Foo &amp; Bar") if one in html] == []
         assert "held out until the run has ended" in html
+
+
+@pytest.mark.spec("PAGE-6")
+@pytest.mark.parametrize("role", ["examiner", "second-examiner"])
+def test_what_an_examiner_was_told_and_said_is_shown_only_when_the_run_has_ended(role: str) -> None:
+    key = f"seal/{role}#1"
+    asked = told(1.0, key, "asked", role=role, agent="scripted:x", brief="write secret cases", chars=18, resume=False)
+    reply = {"status": "DONE", "summary": "a secret summary", "cases": ["secret case"]}
+    said = told(2.0, key, "answered", role=role, agent="scripted:x", state="done", why="secret why", reply=reply)
+    spool = Spooled(({"at": START + 1.5, "kind": "log", "text": "a secret line"},))
+    for state, shown in (("running", False), ("waiting", False), ("failed", False), ("done", True)):
+        _, html, _ = report(material(state=state, events=(asked, said), spool=lambda key, lines: spool))
+        for secret in ("write secret cases", "secret summary", "secret case", "secret why", "secret line"):
+            assert (secret in html) is shown, (state, secret)
+
+
+@pytest.mark.spec("PAGE-6")
+def test_what_a_check_printed_after_a_held_out_case_had_run_is_shown_only_when_the_run_has_ended() -> None:
+    first, *rest = history()
+    tainted = first.verdict.evidence[0].model_copy(update={"held_out": False, "tainted": True, "output": "quotes it"})
+    proved = replace(first, verdict=first.verdict.model_copy(update={"evidence": (tainted,)}))
+    for state, shown in (("running", False), ("done", True)):
+        _, html, _ = report(material(state=state, history=(proved, *rest)))
+        assert ("quotes it" in html) is shown
 
 
 def test_a_claim_that_the_engine_refuted_has_a_red_diamond_on_both_agents_and_on_the_engine() -> None:

@@ -255,6 +255,26 @@ class SqliteJournal:
         """The events under one key, whole and oldest first: of a call, with its brief and reply."""
         return self._events("run = ? and key = ?", (run, key))
 
+    def search_events(
+        self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
+    ) -> tuple[int, list[Event]]:
+        """How many events of a run hold all these words in kind, key or lean data, and the newest of them before an id.
+
+        Newest first. `silent`: roles whose replies are neither searched nor returned.
+        """
+        roles = ", ".join("?" * len(silent))
+        reply = f"case when kind = 'answered' and json_extract(data, '$.role') in ({roles}) "
+        shown = f"({reply}then json_remove(data, '$.reply', '$.why') else {LEAN} end)"
+        holds = f"instr(lower(kind || ' ' || key || ' ' || {shown}), lower(?)) > 0"
+        where = " and ".join(["run = ?", *[holds] * len(words)])
+        values = [run, *(value for one in words for value in (*silent, one))]
+        total = self._rows(f"select count(*) as number from event where {where}", values)[0]["number"]  # noqa: S608
+        found = self._rows(
+            f"select id, at, key, kind, {shown} as data from event where {where} and id < ? order by id desc limit ?",  # noqa: S608
+            (*silent, *values, before or 1 << 62, limit),
+        )
+        return int(total), [Event(**{**dict(row), "data": json.loads(row["data"])}) for row in found]
+
     def _events(
         self, where: str, values: Sequence[object], *, limit: int = 0, newest: bool = False, lean: bool = False
     ) -> list[Event]:

@@ -1,6 +1,25 @@
 """Every page of the server, one module each: an address and the function that makes it."""
 
-from trued.page.pages import run, runs
+from trued.page.pages import (
+    call,
+    calls,
+    comparison,
+    contract,
+    diff,
+    documents,
+    events,
+    gates,
+    people,
+    requirement,
+    run,
+    runs,
+    spent,
+    verdicts,
+)
 from trued.page.view import PageRoute
 
-PAGES: tuple[PageRoute, ...] = (runs.ROUTE, run.ROUTE)
+PAGES: tuple[PageRoute, ...] = (
+    *(runs.ROUTE, comparison.ROUTE, gates.ROUTE),
+    *(run.ROUTE, requirement.ROUTE, calls.ROUTE, call.ROUTE, verdicts.ROUTE, diff.ROUTE, documents.ROUTE),
+    *(people.ROUTE, spent.ROUTE, contract.ROUTE, events.ROUTE),
+)

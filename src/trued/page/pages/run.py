@@ -1,15 +1,194 @@
 """The page of one run: what happens now."""
 
+from collections import Counter
+
+from trued.engine.limits import limits_in_force
+from trued.model import RunRecord
+from trued.page.pages.common import paged, run_page
 from trued.page.reader import Reader
-from trued.page.render import piece
+from trued.page.render import call_url, piece, requirement_url, run_url
 from trued.page.view import PageRoute, PageView, Params
+from trued.page.work_diff import clone_diff
+from trued.proof.screenshots import evidence_pictures
+from trued.reporting.html.calls import ReportedCall
+from trued.reporting.html.format import amount, counted, money
+from trued.reporting.html.ledger import LedgerLine, lines
+from trued.reporting.html.material import Material
+from trued.reporting.html.notices import notices
+from trued.reporting.html.timeline import Links, timeline
+from trued.reporting.views import OVER
+from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
+
+BARS = 420  # of all lanes together: each is three nodes
+OPEN = 4  # rows of the ledger that show their cases at once
+TAIL = 40  # lines of the transcript beside the ledger
+STORY = 24  # lines
+TOLD = 8  # sentences of what an agent was told
 
 
 def run(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
-    seen = reader.progress(record)
-    pieces = {"now": piece("now.html.j2", record=record, seen=seen)}
-    return PageView(record.title or record.id, pieces, reader.newest_event())
+    material, every = reader.material(record), reader.calls(record)
+    watched = reader.watch(record)
+    ledger = lines(material)
+    pieces = {
+        "figures": piece("run/figures.html.j2", **_figures(reader, record, material, every, ledger)),
+        "notices": piece("run/notices.html.j2", notices=list(notices(material, every))[:12]),
+        **wait_pieces(reader, record, material),
+        "lanes": piece("run/lanes.html.j2", line=_lanes(record, material, every), record=record),
+        **_own_section(material),
+        "call": _call(reader, record, every, material),
+        "ledger": ledger_piece(reader, record, material, ledger, params),
+        "story": piece(
+            "run/story.html.j2", record=record, story=list(watched.story)[::-1][:STORY], count=watched.count
+        ),
+    }
+    return run_page(reader, record, "", "", pieces, layout="now")
+
+
+def _lanes(record: RunRecord, material: Material, every: tuple[ReportedCall, ...]) -> object:
+    links = Links(lambda call: call_url(record.id, call.key), "#ledger", run_url(record.id, "people"))
+    return timeline(material, every, links, most=BARS, scopes=True)
+
+
+def _figures(
+    reader: Reader,
+    record: RunRecord,
+    material: Material,
+    every: tuple[ReportedCall, ...],
+    ledger: list[LedgerLine],
+) -> dict[str, object]:
+    seen, asked = material.progress, [one for one in ledger if not one.guard]
+    used, estimated = seen.tokens
+    limit = limits_in_force(reader.store, record.id)
+    at_work = sum(call.state == "at work" for call in every) if record.state == "running" else 0
+    lies = sum(bool(call.refuted) for call in every)
+    cost = f"{ {'ceiling': '≤', 'computed': '~'}.get(seen.cost, '') }{money(seen.cost_usd)}" if seen.cost_usd else ""
+    figures = [
+        *((figure, of, remark) for figure, of, remark in seen.view.figures()),
+        (amount(len(every)), "call" if len(every) == 1 else "calls", f"{at_work} at work" if at_work else ""),
+        (
+            amount(lies),
+            "claim refuted" if lies == 1 else "claims refuted",
+            "by the engine's own checks" if lies else "",
+        ),
+        (
+            f"{'~' if estimated and used else ''}{amount(used)}",
+            "tokens",
+            "made up by scripts" if every and all(call.is_scripted for call in every) else _of(limit.tokens, amount),
+        ),
+    ]
+    figures += [(cost, "spent", _of(limit.usd, money))] if cost or limit.usd else []
+    return {
+        "met": sum(one.met for one in asked),
+        "total": len(asked),
+        "grades": Counter(one.grade for one in asked),
+        "figures": figures,
+        "began": seen.began,
+        "worked": seen.worked,
+        "running": record.state == "running",
+    }
+
+
+def _of(limit: float, shown: object) -> str:
+    return f"of {shown(limit)}" if limit and callable(shown) else "no limit"
+
+
+def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[str, str]:
+    """One piece a wait, so that a half-written answer stays while other things change."""
+    found = {}
+    for number, one in enumerate(reader.waits(record)[:20], 1):
+        pictures = pictures_of(material, one.requirement) if one.requirement else ()
+        found[f"wait-{number}"] = piece(
+            "wait.html.j2", number=number, one=one, record=record, can_steer=reader.can_steer, pictures=pictures
+        )
+    return found
+
+
+def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
+    """What the engine's browser saw of the newest work on a requirement; else of the run's pages at all."""
+    verdict = material.verdict
+    facts = [one for one in (verdict.evidence if verdict else ()) if material.ended or not one.held_out]
+    own = [one for one in facts if one.requirement == requirement]
+    return evidence_pictures([one for one in own or facts if one.side == "head"])
+
+
+def _own_section(material: Material) -> dict[str, str]:
+    """The part that the workflow itself brings, as in the report."""
+    view, seen = material.progress.view, material.progress
+    own = view.data(seen.calls) if view.SECTION else None
+    if not view.SECTION or not own:
+        return {}
+    return {"own": piece("run/own.html.j2", section=view.SECTION, page={"own": own})}
+
+
+def _call(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], material: Material) -> str:
+    """The call at work, or the last one."""
+    running = [one for one in every if one.state == "at work"] if record.state == "running" else []
+    call = running[0] if running else (every[-1] if every else None)
+    transcript = reader.transcript(record, call) if call else None
+    told = dict.fromkeys(
+        gap
+        for proved in material.history[-1:]
+        if call and running
+        for one in proved.verdict.requirements
+        for gap in [f"{one.id}: {each.what.partition(chr(10))[0]}" for each in one.gaps]
+    )
+    return piece(
+        "run/call.html.j2",
+        record=record,
+        call=call,
+        running=bool(running),
+        others=running[1:9],
+        told=list(told)[:TOLD],
+        window=transcript.window(most=TAIL) if transcript else None,
+        diff=clone_diff(reader.store, record, call) if call and running and not call.held_back else "",
+        can_steer=reader.can_steer,
+    )
+
+
+def ledger_piece(
+    reader: Reader, record: RunRecord, material: Material, ledger: list[LedgerLine], params: Params
+) -> str:
+    """The ledger in pages; what is in the way comes first, and shows its cases."""
+    only = params.get("only", "")
+    shown = [one for one in ledger if not only or (only == "open") != one.met]
+    paging = paged(shown, params, "only")
+    cases = outcomes_of(material, [one for one in paging.items if not one.met][:OPEN])
+    return piece(
+        "run/ledger.html.j2",
+        record=record,
+        paging=paging,
+        only=only,
+        counts=(len(ledger), sum(not one.met for one in ledger), sum(one.met for one in ledger)),
+        cases=cases,
+        turned=_turned(material, paging.items),
+        held_back=bool(material.contract and material.contract.held_out and not material.ended),
+        url=requirement_url,
+    )
+
+
+def outcomes_of(material: Material, rows: list[LedgerLine]) -> dict[str, list[CaseOutcomes]]:
+    """Requirement → its cases on base and head."""
+    names = {one.id for one in rows}
+    base = material.contract.base_facts if material.contract else ()
+    head = material.verdict.evidence if material.verdict else ()
+    over = material.record.state in OVER
+    facts = [one for one in (*base, *head) if one.requirement in names]
+    return {name: case_outcomes([one for one in facts if one.requirement == name], over=over) for name in names}
+
+
+def _turned(material: Material, rows: object) -> dict[str, str]:
+    """Requirement → how many of its cases turned from red to green."""
+    found = {}
+    for name, cases in outcomes_of(material, list(rows)).items():  # type: ignore[call-overload]
+        red = [one for one in cases if one.was_red]
+        if red:
+            green = sum(one.turned for one in red)
+            found[name] = f"{green} of {counted(len(red), 'case')}" if green < len(red) else f"{green} red → green"
+        elif cases:
+            found[name] = "already satisfied" if all(one.is_green for one in cases) else ""
+    return found
 
 
 ROUTE = PageRoute("/r/{run}", run)

@@ -1,14 +1,82 @@
 """The first page: what waits for a person, and all runs."""
 
+from trued.engine.comparisons import comparisons
+from trued.model import RunRecord
+from trued.page.pages.common import made, paged
+from trued.page.pages.run import pictures_of
 from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
+from trued.reporting.views import OVER
+
+SIZE = 100  # runs on one page
+WAITS = 20  # that are shown whole; the others are on their runs' pages
+FILTERS = {"work": "at work", "waiting": "waiting", "done": "done", "rest": "not finished"}
 
 
 def runs(reader: Reader, params: Params) -> PageView:
     every = reader.runs()
-    pieces = {"runs": piece("runs.html.j2", runs=every)}
-    return PageView("Runs", pieces, reader.newest_event())
+    waits = {one.id: reader.waits(one) for one in every if one.state not in OVER}
+    kinds = {one.id: _kind(one, bool(waits.get(one.id))) for one in every}
+    only, words = params.get("only", ""), params.get("q", "").strip()[:200]
+    shown = [one for one in every if (not only or kinds[one.id] == only) and _fits(reader, one, words)]
+    paging = paged(shown, params, "only", "q", size=SIZE)
+    number = sum(map(len, waits.values()))
+    pieces = {
+        "top": piece("runs/top.html.j2", number=number, empty=not every),
+        **_waits(reader, every),
+        "runs": piece(
+            "runs/list.html.j2",
+            paging=paging,
+            summaries={one.id: reader.summary(one) for one in paging.items},
+            waits=waits,
+            only=only,
+            words=words,
+            total=len(every),
+            counts={kind: sum(one == kind for one in kinds.values()) for kind in FILTERS},
+            filters=FILTERS,
+        ),
+        "more": piece("runs/more.html.j2", comparisons=[] if reader.is_empty else comparisons(reader.store)[:50]),
+    }
+    return made(reader, "Runs", pieces)
+
+
+def _kind(record: RunRecord, waits: bool) -> str:
+    if waits:
+        return "waiting"
+    return {"running": "work", "done": "done"}.get(record.state, "rest")
+
+
+def _fits(reader: Reader, record: RunRecord, words: str) -> bool:
+    """Are all the words in the run's title, branch, id, workflow, folder or requirements?"""
+    if not words:
+        return True
+    parts = (record.title, record.branch, record.id, record.workflow, record.repository)
+    text = " ".join((*parts, *reader.summary(record).names)).lower()
+    return all(one in text for one in words.lower().split())
+
+
+def _waits(reader: Reader, every: list[RunRecord]) -> dict[str, str]:
+    """One piece a wait, so that a half-written answer stays while other things change."""
+    found: dict[str, str] = {}
+    for record in every:
+        for one in reader.waits(record):
+            number = len(found) + 1
+            if number > WAITS:
+                return found
+            summary = reader.summary(record)
+            met = sum(summary.grades.get(name, 0) for name in ("proven", "attested"))
+            pictures = pictures_of(reader.material(record), one.requirement) if one.kind == "judge" else ()
+            found[f"wait-{number}"] = piece(
+                "wait.html.j2",
+                number=number,
+                one=one,
+                record=record,
+                can_steer=reader.can_steer,
+                pictures=pictures,
+                progress=f"{met} of {summary.requirements} requirements are proven" if summary.requirements else "",
+            )
+    return found
 
 
 ROUTE = PageRoute("/", runs)

@@ -92,6 +92,7 @@ class ReportedCall:
     incidents: tuple[TranscriptLine, ...]  # crashes that it survived
     waits: tuple[ProviderWait, ...] = ()
     refuted: str = ""  # the requirements whose check by the engine failed
+    held_back: bool = False  # it knows held-out cases, and an agent may still be asked: none of its texts is here
     is_shown: bool = True  # with its texts; else only the timeline and the sums have it
 
     @property
@@ -130,12 +131,14 @@ class ReportedCall:
     @property
     def summary(self) -> str:
         """What the agent says that it did."""
+        if self.held_back:
+            return ""
         reply = self.answer.reply if self.answer else None
         return cut(str((reply or {}).get("summary") or ""), 600)[0]
 
     @property
     def why(self) -> str:
-        return cut(self.answer.why, 2000)[0] if self.answer else ""
+        return cut(self.answer.why, 2000)[0] if self.answer and not self.held_back else ""
 
     @property
     def seconds(self) -> float:
@@ -188,11 +191,14 @@ def _reported(material: Material, row: Call, events: Sequence[Event], anchor: st
         folder="",
         incidents=tuple(TranscriptLine(at, kind, INCIDENTS[kind]) for at, kind in row.incidents),
         waits=waits,
+        held_back=material.holds_back(row.role),
     )
 
 
 def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event], room: int, lines: int) -> ReportedCall:
     """The call with its brief, reply and transcript, each as long as there is room for it."""
+    if call.held_back:
+        return call
     wanted = min(lines, max(FEWEST_LINES, room // 400))
     spooled, reply = material.spool(call.key, wanted), (call.answer.reply if call.answer else None) or {}
     transcript = tuple(_transcript(events, spooled, room // 5))

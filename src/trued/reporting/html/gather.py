@@ -39,10 +39,10 @@ def gather(store: RunStore, run_id: str) -> Material:
         contract_hash=contract_hash(contract) if contract else "",
         verdict=store.verdict(record.id),
         history=history,
-        approvals=tuple(_words(store, record.id)),
+        approvals=tuple(all_approvals(store, record.id)),
         waits=waits(store, record),
         questions=journal.questions(record.id),
-        documents=dict(_papers(record, folder / "files")) | _memory(record, inputs.goal),
+        documents=documents_of(record, folder, inputs.goal),
         folder=folder,
         spool=lambda key, lines: spooled(folder / "spool", key, lines),
         kept=reader(folder / "artifacts"),
@@ -51,7 +51,7 @@ def gather(store: RunStore, run_id: str) -> Material:
     )
 
 
-def _words(store: RunStore, run_id: str) -> Iterator[Approval]:
+def all_approvals(store: RunStore, run_id: str) -> Iterator[Approval]:
     """All decisions of people; those that no longer apply say why."""
     standing = {(one.requirement, one.at): one for one in store.approvals(run_id)}
     for one in store.journal.approvals(run_id):
@@ -66,6 +66,11 @@ def _history(store: RunStore, run_id: str) -> Iterator[Proved]:
 
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")  # shown with the evidence, or not for reading
+
+
+def documents_of(record: RunRecord, folder: Path, goal: Goal) -> dict[str, str]:
+    """Name → text of each document that a run keeps, as it stands now. `folder`: the run's own."""
+    return dict(_papers(record, folder / "files")) | _memory(record, goal)
 
 
 def _papers(record: RunRecord, folder: Path) -> Iterator[tuple[str, str]]:

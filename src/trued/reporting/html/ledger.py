@@ -113,12 +113,52 @@ class Ledger:
         return sum(1 for one in self.every if one.in_brief)
 
 
+@dataclass(frozen=True)
+class LedgerLine:
+    """One requirement in one line: what it says, its grade and why."""
+
+    id: str
+    text: str
+    source: str
+    grade: str
+    why: tuple[str, ...]
+    lacks: str
+    met: bool
+    guard: bool
+
+
+def lines(material: Material) -> list[LedgerLine]:
+    """Every requirement, what is in the way first, the worst of it before the rest."""
+    accept = material.settings.accept
+    found = [
+        LedgerLine(
+            id=one.id,
+            text=cut(one.text, 1000)[0],
+            source=one.source,
+            grade=str(one.grade),
+            why=one.why,
+            lacks=one.lacks,
+            met=_is_met(one, accept),
+            guard=_is_guard(one),
+        )
+        for one in _judged(material)
+    ]
+    return sorted(found, key=lambda one: (one.met, 0 if one.met else Grade(one.grade).rank))
+
+
+def row_of(material: Material, name: str) -> Row | None:
+    """One requirement with all its evidence; None if there is no such one."""
+    sealed = {one.id: one for one in material.contract.every} if material.contract else {}
+    found = next((one for one in _judged(material) if one.id == name), None)
+    return _Proofs(material, 1).row(found, sealed.get(name), "evidence") if found else None
+
+
 def ledger(material: Material) -> Ledger:
     """Every requirement, in the order of the contract. What is in the way has its evidence, the rest as long as there
     is room; if there is not, what is in the way comes first."""
     accept, every = material.settings.accept, _judged(material)
     sealed = {one.id: one for one in material.contract.every} if material.contract else {}
-    is_met = {one.id: one.grade.is_met(accept) or (_is_guard(one) and one.holds) for one in every}
+    is_met = {one.id: _is_met(one, accept) for one in every}
     by_weight = sorted(every, key=lambda one: is_met[one.id])  # stable: in the order of the contract
     met = sum(is_met.values())
     kept = by_weight[: min(MOST_ROWS, met) + min(2 * MOST_ROWS, len(every) - met)]
@@ -144,6 +184,10 @@ def _judged(material: Material) -> list[Judged]:
     return [judged.get(name) or _unseen(sealed[name]) for name in dict.fromkeys([*judged, *sealed])]
 
 
+def _is_met(judged: Judged, accept: Grade) -> bool:
+    return judged.grade.is_met(accept) or (_is_guard(judged) and judged.holds)
+
+
 def _is_guard(judged: Judged) -> bool:
     return judged.id.startswith(EXISTING_TESTS)
 
@@ -153,7 +197,8 @@ def _unseen(sealed: Requirement) -> Judged:
     return Judged(id=sealed.id, text=sealed.text, source=str(sealed.source), grade=Grade.UNPROVEN, why=why, holds=False)
 
 
-def _checks(requirement: Requirement) -> str:
+def checks_of(requirement: Requirement) -> str:
+    """How many checks of which kind: `3 cases, 1 tests`."""
     kinds = Counter(one.kind for one in requirement.checks)
     cases = sum(len(one.cases) for one in requirement.checks if isinstance(one, ExamplesCheck))
     named = [counted(cases, "case") if kind == "examples" else f"{number} {kind}" for kind, number in kinds.items()]
@@ -198,7 +243,7 @@ class _Proofs:
             why=judged.why,
             lacks=judged.lacks,
             covers=sealed.covers if sealed else (),
-            checks=_checks(sealed) if sealed else "",
+            checks=checks_of(sealed) if sealed else "",
             stages=every,
             base=before,
             before=self._album.of(base) if before else (),
@@ -256,6 +301,7 @@ class _Telling:
 
     def trial(self, one: Evidence) -> Trial:
         hidden = one.held_out and not self._ended
+        quotes = hidden or (one.tainted and not self._ended)  # what it printed may quote a held-out case
         counts = Counter(tried.outcome for tried in one.tried)
         good = not one.why_void and bool(one.tried or one.exit_code == 0) and set(counts) <= {Outcomes.PASSED}
         shown = () if hidden else one.tried[:SHOWN]
@@ -271,7 +317,7 @@ class _Telling:
             facts=tuple(_facts(one, hidden)),
             cases=tuple(self._case(one, tried) for tried in shown),
             cases_left_out=0 if hidden else len(one.tried) - len(shown),
-            output=Text.of("" if hidden else one.output, self._room),
+            output=Text.of("" if quotes else one.output, self._room),
             seconds=one.seconds,
             when=one.began,
         )

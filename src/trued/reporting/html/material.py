@@ -11,6 +11,7 @@ from trued.model import Approval, Contract, Event, Evidence, Goal, Question, Run
 from trued.model.step_keys import scope_of
 from trued.reporting.views import OVER
 from trued.reporting.views.progress import Progress
+from trued.run.examination.independence import EXAMINERS
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,22 @@ class Material:
     kept: Callable[[str], bytes] = nothing_kept  # pictures and recordings, by hash
     now: float = 0.0
     compared: Mapping[str, Any] | None = None  # with other runs, as `compare --json` tells it
+    picture_address: str = ""  # where a picture is found by its hash, if it is not to stand in the page itself
+    folded: Progress | None = None  # the run's tree, if somebody has it already
 
     @cached_property
     def progress(self) -> Progress:
         """The run's tree."""
-        return Progress(self.events, self.record.workflow)
+        return self.folded or Progress(self.events, self.record.workflow)
 
     @property
     def ended(self) -> bool:
         """No agent works for such a run again: what was held out may be shown."""
         return self.record.state in OVER
+
+    def holds_back(self, role: str) -> bool:
+        """Is what an agent of this role was told and said still secret? Examiners know the held-out cases."""
+        return role in EXAMINERS and not self.ended
 
     @property
     def facts(self) -> Iterator[Evidence]:

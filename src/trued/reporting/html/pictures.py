@@ -42,6 +42,7 @@ class Album:
     def __init__(self, material: Material) -> None:
         self._read, self._folder = material.kept, material.folder / "artifacts"
         self._hidden = material.record.state not in OVER
+        self._address = material.picture_address
         self._left = {"image/png": MOST_BYTES, "application/zip": MOST_BYTES}
         self._seen: dict[str, str] = {}
 
@@ -74,6 +75,8 @@ class Album:
         )
 
     def _inside(self, name: str, kind: str) -> str:
+        if self._address:
+            return f"{self._address}{name}" if name and kind == "image/png" else ""
         content = self._read(name) if name else b""
         if not content or len(content) > self._left[kind]:
             return ""

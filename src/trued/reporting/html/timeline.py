@@ -1,18 +1,21 @@
 """The timeline: one lane an agent, one for the engine's own checks, one for people; geometry only, in per cent."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from trued.model import Approval, Evidence, Grade, Outcomes
 from trued.model.events import of_kind
 from trued.model.events.run import RunResumed
+from trued.model.step_keys import inner_scope, step_name
 from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import agent_name, counted
 from trued.reporting.html.material import Material, Proved
+from trued.reporting.views.rows import Remark
 from trued.support.durations import duration
 
 MOST_BARS, MOST_MARKS = 240, 60  # of one lane
+FEWEST = 12  # bars of one lane, however many lanes there are
 NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and hit
 TOUCHING = 0.12  # narrow bars closer than this become one
 WIDE = 1.0  # of bars that are drawn as one: each still leads to its own part of the story
@@ -25,7 +28,7 @@ TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600,
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of the timeline. `kind`: work, failed, wait, check, check failed, check base."""
+    """One bar of the timeline. `kind`: work, failed, wait, check, check failed, check base, scope; open: at work."""
 
     began: float
     ended: float
@@ -54,10 +57,11 @@ class Mark:
 class Lane:
     name: str
     detail: str
-    kind: str  # agent | engine | person
+    kind: str  # agent | engine | person | scope
     bars: tuple[Bar, ...]
     marks: tuple[Mark, ...] = ()
     tracks: int = 1
+    says: str = ""  # the same in words, for who cannot see it
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,15 @@ class Timeline:
     cuts: tuple[Cut, ...]
     resumes: tuple[Mark, ...]
     seconds: float
+
+
+@dataclass(frozen=True)
+class Links:
+    """Where bars and marks lead to."""
+
+    call: Callable[[ReportedCall], str] = lambda call: call.link
+    ledger: str = "#ledger"
+    people: str = "#people"
 
 
 @dataclass
@@ -111,40 +124,68 @@ class Axis:
         return sum(end - begin for begin, end in self.quiet if end <= at)
 
 
-def timeline(material: Material, every: Sequence[ReportedCall]) -> Timeline:
-    lanes = [*_agents(every), *_engine(material), *_people(material)]
+def timeline(
+    material: Material,
+    every: Sequence[ReportedCall],
+    links: Links | None = None,
+    *,
+    most: int = 0,
+    scopes: bool = False,
+) -> Timeline:
+    """Lanes from left to right. `most`: bars of all lanes together, 0 for any number; `scopes`: what was worked on."""
+    links = links or Links()
+    lanes = [*(_scopes(material) if scopes else ()), *_agents(every, links), *_engine(material, links)]
+    lanes += _people(material, links)
     axis = _axis(material, [bar for lane in lanes for bar in lane.bars if bar.kind != "wait"])
     resumes = tuple(
         Mark(stored.at, "crash", f"the engine was started again ({event.after or 'killed'})", x=axis.x(stored.at))
         for stored, event in of_kind(material.events, RunResumed)
     )
     cuts = (Cut(axis.x(begin), BREAK, duration(end - begin)) for begin, end in axis.quiet)
-    placed = tuple(_placed(lane, axis) for lane in lanes)
+    share = max(FEWEST, most // max(1, len(lanes))) if most else MOST_BARS
+    placed = tuple(_placed(lane, axis, min(MOST_BARS, share)) for lane in lanes)
     return Timeline(placed, tuple(_ticks(axis)), tuple(cuts), resumes, axis.end - axis.start)
 
 
 # -- lanes -----------------------------------------------------------------------------------------------------------
 
 
-def _agents(every: Sequence[ReportedCall]) -> Iterator[Lane]:
+def _scopes(material: Material) -> Iterator[Lane]:
+    """What was worked on: one bar for each part of the work that has a name."""
+    spans: dict[str, list[float]] = {}
+    for row in material.progress.rows.values():
+        if isinstance(row, Remark) or not row.began:
+            continue
+        name = inner_scope(row.key) or step_name(row.key)
+        spans.setdefault(name, []).extend((row.began, row.ended or material.now))
+    bars = tuple(Bar(min(times), max(times), "scope", name) for name, times in spans.items())
+    if bars:
+        yield Lane("work on", "", "scope", bars, says=counted(len(bars), "part"))
+
+
+def _agents(every: Sequence[ReportedCall], links: Links) -> Iterator[Lane]:
     by_agent: dict[tuple[str, str], list[ReportedCall]] = {}
     for call in every:
         by_agent.setdefault((call.role, call.agent), []).append(call)
     for (role, agent), own in by_agent.items():
-        bars = tuple(bar for call in own for bar in _bars(call))
-        yield Lane(role, agent_name(agent), "agent", bars, tuple(mark for call in own for mark in _marks(call)))
+        bars = tuple(bar for call in own for bar in _bars(call, links))
+        lies = sum(bool(call.refuted) for call in own)
+        says = f"{counted(len(own), 'call')}, {duration(sum(call.seconds for call in own))}"
+        says += f", {counted(lies, 'claim')} refuted" if lies else ""
+        marks = tuple(mark for call in own for mark in _marks(call, links))
+        yield Lane(role, agent_name(agent), "agent", bars, marks, says=says)
 
 
-def _marks(call: ReportedCall) -> Iterator[Mark]:
+def _marks(call: ReportedCall, links: Links) -> Iterator[Mark]:
     for one in call.incidents:
-        yield Mark(one.at, "crash", f"{call.key}: {one.text}", call.link)
+        yield Mark(one.at, "crash", f"{call.key}: {one.text}", links.call(call))
     if call.refuted:
         title = f"{call.key}: claimed {call.claim or 'done'}; refuted by the engine's own check of {call.refuted}"
-        yield Mark(call.ended, "refuted", title, call.link)
+        yield Mark(call.ended, "refuted", title, links.call(call))
 
 
-def _bars(call: ReportedCall) -> Iterator[Bar]:
-    link = call.link
+def _bars(call: ReportedCall, links: Links) -> Iterator[Bar]:
+    link = links.call(call)
     if call.began - call.row.asked > 0.05:
         yield Bar(
             call.row.asked,
@@ -161,43 +202,52 @@ def _bars(call: ReportedCall) -> Iterator[Bar]:
         title = f"{call.key}: waited {duration(wait.ended - wait.began)}: {wait.text}"
         yield Bar(wait.began, wait.ended, "wait", title, link)
         began = max(began, wait.ended)
-    yield Bar(began, max(began, call.ended), kind, f"{call.key}: {duration(call.seconds)}{said}", link)
+    title = f"{call.key}: at work" if kind == "open" else f"{call.key}: {duration(call.seconds)}{said}"
+    yield Bar(began, max(began, call.ended), kind, title, link)
 
 
-def _engine(material: Material) -> Iterator[Lane]:
+def _engine(material: Material, links: Links) -> Iterator[Lane]:
     facts = {one.id: one for one in material.facts if one.began}
-    bars = tuple(_check(one) for one in facts.values())
-    marks = tuple(mark for proved in material.history for mark in _verdict(proved))
+    bars = tuple(_check(one, links) for one in facts.values())
+    marks = tuple(mark for proved in material.history for mark in _verdict(proved, links))
     if bars or marks:
-        yield Lane("engine", "its own checks", "engine", bars, marks)
+        failed = sum(bar.kind == "check failed" for bar in bars)
+        says = f"{counted(len(bars), 'check run')}, {failed} failed on the head"
+        yield Lane("engine", "its own checks", "engine", bars, marks, says=says)
 
 
-def _verdict(proved: Proved) -> Iterator[Mark]:
+def _verdict(proved: Proved, links: Links) -> Iterator[Mark]:
     refuted = [one.id for one in proved.verdict.requirements if one.grade is Grade.REFUTED]
     if refuted:
-        yield Mark(proved.at, "refuted", f"{proved.key}: {', '.join(refuted)} refuted", "#ledger")
+        yield Mark(proved.at, "refuted", f"{proved.key}: {', '.join(refuted[:20])} refuted", links.ledger)
 
 
-def _check(one: Evidence) -> Bar:
+def _check(one: Evidence, links: Links) -> Bar:
     failed = sum(tried.outcome is not Outcomes.PASSED for tried in one.tried)
     kind = "check base" if one.side == "base" else "check failed" if failed or one.why_void else "check"
     counts = f"{len(one.tried) - failed} passed, {failed} did not"
     title = f"{one.requirement} on {one.side}, run {one.turn}: {counts}, in {duration(one.seconds)}"
-    return Bar(one.began, one.began + one.seconds, kind, title, "#ledger")
+    return Bar(one.began, one.began + one.seconds, kind, title, links.ledger)
 
 
-def _people(material: Material) -> Iterator[Lane]:
+def _people(material: Material, links: Links) -> Iterator[Lane]:
     bars = [
         Bar(
-            one.asked_at, one.answered_at or material.now, "wait", f"{one.key}: {_said(one.answer, one.who)}", "#people"
+            one.asked_at,
+            one.answered_at or material.now,
+            "wait",
+            f"{one.key}: {_said(one.answer, one.who)}",
+            links.people,
         )
         for one in material.questions
     ]
     marks = [
-        Mark(one.at, "word", f"{one.who} {_did(one)} {_what(one.requirement)}", "#people") for one in material.approvals
+        Mark(one.at, "word", f"{one.who} {_did(one)} {_what(one.requirement)}", links.people)
+        for one in material.approvals
     ]
     if bars or marks:
-        yield Lane("people", "asked, and waited for", "person", tuple(bars), tuple(marks))
+        says = f"{counted(len(bars), 'question')}, {counted(len(marks), 'approval')}"
+        yield Lane("people", "asked, and waited for", "person", tuple(bars), tuple(marks), says=says)
 
 
 def _said(answer: str, who: str) -> str:
@@ -216,7 +266,8 @@ def _what(requirement: str) -> str:
 
 
 def _axis(material: Material, bars: Sequence[Bar]) -> Axis:
-    times = [one.at for one in material.events] + [time for bar in bars for time in (bar.began, bar.ended)]
+    seen = material.progress
+    times = [seen.began, seen.last] + [time for bar in bars for time in (bar.began, bar.ended)]
     start = min((time for time in times if time > 0), default=material.record.created_at)
     end = max([start + 0.1, *times])
     busy = sum(end - begin for begin, end in _union(bars))
@@ -243,21 +294,21 @@ def _union(bars: Iterable[Bar]) -> Iterator[tuple[float, float]]:
         yield begin, end
 
 
-def _placed(lane: Lane, axis: Axis) -> Lane:
+def _placed(lane: Lane, axis: Axis, most: int) -> Lane:
     bars = []
     free = [0.0] * TRACKS
-    for bar in _drawn(lane.bars, axis):
+    for bar in _drawn(lane.bars, axis, most):
         x = axis.x(bar.began)
         width = max(NARROW, axis.x(bar.ended) - x)
         track = next((number for number, until in enumerate(free) if until <= x + 1e-6), TRACKS - 1)
         free[track] = x + width if bar.kind != "wait" else x
         bars.append(replace(bar, x=x, width=width, track=track))
     tracks = max((bar.track for bar in bars), default=0) + 1
-    marks = tuple(_thinned(sorted(lane.marks, key=lambda mark: mark.at), axis))
+    marks = tuple(_thinned(sorted(lane.marks, key=lambda mark: mark.at), axis, min(MOST_MARKS, most)))
     return replace(lane, bars=tuple(bars), marks=marks, tracks=tracks)
 
 
-def _drawn(bars: Sequence[Bar], axis: Axis) -> list[Bar]:
+def _drawn(bars: Sequence[Bar], axis: Axis, most: int) -> list[Bar]:
     """Not more than can be told apart: if they are, more neighbours become one."""
     by_kind: dict[str, list[Bar]] = {}
     for bar in sorted(bars, key=lambda bar: bar.began):
@@ -265,7 +316,7 @@ def _drawn(bars: Sequence[Bar], axis: Axis) -> list[Bar]:
     coarser = 1.0
     while True:
         merged = [bar for own in by_kind.values() for bar in _merged(own, axis, coarser)]
-        if len(merged) <= MOST_BARS or coarser > 100:
+        if len(merged) <= most or coarser > 100:
             return sorted(merged, key=lambda bar: bar.began)
         coarser *= 2
 
@@ -295,10 +346,10 @@ def _counted(bar: Bar) -> Bar:
     return bar if bar.count == 1 else replace(bar, title=f"{counted(bar.count, 'bar')} drawn as one: {bar.title}")
 
 
-def _thinned(marks: Sequence[Mark], axis: Axis) -> Iterator[Mark]:
+def _thinned(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:
     """Of marks of one kind that would lie on each other only the first is drawn."""
     last: dict[str, float] = {}
-    apart = NARROW / 2 if len(marks) <= MOST_MARKS else 100 / MOST_MARKS
+    apart = NARROW / 2 if len(marks) <= most else 100 / most
     for mark in marks:
         x = axis.x(mark.at)
         if x - last.get(mark.kind, -100.0) < apart:

@@ -1,0 +1,42 @@
+"""Every agent call of a run, newest first, with what became of its claim."""
+
+from trued.page.pages.common import paged, run_page
+from trued.page.reader import Reader
+from trued.page.render import piece
+from trued.page.view import PageRoute, PageView, Params
+from trued.reporting.html.calls import ReportedCall
+
+FILTERS = {"work": "at work", "refuted": "claims that fell", "failed": "failed"}
+
+
+def calls(reader: Reader, params: Params) -> PageView:
+    record = reader.run(params["run"])
+    every = reader.calls(record)[::-1]
+    only, words = params.get("only", ""), params.get("q", "").strip()[:200].lower().split()
+    shown = [one for one in every if (not only or _is(one, only)) and _fits(one, words)]
+    pieces = {
+        "calls": piece(
+            "calls/list.html.j2",
+            record=record,
+            paging=paged(shown, params, "only", "q"),
+            only=only,
+            words=params.get("q", ""),
+            filters=[(name, text, sum(_is(one, name) for one in every)) for name, text in FILTERS.items()],
+            total=len(every),
+        )
+    }
+    return run_page(reader, record, "calls", "Calls", pieces)
+
+
+def _is(call: ReportedCall, kind: str) -> bool:
+    return {"work": call.state == "at work", "refuted": bool(call.refuted), "failed": call.state == "failed"}.get(
+        kind, False
+    )
+
+
+def _fits(call: ReportedCall, words: list[str]) -> bool:
+    text = f"{call.key} {call.role} {call.agent} {call.claim} {call.summary}".lower()
+    return all(one in text for one in words)
+
+
+ROUTE = PageRoute("/r/{run}/calls", calls)

@@ -1,0 +1,99 @@
+"""What all pages share: the count of what waits, a run's head and tabs, lists in pages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from trued.model import RunRecord
+from trued.page.reader import Reader
+from trued.page.render import piece, run_url
+from trued.page.story import sentence
+from trued.page.view import PageView, Params
+from trued.reporting.views import OVER
+
+PAGE = 200  # rows of a list on one page
+SHORT = 60  # characters of a title in the path
+HOME = ("Runs", "/")
+TABS = (
+    ("", "Now"),
+    ("calls", "Calls"),
+    ("verdicts", "Verdicts"),
+    ("diff", "Diff"),
+    ("documents", "Documents"),
+    ("people", "People"),
+    ("spent", "Spent"),
+    ("contract", "Contract"),
+    ("events", "Events"),
+)
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Paging(Generic[Item]):
+    """One page of a list, and how to come to the others."""
+
+    items: Sequence[Item]
+    number: int
+    total: int
+    size: int = PAGE
+    keep: Mapping[str, str] = field(default_factory=dict)  # what else is asked for by the address
+    back: str = "previous"
+    on: str = "next"
+
+    @property
+    def pages(self) -> int:
+        return max(1, -(-self.total // self.size))
+
+    @property
+    def first(self) -> int:
+        return min(self.total, (self.number - 1) * self.size + 1)
+
+    @property
+    def last(self) -> int:
+        return min(self.total, self.number * self.size)
+
+    def link(self, number: int) -> dict[str, object]:
+        return {**self.keep, "page": number}
+
+
+def paged(items: Sequence[Item], params: Params, *keep: str, size: int = PAGE) -> Paging[Item]:
+    """The page of a list that the address asks for; a number out of range is the nearest page."""
+    number = min(number_of(params, "page", 1), max(1, -(-len(items) // size)))
+    kept = {name: params[name] for name in keep if params.get(name)}
+    return Paging(items[(number - 1) * size : number * size], number, len(items), size, kept)
+
+
+def number_of(params: Params, name: str, least: int = 0) -> int:
+    """A number in the address; `least` if it is none or smaller."""
+    given = params.get(name, "")
+    return max(least, int(given)) if given.isascii() and given.isdecimal() and len(given) < 10 else least
+
+
+def waiting(reader: Reader) -> str:
+    """How many things wait for a person, over every page."""
+    number = sum(len(reader.waits(one)) for one in reader.runs() if one.state not in OVER)
+    return piece("waiting.html.j2", number=number)
+
+
+def made(reader: Reader, title: str, pieces: Mapping[str, str], *path: tuple[str, str], layout: str = "") -> PageView:
+    """A page with what all pages have."""
+    return PageView(title, {"waiting": waiting(reader), **pieces}, reader.newest_event(), path, layout)
+
+
+def run_head(reader: Reader, record: RunRecord, tab: str) -> dict[str, str]:
+    """The head of every page of a run: its title, what happens now, and the way to the other pages."""
+    seen, waits = reader.progress(record), reader.waits(record)
+    who, words = sentence(record, seen, waits)
+    head = piece("run/head.html.j2", record=record, who=who, words=words, waits=waits, can_steer=reader.can_steer)
+    return {"head": head, "tabs": piece("run/tabs.html.j2", record=record, tabs=TABS, here=tab)}
+
+
+def run_page(
+    reader: Reader, record: RunRecord, tab: str, title: str, pieces: Mapping[str, str], *, layout: str = ""
+) -> PageView:
+    """A page of a run, with its head."""
+    name = record.title or record.id
+    short = name if len(name) <= SHORT else f"{name[:SHORT]}…"
+    path = [HOME, (short, run_url(record.id))] if tab or title else [HOME]
+    return made(reader, title or short, {**run_head(reader, record, tab), **pieces}, *path, layout=layout)

@@ -1,0 +1,53 @@
+"""The contract: requirements in the user's words, their checks, caps, who wrote the cases, and every amendment."""
+
+from trued.page.pages.common import paged, run_page
+from trued.page.reader import Reader
+from trued.page.render import piece
+from trued.page.view import PageRoute, PageView, Params
+from trued.reporting.html.ledger import checks_of
+from trued.reporting.views.cases import described
+
+CASES = 20  # of one requirement
+NOTES = 100
+
+
+def contract(reader: Reader, params: Params) -> PageView:
+    record = reader.run(params["run"])
+    material = reader.material(record)
+    sealed = material.contract
+    paging = paged(sealed.requirements if sealed else (), params)
+    shows_cases = sealed is not None and (material.ended or not sealed.held_out)
+    cases = {
+        one.id: [described(case)[:400] for check in one.checks for case in getattr(check, "cases", ())][:CASES]
+        for one in (paging.items if shows_cases else ())
+    }
+    pieces = {
+        "terms": piece(
+            "contract/terms.html.j2",
+            record=record,
+            contract=sealed,
+            name=material.contract_hash,
+            accept=material.settings.accept,
+            authors=_authors(material.contract),
+            caps=list(sealed.caps.items())[:NOTES] if sealed else [],
+            notes=(material.verdict.undecided if material.verdict else sealed.undecided if sealed else ())[:NOTES],
+            amendments=reader.store.amendments(record.id)[-NOTES:],
+        ),
+        "requirements": piece(
+            "contract/requirements.html.j2",
+            record=record,
+            paging=paging,
+            checks={one.id: checks_of(one) for one in paging.items},
+            cases=cases,
+            held_back=bool(sealed and not shows_cases),
+        ),
+    }
+    return run_page(reader, record, "contract", "Contract", pieces)
+
+
+def _authors(sealed: object) -> list[object]:
+    authors = getattr(sealed, "authors", {})
+    return list({one.model_dump_json(): one for one in authors.values()}.values())
+
+
+ROUTE = PageRoute("/r/{run}/contract", contract)

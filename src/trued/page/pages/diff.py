@@ -1,0 +1,53 @@
+"""What the run changed: files, those that ask for trust first, and one of them line by line."""
+
+from trued.engine.sensitive_files import sensitivity_of
+from trued.errors import BadInput
+from trued.page.pages.common import paged, run_page
+from trued.page.reader import Reader
+from trued.page.render import piece
+from trued.page.view import PageRoute, PageView, Params
+from trued.page.work_diff import ChangedFile, changed_files, file_diff
+from trued.proof.room.frozen_files import is_below
+
+CALLS = 3  # that are named for one file
+
+
+def diff(reader: Reader, params: Params) -> PageView:
+    record = reader.run(params["run"])
+    files = changed_files(reader.store, record)
+    names = {one.path for one in files or ()}
+    by: dict[str, list[str]] = {}
+    for call in reader.calls(record):
+        for path in call.row.changed:
+            by.setdefault(path, []).append(call.key)
+    words = params.get("q", "").strip()[:200].lower()
+    verdict = reader.material(record).verdict
+    owned = verdict.owned if verdict and verdict.owned else reader.store.owned_files(record.id)
+
+    def place(one: ChangedFile) -> tuple[bool, bool, str]:
+        """What asks for trust first, what the engine writes itself last."""
+        return not sensitivity_of(one.path), any(is_below(one.path, each) for each in owned), one.path
+
+    shown = sorted((one for one in files or () if words in one.path.lower()), key=place)
+    pieces = {
+        "files": piece(
+            "diff/files.html.j2",
+            record=record,
+            paging=paged(shown, params, "q"),
+            found=files is not None,
+            words=params.get("q", ""),
+            added=sum(max(0, one.added) for one in files or ()),
+            removed=sum(max(0, one.removed) for one in files or ()),
+            trust={one.path: reason for one in shown if (reason := sensitivity_of(one.path))},
+            calls={path: list(dict.fromkeys(keys))[-CALLS:] for path, keys in by.items() if path in names},
+            proven=bool(verdict and record.head and verdict.commit == record.head),
+        )
+    }
+    if name := params.get("file", ""):
+        if name not in names:
+            raise BadInput(f"run {record.id} has not changed {name}", then="its diff lists what it changed")
+        pieces = {"file": piece("diff/file.html.j2", name=name, parts=file_diff(reader.store, record, name)), **pieces}
+    return run_page(reader, record, "diff", "Diff", pieces)
+
+
+ROUTE = PageRoute("/r/{run}/diff", diff)

@@ -1,0 +1,38 @@
+"""All events of a run as the journal holds them, newest first, searched by the server."""
+
+import json
+
+from trued.page.pages.common import PAGE, number_of, run_page
+from trued.page.reader import Reader
+from trued.page.render import piece
+from trued.page.view import PageRoute, PageView, Params
+from trued.reporting.views import OVER
+from trued.run.examination.independence import EXAMINERS
+
+LENGTH = 1_000  # characters of one event
+
+
+def events(reader: Reader, params: Params) -> PageView:
+    record = reader.run(params["run"])
+    words = params.get("q", "").strip()[:200]
+    before = number_of(params, "before")
+    silent = () if record.state in OVER else EXAMINERS
+    total, found = reader.store.journal.search_events(
+        record.id, words.split()[:8], before=before, limit=PAGE, silent=silent
+    )
+    pieces = {
+        "events": piece(
+            "events/list.html.j2",
+            record=record,
+            events=[(one, json.dumps(one.data, ensure_ascii=False)[:LENGTH]) for one in found],
+            words=words,
+            total=total,
+            count=reader.watch(record).count,
+            before=before,
+            more=found[-1].id if len(found) == PAGE else 0,
+        )
+    }
+    return run_page(reader, record, "events", "Events", pieces)
+
+
+ROUTE = PageRoute("/r/{run}/events", events)

@@ -1,0 +1,65 @@
+"""What the gates of repositories decided, from their records."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trued.page.pages.common import HOME, made, paged
+from trued.page.reader import Reader
+from trued.page.render import piece
+from trued.page.view import PageRoute, PageView, Params
+
+TAIL = 256 * 1024  # bytes of the end of each record
+MOST = 2_000  # lines of all gates together
+
+
+@dataclass(frozen=True)
+class GateLine:
+    """One line of a gate's record."""
+
+    gate: str
+    at: float
+    what: str
+    facts: str
+
+
+def gates(reader: Reader, params: Params) -> PageView:
+    every = sorted(_lines(reader.home), key=lambda one: (-one.at, one.gate))[:MOST]
+    names = sorted({one.gate for one in every})
+    only = params.get("gate", "")
+    shown = [one for one in every if not only or one.gate == only]
+    pieces = {"gates": piece("gates/page.html.j2", paging=paged(shown, params, "gate"), names=names[:100], only=only)}
+    return made(reader, "Gates", pieces, HOME)
+
+
+def _lines(home: Path) -> Iterator[GateLine]:
+    for file in sorted((home / "gates").glob("*/record.jsonl")):
+        try:
+            with file.open("rb") as opened:
+                opened.seek(max(0, file.stat().st_size - TAIL))
+                content = opened.read(TAIL)
+        except OSError:
+            continue
+        for line in content.splitlines():
+            if (row := _row(line)) is not None:
+                at = row.pop("at", 0)
+                when = float(at) if isinstance(at, int | float) else 0.0
+                what = str(row.pop("what", ""))
+                yield GateLine(file.parent.name, when, what, _facts(row))
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:  # cut off
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _facts(row: dict[str, Any]) -> str:
+    return " · ".join(f"{name} {value}" for name, value in row.items() if value not in ("", None, [], {}))[:600]
+
+
+ROUTE = PageRoute("/gates", gates)

@@ -1,0 +1,32 @@
+"""Tokens, money and time: by role and agent, beside their limits, and what subscriptions report."""
+
+from trued.engine.limits import limits_in_force
+from trued.engine.spending import spending_lines
+from trued.page.pages.common import run_page
+from trued.page.reader import Reader
+from trued.page.render import piece
+from trued.page.view import PageRoute, PageView, Params
+from trued.reporting.html.spending import spent as by_role
+
+LINES = 200  # sums of tasks and roles
+
+
+def spent(reader: Reader, params: Params) -> PageView:
+    record = reader.run(params["run"])
+    every = reader.calls(record)
+    limit = limits_in_force(reader.store, record.id)
+    pieces = {
+        "spent": piece("spent/roles.html.j2", rows=list(by_role(every))[:200]),
+        "limits": piece(
+            "spent/limits.html.j2",
+            record=record,
+            lines=list(spending_lines(reader.store, record.id))[:LINES],
+            limit=limit,
+            quotas=list(reader.progress(record).quotas.items())[:20],
+            can_steer=reader.can_steer and record.state in ("running", "limited", "interrupted", "waiting", "planned"),
+        ),
+    }
+    return run_page(reader, record, "spent", "Spent", pieces)
+
+
+ROUTE = PageRoute("/r/{run}/spent", spent)

@@ -1,0 +1,87 @@
+"""Each proof in order: what was checked on which commit, what turned, and how long it took; two of them compared."""
+
+from dataclasses import dataclass
+
+from trued.page.pages.common import paged, run_page
+from trued.page.reader import Reader
+from trued.page.render import piece
+from trued.page.view import PageRoute, PageView, Params
+from trued.reporting.html.material import Material, Proved
+
+SIZE = 60
+TURNS = 12  # requirements that are named for one verdict
+
+
+@dataclass(frozen=True)
+class Turn:
+    """How one requirement's grade differs between two verdicts; "" where it was not judged."""
+
+    id: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """One proof."""
+
+    proved: Proved
+    grade: str
+    holds: bool
+    judged: int
+    turns: tuple[Turn, ...]  # since the verdict that judged each requirement last
+    gaps: tuple[str, ...]
+    seconds: float
+
+
+def verdicts(reader: Reader, params: Params) -> PageView:
+    record = reader.run(params["run"])
+    material = reader.material(record)
+    rows = _rows(material)[::-1]
+    pieces = {}
+    one, other = (_named(material, params.get(name, "")) for name in ("one", "other"))
+    if one and other:
+        pieces["compared"] = piece("verdicts/compared.html.j2", one=one, other=other, turns=_between(one, other))
+    pieces["verdicts"] = piece(
+        "verdicts/list.html.j2", record=record, paging=paged(rows, params, size=SIZE), one=params.get("one", "")
+    )
+    return run_page(reader, record, "verdicts", "Verdicts", pieces)
+
+
+def _rows(material: Material) -> list[VerdictRow]:
+    grades: dict[str, str] = {}
+    found = []
+    for proved in material.history:
+        verdict = proved.verdict
+        own = {each.id: str(each.grade) for each in verdict.requirements}
+        turns = tuple(
+            Turn(name, grades.get(name, ""), grade) for name, grade in own.items() if grades.get(name) != grade
+        )
+        grades |= own
+        gaps = dict.fromkeys(f"{each.id}: {gap.what}" for each in verdict.requirements for gap in each.gaps)
+        found.append(
+            VerdictRow(
+                proved=proved,
+                grade=str(verdict.grade),
+                holds=verdict.holds,
+                judged=len(own),
+                turns=turns[:TURNS],
+                gaps=tuple(gaps)[:TURNS],
+                seconds=sum(each.seconds for each in verdict.evidence),
+            )
+        )
+    return found
+
+
+def _named(material: Material, key: str) -> Proved | None:
+    return next((one for one in material.history if one.key == key), None)
+
+
+def _between(one: Proved, other: Proved) -> list[Turn]:
+    before = {each.id: str(each.grade) for each in one.verdict.requirements}
+    after = {each.id: str(each.grade) for each in other.verdict.requirements}
+    every = [Turn(name, before.get(name, ""), after.get(name, "")) for name in dict.fromkeys([*before, *after])]
+    return sorted(every, key=lambda turn: turn.before == turn.after)[:200]
+
+
+ROUTE = PageRoute("/r/{run}/verdicts", verdicts)

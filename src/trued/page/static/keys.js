@@ -1,0 +1,67 @@
+// What the page does by itself in the browser: keys, light or dark, and clocks. Rows are ordinary links and summaries, so
+// focus is all that moves.
+const $ = (query) => document.querySelector(query);
+const ROWS = ".ledger summary, .runs a.row, .table a.row, .story a";
+const shown = (element) => element.checkVisibility?.() ?? true;
+
+// -- light or dark: the system's, until somebody chooses --
+const root = document.documentElement;
+const store = { get: (name) => { try { return localStorage.getItem(name); } catch { return null; } }, set: (name, value) => { try { localStorage.setItem(name, value); } catch { /* it is for this page alone */ } } };
+if (store.get("theme")) root.dataset.theme = store.get("theme");
+for (const one of document.querySelectorAll("#theme, #help")) one.hidden = false;
+$("#theme")?.addEventListener("click", () => {
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  store.set("theme", root.dataset.theme);
+});
+
+// -- keys --
+function step(by) {
+  const rows = [...document.querySelectorAll(ROWS)].filter(shown);
+  const here = rows.indexOf(document.activeElement);
+  rows[here < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, here + by))]?.focus();
+}
+const go = (query) => { const place = $(query); place?.scrollIntoView({ block: "start" }); return place; };
+const waits = () => { const first = $(".for-you"); if (!first) { location.href = "/#waits"; return; } first.scrollIntoView({ block: "start" }); first.querySelector("input:not([type=hidden]), textarea, a, button")?.focus(); };
+const keys = {
+  j: () => step(1), k: () => step(-1), w: waits,
+  l: () => go("#ledger")?.querySelector("summary")?.focus(),
+  t: () => go("#log, #transcript .log")?.focus(),
+  f: () => { const log = $(".log[data-follow]"); if (!log) return; log.toggleAttribute("data-held"); if (!log.hasAttribute("data-held")) log.scrollTop = log.scrollHeight; },
+  "/": () => $("input[type=search]")?.focus(),
+  "?": () => $("#keys")?.showModal(),
+  Escape: () => document.activeElement?.blur(),
+};
+addEventListener("keydown", (event) => {
+  const typing = event.target instanceof Element && event.target.matches("input, textarea, select, [contenteditable]");
+  if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key) || $("dialog[open]")) return;
+  if (typing && event.key !== "Escape") return;
+  event.preventDefault();
+  keys[event.key]();
+});
+$("#help")?.addEventListener("click", keys["?"]);
+$("#keys")?.addEventListener("click", (event) => event.target.id === "keys" && event.target.close());
+
+// -- clocks: the server says moments, the browser how long ago they are --
+const spans = [[86400, "d"], [3600, "h"], [60, "min"]];
+function ago(seconds) {
+  for (const [unit, word] of spans) if (seconds >= unit) return `${Math.floor(seconds / unit)} ${word} ago`;
+  return "now";
+}
+function since(seconds) {
+  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, Math.floor(seconds) % 60];
+  const two = (number) => String(number).padStart(2, "0");
+  return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
+function tick() {
+  for (const one of document.querySelectorAll("time[data-ago], time[data-since]")) {
+    const seconds = Math.max(0, (Date.now() - Date.parse(one.dateTime)) / 1000);
+    const words = one.hasAttribute("data-ago") ? ago(seconds) : since(seconds);
+    if (one.textContent !== words) one.textContent = words;
+  }
+}
+const follow = () => { for (const log of document.querySelectorAll(".log[data-follow]:not([data-held])")) if (!log.dataset.seen) { log.dataset.seen = "1"; log.scrollTop = log.scrollHeight; } };
+tick();
+follow();
+setInterval(tick, 1000);
+document.addEventListener("shown", () => { tick(); });

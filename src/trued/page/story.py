@@ -1,0 +1,152 @@
+"""A run as a story: what is worth a sentence, one line an event; and the one sentence that says what happens now."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trued.engine.pending import Wait
+from trued.model import Event, RunRecord
+from trued.model.events import JournalEvent, call, people, proof, run
+from trued.model.step_keys import inner_scope, scope_of, step_name
+from trued.reporting.html.page import STATES
+from trued.reporting.views.event_kinds import typed
+from trued.reporting.views.notices import few, notices_of
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Call, Checks
+from trued.run.examination.independence import EXAMINERS
+from trued.support.plurals import counted
+
+LENGTH = 240  # characters of what somebody said
+ENGINE = "engine"
+
+
+@dataclass(frozen=True, slots=True)
+class StoryLine:
+    """One line of the story."""
+
+    id: int  # of the event
+    at: float
+    who: str
+    text: str
+    tone: str = ""  # a grade, `wait`, or "" for nothing special
+    call: str = ""  # the key of the call that it is about
+
+
+def told(stored: Event, seen: Progress) -> Iterator[StoryLine]:
+    """The lines of one event; most events have none. `seen`: the run with this event."""
+    event = typed(stored, seen.view.EVENTS)
+    yield from _of_engine(stored, event)
+    yield from _of_call(stored, event)
+    if isinstance(event, people.QuestionAsked):
+        yield StoryLine(stored.id, stored.at, ENGINE, f"asks a person: {_cut(event.text)}", "wait")
+    for text, warning in notices_of(event):
+        yield StoryLine(stored.id, stored.at, "", _cut(text), "unproven" if warning else "")
+
+
+def _of_engine(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
+    def line(text: str, tone: str = "") -> StoryLine:
+        return StoryLine(stored.id, stored.at, ENGINE, text, tone)
+
+    match event:
+        case run.RunBegan():
+            yield line(f"begins: {_cut(event.title)}")
+        case run.RunResumed():
+            yield line("resumes the run")
+        case run.RunEnded():
+            yield line(f"ends the run: {event.state}{f', {_cut(event.why)}' if event.why else ''}", str(event.grade))
+        case proof.ContractSealed():
+            held = "held out" if event.held_out else "visible"
+            yield line(f"seals the contract: {counted(event.requirements, 'requirement')}, cases {held}")
+        case proof.VerdictReached():
+            yield line(*_verdict(event))
+        case _:
+            return
+
+
+def _verdict(event: proof.VerdictReached) -> tuple[str, str]:
+    every = event.requirements or ()
+    refuted = [one.id for one in every if one.grade == "refuted"]
+    at = f" on {event.commit[:10]}" if event.commit else ""
+    if refuted:
+        others = len(every) - len(refuted)
+        rest = f"; {counted(others, 'other')} not" if others else ""
+        return f"refutes {few(refuted)}{at}{rest}", "refuted"
+    if event.holds:
+        return f"checks {event.subject or 'the work'}{at}: it holds, {event.grade}", str(event.grade)
+    return f"checks {event.subject or 'the work'}{at}: {event.grade or 'it does not hold'}", str(event.grade)
+
+
+def _of_call(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
+    part = inner_scope(stored.key)
+    where = f" for {part}" if part else ""
+
+    def line(who: str, text: str, tone: str = "") -> StoryLine:
+        return StoryLine(stored.id, stored.at, who, text, tone, stored.key)
+
+    match event:
+        case call.CallAsked():
+            yield line(event.role, f"is asked{' again, in the same conversation' if event.resume else ''}{where}")
+        case call.CallAnswered() if event.state == "failed":
+            yield line(event.role, f"fails{where}: {_cut(event.why or event.kind)}", "refuted")
+        case call.CallAnswered():
+            summary = "" if event.role in EXAMINERS else _cut(str((event.reply or {}).get("summary") or ""))
+            says = f"says {event.claim}" if event.claim else "answers"
+            yield line(event.role, f"{says}{where}{f': “{summary}”' if summary else ''}")
+        case call.CallWaits():
+            yield line(step_name(stored.key), f"waits for its provider: {event.waits_for}", "wait")
+        case call.CallDied() | call.CallRepeated():
+            yield line(step_name(stored.key), "died; its work is looked for, or it is run again", "unproven")
+        case _:
+            return
+
+
+def _cut(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= LENGTH else f"{flat[: LENGTH - 1]}…"
+
+
+# -- now -------------------------------------------------------------------------------------------------------------
+
+
+def sentence(record: RunRecord, seen: Progress, waits: Sequence[Wait]) -> tuple[str, str]:
+    """Who is at it, and what happens now. While nobody works: why not."""
+    if record.state == "running":
+        return _at_work(seen)
+    if waits:
+        first = waits[0]
+        more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
+        return "", f"It waits for you: {_cut(first.what.partition(chr(10))[0])}{more}"
+    if record.state == "done":
+        return "", "It has ended: every requirement is met."
+    return "", f"{STATES.get(record.state, record.state)}{f' {_cut(record.why)}' if record.why else ''}"
+
+
+def _at_work(seen: Progress) -> tuple[str, str]:
+    rows = seen.at_work
+    asked = [row for row in rows if isinstance(row, Call)]
+    if seen.question:
+        return "", f"It waits for you: {_cut(seen.question[1])}"
+    if asked:
+        first, *others = asked
+        part = inner_scope(first.key)
+        again = _refuted_before(first, seen)
+        words = f"works{f' on {part}' if part else ''}{f' again, after the engine refuted {again}' if again else ''}"
+        if first.waits_until:
+            words = f"waits for its provider ({first.waits_for})"
+        more = f"; so do {few(list(dict.fromkeys(one.role for one in others)))}" if others else ""
+        return first.role, f"{words}{more}."
+    checks = next((row for row in rows if isinstance(row, Checks)), None)
+    if checks is not None:
+        part = inner_scope(checks.key) or {"seal": "the base, before any work", "finish": "the final commit"}.get(
+            step_name(checks.key), ""
+        )
+        runs = f", {counted(checks.runs, 'check')} so far" if checks.runs else ""
+        return ENGINE, f"checks {part or 'the work'}{runs}."
+    return ENGINE, "prepares the next step."
+
+
+def _refuted_before(one: Call, seen: Progress) -> str:
+    """Requirements that the last proof of the same part refuted."""
+    names = seen.scopes.get(scope_of(one.key), ())
+    proofs = [row for name in names if isinstance(row := seen.rows[name], Checks) and row.began <= one.asked]
+    last = proofs[-1].grades if proofs else ()
+    return few([name for name, grade, _ in last if grade == "refuted"])

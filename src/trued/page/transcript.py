@@ -1,0 +1,131 @@
+"""What the processes of one call wrote, line by line, read from the spool in windows: a line's number never changes."""
+
+import json
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trued.reporting.views.activity import describe_activity
+from trued.support.hashing import folder_name
+
+WINDOW = 300  # lines on one page
+LONGEST = 20_000  # bytes that are read of one line; more of it is counted, not shown
+CHUNK = 1 << 20  # bytes that are scanned at once
+TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenLine:
+    """One line of a transcript."""
+
+    number: int  # of all lines of the call, from 1
+    at: float
+    kind: str
+    head: str  # what it is, in a few words
+    text: str  # the whole of it, if there is more than the head
+    left_out: int = 0  # bytes
+
+    @property
+    def is_tool(self) -> bool:
+        return self.kind == TOOL
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptWindow:
+    """Some lines of a transcript, and how many there are before and after them."""
+
+    lines: tuple[SpokenLine, ...]
+    before: int
+    after: int
+
+    @property
+    def total(self) -> int:
+        return self.before + len(self.lines) + self.after
+
+
+class Transcript:
+    """The transcript of one call: all its attempts, one after the other. Only what is new is scanned."""
+
+    def __init__(self, spool: Path, key: str) -> None:
+        self._spool, self._name = spool, folder_name(key)
+        self._files: dict[Path, _LineIndex] = {}
+
+    def window(self, first: int = 0, most: int = WINDOW) -> TranscriptWindow:
+        """`most` lines from the number `first` on; without it the newest."""
+        files = self._scanned()
+        total = sum(len(one) for one in files)
+        start = min(max(1, first), max(1, total)) if first else max(1, total - most + 1)
+        lines, number = [], 0
+        for file in files:
+            inside = range(max(start, number + 1), min(start + most, number + len(file) + 1))
+            lines += [_spoken(at, *file.line(at - number - 1)) for at in inside]
+            number += len(file)
+        return TranscriptWindow(tuple(lines), start - 1 if total else 0, max(0, total - (start - 1) - len(lines)))
+
+    def _scanned(self) -> list["_LineIndex"]:
+        found = []
+        for path in sorted(self._spool.glob(f"{self._name}.*/events.jsonl"), key=_attempt):
+            found.append(self._files.setdefault(path, _LineIndex(path)))
+            found[-1].scan()
+        return found
+
+
+def _attempt(path: Path) -> tuple[int, str]:
+    number = path.parent.suffix[1:]
+    return (int(number) if number.isdecimal() else 0, str(path))
+
+
+class _LineIndex:
+    """Where the lines of a growing file begin."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._ends, self._size = path, array("q"), 0
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def scan(self) -> None:
+        """Find the lines that were written since; one that is not whole yet is left for the next time."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._size)
+                while chunk := file.read(CHUNK):
+                    at = chunk.find(b"\n")
+                    while at >= 0:
+                        self._ends.append(self._size + at + 1)
+                        at = chunk.find(b"\n", at + 1)
+                    self._size += len(chunk)
+        except OSError:  # just removed
+            return
+
+    def line(self, place: int) -> tuple[bytes, int]:
+        """The beginning of a line, and how many bytes of it are left out."""
+        begin, end = self._ends[place - 1] if place else 0, self._ends[place]
+        try:
+            with self._path.open("rb") as file:
+                file.seek(begin)
+                content = file.read(min(LONGEST, end - begin))
+        except OSError:
+            return b"", 0
+        return content, end - begin - len(content)
+
+
+def _spoken(number: int, line: bytes, left_out: int) -> SpokenLine:
+    try:
+        row = json.loads(line)
+    except ValueError:  # cut off, or no JSON at all
+        row = None
+    if not isinstance(row, dict):
+        return SpokenLine(number, 0.0, "line", "", line.decode("utf-8", "replace").rstrip("\n"), left_out)
+    kind, at = str(row.get("kind", "")), row.get("at")
+    rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
+    when = float(at) if isinstance(at, int | float) and not isinstance(at, bool) else 0.0
+    head, text = (describe_activity(row), _facts(rest)) if kind == TOOL else ("", _facts(rest))
+    return SpokenLine(number, when, kind, head, text, left_out)
+
+
+def _facts(row: dict[str, Any]) -> str:
+    if set(row) == {"text"}:
+        return str(row["text"])
+    return " · ".join(f"{name} {value}" for name, value in row.items() if value not in ("", None, [], {}))

@@ -1,0 +1,70 @@
+"""Pages are pictures of the journal: complete, deterministic, and the same whether they were watched or opened late."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.page.made_up import add_events, add_run, addresses, demo, html_of, view_of
+from tests.reporting.html.reading import Read
+from tests.reporting.html.sample import events, material
+from trued.page.reader import Reader
+
+CALL = "chunk 1B/purple-team-a#1"
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    demo(tmp_path)
+    made = Reader(tmp_path, {})
+    yield made
+    made.close()
+
+
+@pytest.mark.spec("PAGE-1")
+def test_every_page_of_a_run_is_there_well_formed_with_one_first_heading(reader: Reader) -> None:
+    for address in addresses("r-demo", CALL, "count"):
+        html = html_of(reader, address)
+        read = Read(html)
+        assert not [*read.open, *read.unbalanced], address
+        assert html.count("<h1") == 1, address
+        ids = re.findall(r' id="([^"]*)"', html)
+        assert len(ids) == len(set(ids)), address
+        assert " style=" not in html, address
+
+
+@pytest.mark.spec("PAGE-1")
+def test_a_piece_is_one_element_with_its_own_id(reader: Reader) -> None:
+    for address in addresses("r-demo", CALL, "count"):
+        for name, html in view_of(reader, address).pieces.items():
+            assert html.lstrip().split(">", 1)[0].count(f'id="{name}"') == 1, (address, name)
+
+
+@pytest.mark.spec("PAGE-2")
+def test_a_page_that_watched_every_event_is_the_same_as_one_that_is_opened_at_the_end(tmp_path: Path) -> None:
+    sample = material(state="running")
+    add_run(tmp_path, material(state="running", events=()))
+    watching = Reader(tmp_path, {})
+    for event in sample.events:
+        add_events(tmp_path, "r-demo", [event])
+        watched = view_of(watching, "/r/r-demo")
+        late = Reader(tmp_path, {})
+        assert watched == view_of(late, "/r/r-demo"), event.kind
+        late.close()
+    watching.close()
+
+
+@pytest.mark.spec("PAGE-1")
+def test_a_page_is_the_same_twice(reader: Reader) -> None:
+    for address in addresses("r-demo", CALL, "count"):
+        assert view_of(reader, address) == view_of(reader, address), address
+
+
+@pytest.mark.spec("PAGE-4")
+def test_who_may_only_look_sees_no_form_that_does_something(tmp_path: Path) -> None:
+    demo(tmp_path, state="running", events=tuple(events())[:-4])
+    reader = Reader(tmp_path, {}, can_steer=False)
+    for address in addresses("r-demo", CALL, "count"):
+        assert "data-do" not in html_of(reader, address), address
+    reader.close()
