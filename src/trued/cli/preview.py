@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from trued.cli.context import AsJson, RunName, chosen, opened
+from trued.cli.context import AsJson, RunName, chosen, newest, opened
 from trued.cli.terminal import hint, home, out, outside_agents, print_json
 from trued.engine.run_preview import RunPreview, preview_run
 from trued.engine.run_store import RunStore
+from trued.model import RunRecord
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -32,18 +33,18 @@ def preview(
     with opened() as store:
         record = chosen(store, run)
     with RunStore(home(), os.environ) as store:
-        asyncio.run(_shown(store, record.id, port, as_json=as_json))
+        asyncio.run(_shown(store, record, port, as_json=as_json))
 
 
-async def _shown(store: RunStore, run_id: str, port: int, *, as_json: bool) -> None:
+async def _shown(store: RunStore, record: RunRecord, port: int, *, as_json: bool) -> None:
     """Show it until somebody interrupts; the server ends with all its processes."""
     over, loop = asyncio.Event(), asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(one, over.set)
-    async with preview_run(store, run_id, port) as shown:
+    async with preview_run(store, record.id, port, commit=newest(record)) as shown:
         _say(shown, as_json=as_json)
         await over.wait()
-    hint(f"the preview of run {run_id} has ended")
+    hint(f"the preview of run {record.id} has ended")
 
 
 def _say(shown: RunPreview, *, as_json: bool) -> None:

@@ -1,12 +1,28 @@
 """Keeps agents from deciding in a person's name: no decision is taken while an agent could have typed it."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import RunRecord
+from trued.support import processes
 from trued.wire import Confinement
+
+PREVIEWS = "previews"  # below a run's folder: one folder for each preview that is open
+
+
+def is_live_preview(folder: Path) -> bool:
+    """Whether the process lives that shows a run's work in this folder."""
+    pid = folder.name.partition("-")[0]
+    return pid.isdigit() and preview_owner(int(pid)) == folder.name.rpartition(".")[0]
+
+
+def preview_owner(pid: int = 0) -> str:
+    """This process, or another one, as part of a folder's name; "" if it has ended."""
+    return processes.identity(pid or os.getpid()).replace(":", "-")  # a colon would end a path in PYTHONPATH
 
 
 def refuse_if_agent_could_answer(store: RunStore, record: RunRecord) -> None:
@@ -37,6 +53,7 @@ def _at_work(store: RunStore, record: RunRecord) -> Iterator[Confinement]:
     called = any(is_supervised(one) for one in (folder / "spool").glob("*"))
     driven = bool(store.journal.driver(record.id))  # what a dead one left in its rooms is not at work
     connected, alone = (driven and any((folder / ROOMS).glob(f"{mark}*")) for mark in (CONNECTED, ALONE))
+    alone = alone or any(is_live_preview(one) for one in (folder / PREVIEWS).glob("*"))
     if called or connected or alone:
         sight = store.workspace(record, store.inputs(record.id)).confinement()
         yield sight if called or connected else replace(sight, network="none")

@@ -1,14 +1,20 @@
 """A run's work, started in a sandbox for a person who judges it by hand."""
 
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from copy import copy
+from pathlib import Path
 
+from trued.engine.impersonation import PREVIEWS, is_live_preview, preview_owner
 from trued.engine.run_store import RunStore
-from trued.errors import BadInput, CannotJudge
-from trued.model import Value
+from trued.errors import BadInput, CannotJudge, StateFailed
+from trued.model import Contract, Serve, Value
 from trued.proof.disclosure import discard_event
 from trued.run.examination.start_command import find_server
 from trued.run.preview import HOST, Show, Showing, free_port
+from trued.workspace.git.removal import remove_tree
+from trued.workspace.git.workspace import ROOMS, GitWorkspace
 
 DAY_S = 24 * 3600.0  # nobody looks longer; the server of a forgotten terminal ends
 
@@ -23,30 +29,60 @@ class RunPreview(Value):
 
 
 @asynccontextmanager
-async def preview_run(store: RunStore, run_id: str, port: int = 0) -> AsyncIterator[RunPreview]:
-    """Start the project at the run's newest commit while the context lasts; nothing is left of it afterwards.
+async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: str = "") -> AsyncIterator[RunPreview]:
+    """Start the project at a commit of the run while the context lasts; nothing is left of it afterwards. A run that is
+    at work is not disturbed: the preview has a folder of its own.
 
-    `port`: of this machine; 0 takes a free one. Raises BadInput if nothing says how the project is started, CannotJudge
-    if it does not come up.
+    `port`: of this machine; 0 takes a free one. `commit`: the recorded head, if none is named. Raises BadInput if
+    nothing says how the project is started, CannotJudge if it does not come up.
     """
     record = store.journal.run(run_id)
     inputs, contract = store.inputs(run_id), store.contract(run_id)
     if contract is None:
         raise BadInput(f"run {run_id} has no contract yet", then=f"`trued resume {run_id}` seals it")
-    workspace = store.workspace(record, inputs)
-    await workspace.begin()
-    if contract.serve is None:
-        said = inputs.settings.commands.start
-        found = await find_server(workspace, contract.environment, said=said, tell=discard_event)
-        if found.serve is None:
-            raise BadInput(f"run {run_id} cannot be shown: {found.why}")
-        contract = contract.model_copy(update={"serve": found.serve})
-    assert contract.serve is not None  # noqa: S101  (given one just above)
-    commit = record.head or record.base
-    show = Show(workspace, contract, commit, port or free_port(), DAY_S)
-    async with Showing(show) as showing:
-        if why := await showing.up():
-            raise CannotJudge(f"run {run_id} cannot be shown at {commit[:10]}: {why}")
-        yield RunPreview(
-            run=run_id, commit=commit, url=f"http://{HOST}:{show.port}", command=tuple(contract.serve.command)
-        )
+    workspace, commit = store.workspace(record, inputs), commit or record.head or record.base
+    if not store.journal.driver(run_id):  # whoever drives it has done this
+        await workspace.store.begin(record.base)
+    async with _own_folder(store.folder(run_id) / PREVIEWS) as workspace.folder:
+        if contract.serve is None:
+            serve = await _found_server(workspace, contract, commit, said=inputs.settings.commands.start)
+            contract = contract.model_copy(update={"serve": serve})
+        assert contract.serve is not None  # noqa: S101  (given one just above)
+        show = Show(workspace, contract, commit, port or free_port(), DAY_S)
+        async with Showing(show) as showing:
+            if why := await showing.up():
+                raise CannotJudge(f"run {run_id} cannot be shown at {commit[:10]}: {why}")
+            yield RunPreview(
+                run=run_id, commit=commit, url=f"http://{HOST}:{show.port}", command=tuple(contract.serve.command)
+            )
+
+
+async def _found_server(workspace: GitWorkspace, contract: Contract, commit: str, *, said: str) -> Serve:
+    """How the project is started: by the base's files, as for a check; else by those of the commit, because a person
+    only looks."""
+    found = await find_server(workspace, contract.environment, said=said, tell=discard_event)
+    if found.serve is None and commit != workspace.base:
+        work = copy(workspace)
+        work.base = commit
+        at_commit = await find_server(work, contract.environment, said=said, tell=discard_event)
+        found = at_commit if at_commit.serve else found
+    if found.serve is None:
+        raise BadInput(f"the run cannot be shown: {found.why}")
+    return found.serve
+
+
+@asynccontextmanager
+async def _own_folder(previews: Path) -> AsyncIterator[Path]:
+    """A folder for this preview, named by this process. Those of processes that were killed are removed first."""
+    for left in previews.glob("*"):
+        if not is_live_preview(left):
+            await remove_tree(left)
+    folder = previews / f"{preview_owner()}.{secrets.token_hex(4)}"
+    try:
+        (folder / ROOMS).mkdir(parents=True, mode=0o700)
+    except OSError as error:
+        raise StateFailed(f"cannot make {folder}: {error.strerror}; free space or make it writable") from error
+    try:
+        yield folder
+    finally:
+        await remove_tree(folder)
