@@ -22,7 +22,6 @@ FACT_BEGINNINGS = (
     "dependencies changed:",
     "quick:",
     "the same code failed earlier",
-    "passed one after the other",
     "objection closed",
 )
 FACT_PHRASES = (
