@@ -58,7 +58,7 @@ def drive(world: World) -> None:
                 return await engine.resume(runs[0].id)
             flags = {"yes": True, "agents": {"solo": "claude"}, "limits": ["usd=5"]}
             given = {"repository": world.repository, "requirements": world.requirements, "workflow": "solo"}
-            return await engine.start(Request(goal=str(world.plan), flags=flags, **given))  # type: ignore[arg-type]
+            return await engine.start(Request(goal=str(world.plan), flags=flags, **given))
         finally:
             watching.cancel()
 

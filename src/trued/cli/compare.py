@@ -204,8 +204,8 @@ def _by(cast: str) -> str:
 class Named(Side):
     """Plain lines, each prefixed by its run's name in the comparison."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        super().__init__()
+    def __init__(self, store: RunStore, names: Mapping[str, str]) -> None:
+        super().__init__(store)
         self._names = names
 
     def name_of(self, record: RunRecord) -> str:
@@ -248,7 +248,7 @@ def _drive(make: Callable[[Engine], Comparison], show: Show, *, yes: bool) -> No
         comparison = make(engine)
         names = {one.run: one.name for one in comparison.runs}
         alone = not comparison.together and not is_plain_output()
-        eyes: Turns | Named = turns if alone else Named(names)
+        eyes: Turns | Named = turns if alone else Named(store, names)
         engine.person, store.listen = eyes.ask, eyes.hear
         _announce(store, comparison)
         turn = partial(_turn, turns, store, names) if alone else _nobody

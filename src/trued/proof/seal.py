@@ -210,8 +210,8 @@ async def _take_red(
     )
     if found.said:
         tell(EnvironmentBuilt(said=tuple(found.said), why=found.why))
-    facts = tuple(one for one in found.said if isinstance(one, FactNote))
-    notes = {"undecided": (*contract.undecided, *found.said), "reported": (*contract.reported, *facts)}
+    reported = tuple(one for one in found.said if isinstance(one, FactNote))
+    notes = {"undecided": (*contract.undecided, *found.said), "reported": (*contract.reported, *reported)}
     update = {**notes, "interpreter": found.interpreter.identity}
     contract = contract.model_copy(update=update)
     if facts and caller and found.interpreter.identity == caller.identity:
