@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson
+from trued.cli.context import AsJson, opened
 from trued.cli.terminal import (
     complain,
     err,
@@ -64,6 +64,8 @@ def page(
     if host and not look:
         what = "at 127.0.0.1 a browser shows the page's cookie to every other server there"
         raise BadInput(what, "--host", "add --look: then nothing can be changed with it")
+    with opened():
+        pass  # a journal of an earlier version is converted here: the page itself only reads
     from trued.page.server import PageOptions, PageServer  # a web server: loaded by this command alone
 
     options = PageOptions(
