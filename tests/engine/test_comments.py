@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -201,6 +202,31 @@ async def test_a_program_that_is_stopped_is_paid_and_goes_on_in_its_session_with
     rows = [(row.state, row.spent.tokens) for row in engine.store.journal.spends(record.id)]
     assert rows == [("failed", 110), ("done", 110)]
     assert not engine.store.journal.comments(record.id)[0].is_for("solo", "solo#2")
+
+
+@pytest.mark.spec("PAGE-7", "RUN-6")
+async def test_an_agent_that_cannot_resume_is_told_everything_again_with_the_comment(yard: Yard) -> None:
+    script = yard.ground.folder / "agent.py"
+    script.write_text(
+        "import json, sys, time\nfrom pathlib import Path\norder = json.load(sys.stdin)\n"
+        "if 'stopped on purpose' not in order['brief']: Path('begun').touch(); time.sleep(600)\n"
+        f"Path('tiny.py').write_text({DOUBLE['tiny.py']!r})\nprint(json.dumps({BUILT!r}))\n"
+    )
+    engine, runs = yard.engine(), yard.ground.home / "runs"
+    agents = {"solo": f"command:{sys.executable} {script}"}
+    running = asyncio.ensure_future(yard.run(engine, flags={"agents": agents, "limits": ["usd=5"]}))
+    async with asyncio.timeout(120):
+        while not list(runs.rglob("begun")):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+        said(yard.ground, "by adding, please", to="solo#1", now=True)
+        record = await running
+    assert (record.state, record.code) == ("done", 0)
+    first, second = engine.store.journal.spends(record.id)
+    # nobody knows what the stopped turn used: all that was reserved for it is paid
+    assert (first.state, first.spent.usd, first.cost) == ("failed", first.reserved.usd, "ceiling")
+    (order,) = [json.loads(file.read_text()) for file in runs.rglob("*.c1.1/order.json")]
+    assert (order["resume"], second.state) == (False, "done")
+    assert all(one in order["brief"] for one in ("double(x) returns twice its argument", "by adding, please"))
 
 
 def test_one_call_is_one_comment_and_every_role_hears_what_is_for_all() -> None:

@@ -172,7 +172,7 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
         screen.follow(record.id, store.folder(record.id))
         try:
             with screen if not as_json else nullcontext():
-                for event in _stored_events(store, record, follow=True):
+                for event in _stored_events(store, record, follow=True, lean=True):
                     if not as_json:
                         screen.listen(event)
         except KeyboardInterrupt:
@@ -187,12 +187,12 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
     raise typer.Exit(130 if interrupted else record.code)
 
 
-def _stored_events(store: "RunStore", record: RunRecord, *, follow: bool) -> Iterator[Event]:
+def _stored_events(store: "RunStore", record: RunRecord, *, follow: bool, lean: bool = False) -> Iterator[Event]:
     """The events of a run in their order; with `follow`, those to come as well, until nobody drives it."""
     last = 0
     while True:
         driven = store.journal.driver(record.id)  # read first, so that the last events are not missed
-        for event in store.journal.events(record.id, last):
+        for event in store.journal.events(record.id, last, lean=lean):
             last = event.id
             yield event
         if not follow or not driven:
