@@ -92,9 +92,7 @@ def _actions(store: RunStore) -> Actions:
 @pytest.mark.spec("PAGE-4", "PAGE-7")
 def test_the_second_answer_to_a_question_is_told_whose_answer_stands(store: RunStore) -> None:
     actions = _actions(store)
-    both = [
-        actions.prepare(store, "answer", {"run": RUN, "question": "go on#1", "answer": one}) for one in ("yes", "stop")
-    ]
+    both = [actions.prepare(store, "answer", {"run": RUN, "key": "go on#1", "answer": one}) for one in ("yes", "stop")]
     assert not any(one.spoken for one in both)
     assert both[0].do(store) == "Ann Lee answered: yes"
     with pytest.raises(BadInput, match="Ann Lee has answered go on#1 already: yes"):
@@ -118,15 +116,28 @@ def test_lowering_a_limit_steers_and_raising_it_is_spoken(store: RunStore) -> No
 
 
 @pytest.mark.spec("PAGE-4")
+def test_what_changes_the_contract_or_lands_is_spoken_and_says_every_word(store: RunStore) -> None:
+    actions = _actions(store)
+    amend = actions.prepare(store, "amend", {"run": RUN, "criterion": "all", "who": "Bo", "reason": "it\nis mine"})
+    assert amend.spoken
+    assert amend.words == f"Bo amends the contract of {RUN}: criterion all: it is mine"
+    assert amend.command == ("trued", "amend", RUN, "--criterion", "all", "--as", "Bo", "--reason", "it is mine")
+    land = actions.prepare(store, "land", {"run": RUN, "agree": "abc"})
+    assert land.spoken
+    assert land.command == ("trued", "land", RUN, "--agree", "abc")
+    store.close()
+
+
+@pytest.mark.spec("PAGE-4")
 @pytest.mark.parametrize(
     ("name", "given", "why"),
     [
-        ("approve", {"run": RUN, "why": "x"}, "no contract"),
-        ("approve", {"run": "r-a", "why": "x"}, "no run"),
-        ("approve", {"run": RUN}, "why is missing"),
-        ("approve", {"run": RUN, "why": "x" * 600}, "longer than"),
-        ("answer", {"run": RUN, "question": "go on#1"}, "answer is missing"),
-        ("answer", {"run": RUN, "question": "go on#1", "answer": ["yes"]}, "answer is no text"),
+        ("approve", {"run": RUN, "reason": "x"}, "no contract"),
+        ("approve", {"run": "r-a", "reason": "x"}, "no run"),
+        ("approve", {"run": RUN}, "reason is missing"),
+        ("approve", {"run": RUN, "reason": "x" * 600}, "longer than"),
+        ("answer", {"run": RUN, "key": "go on#1"}, "answer is missing"),
+        ("answer", {"run": RUN, "key": "go on#1", "answer": ["yes"]}, "answer is no text"),
         ("limit", {"run": RUN, "limit": [{}]}, "no list of texts"),
         ("run", {"run": RUN}, "no action 'run'"),
         ("land", {}, "run is missing"),

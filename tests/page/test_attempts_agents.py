@@ -109,7 +109,7 @@ def test_28_30_and_32_a_confined_agent_gets_nothing_and_finds_no_secret(
     assert _approvals(spoken) == []
 
 
-APPROVE = {"run": RUN, "requirement": "look", "who": "Mallory", "why": "it is fine"}
+APPROVE = {"run": RUN, "requirement": "look", "who": "Mallory", "reason": "it is fine"}
 
 
 def test_33_a_stolen_session_cannot_speak_because_the_terminal_wants_the_number(spoken: Served) -> None:
@@ -139,7 +139,7 @@ def test_34_three_wrong_numbers_end_it(spoken: Served) -> None:
 
 @pytest.mark.parametrize("why", ["fine\n\nnothing to see", "fine\x1b[2J\x1b[1;1H", "fine\u202e"])
 def test_33_words_of_the_page_cannot_pretend_to_be_lines_of_the_terminal(spoken: Served, why: str) -> None:
-    assert spoken.post("/do/approve", {**APPROVE, "why": why}).status == 202
+    assert spoken.post("/do/approve", {**APPROVE, "reason": why}).status == 202
     shown = spoken.reads("press Enter to refuse")
     (line,) = [one for one in shown.splitlines() if "Mallory accepts" in one]
     assert "fine" in line
@@ -156,7 +156,7 @@ def test_the_work_that_was_looked_at_is_the_work_that_is_accepted(spoken: Served
 
 
 def test_the_person_with_the_number_speaks(spoken: Served) -> None:
-    told = json.loads(spoken.post("/do/approve", {**APPROVE, "who": "Ann Lee", "why": "I looked"}).body)
+    told = json.loads(spoken.post("/do/approve", {**APPROVE, "who": "Ann Lee", "reason": "I looked"}).body)
     spoken.reads("press Enter to refuse")
     spoken.types(told["number"])
     spoken.reads("recorded")

@@ -92,7 +92,7 @@ def _is_unanswered(served: Served) -> bool:
     return still_open
 
 
-ANSWER = f'{{"run": "{RUN}", "question": "go on#1", "answer": "yes"}}'
+ANSWER = f'{{"run": "{RUN}", "key": "go on#1", "answer": "yes"}}'
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "other.localhost"])

@@ -17,7 +17,7 @@ from trued.page.sessions import CODE_S, LONGEST_S, Guesses, Sessions
 
 pytestmark = pytest.mark.spec("PAGE-5")
 PRIVATE = ("Slugs", RUN, "Go on with")
-YES = {"run": RUN, "question": "go on#1", "answer": "yes"}
+YES = {"run": RUN, "key": "go on#1", "answer": "yes"}
 
 
 def _says_nothing(text: str) -> bool:

@@ -2,13 +2,17 @@
 
 A form names its action (`data-do`) and the fields of it:
 
-    answer   run, question, answer, comment     approve  run, requirement (one or more, or *), commit, who, why, instead
-    cancel   run                                reject   run, requirement (one or more), commit, who, why, instead
-    resume   run                                amend    run, criterion, remove, keep, supersedes, who, why
-    limit    run, limit (usd=5; one or more)    trust    run, digest
-                                                land     run, agree
+    answer   run, key (the question's), answer, comment
+    cancel   run
+    resume   run
+    limit    run, limit (usd=5; one or more)
+    approve  run, requirement (one or more; none is the contract), commit, who, reason, instead
+    reject   run, requirement (one or more), commit, who, reason, instead
+    amend    run, criterion, remove, keep, supersedes, who, reason
+    trust    run, digest
+    land     run, agree
 
-`commit` is the work that the person has looked at; if the run has moved on since, nothing is decided.
+`commit` is the work that the person has looked at: if the run has moved on since, nothing is decided.
 """
 
 import subprocess
@@ -117,7 +121,7 @@ class Actions:
     # -- steer ---------------------------------------------------------------------------------------------------------
 
     def _answer(self, store: RunStore, fields: Fields) -> Action:
-        record, key, answer = self._run(store, fields), fields.needed("question"), fields.needed("answer")
+        record, key, answer = self._run(store, fields), fields.needed("key"), fields.needed("answer")
         comment = fields.text("comment")
 
         def do(store: RunStore) -> str:
@@ -172,7 +176,7 @@ class Actions:
         record, wanted = self._run(store, fields), tuple(one for one in fields.texts("requirement") if one != WHOLE)
         decision = Decision(
             fields.line("who", self.who),
-            fields.line("why"),
+            fields.line("reason"),
             rejected=rejected,
             instead=fields.is_on("instead"),
             way="page",
@@ -202,7 +206,7 @@ class Actions:
         return Action(words, ("trued", verb, record.id, *wanted, *signed), do, spoken=True)
 
     def _amend(self, store: RunStore, fields: Fields) -> Action:
-        record, who, why = self._run(store, fields), fields.line("who", self.who), fields.line("why")
+        record, who, why = self._run(store, fields), fields.line("who", self.who), fields.line("reason")
         refuse_if_agent_could_answer(store, record)
         changes = [(flag, one) for flag in ("criterion", "remove", "keep", "supersedes") for one in fields.texts(flag)]
         if not changes:
