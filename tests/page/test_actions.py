@@ -115,6 +115,19 @@ def test_lowering_a_limit_steers_and_raising_it_is_spoken(store: RunStore) -> No
     store.close()
 
 
+@pytest.mark.spec("PAGE-7")
+def test_a_comment_steers_and_is_on_record_as_a_persons_who_used_the_page(store: RunStore) -> None:
+    comment = _actions(store).prepare(store, "comment", {"run": RUN, "comment": "mind the tests", "when": "next"})
+    assert not comment.spoken
+    comment.do(store)
+    (said,) = store.journal.comments(RUN)
+    assert (said.text, said.who, said.way) == ("mind the tests", "Ann Lee", "page")
+    now = {"run": RUN, "comment": "stop", "when": "now", "call": "dev#1"}
+    with pytest.raises(BadInput, match="no call of run"):
+        _actions(store).prepare(store, "comment", now).do(store)
+    store.close()
+
+
 @pytest.mark.spec("PAGE-4")
 def test_what_changes_the_contract_or_lands_is_spoken_and_says_every_word(store: RunStore) -> None:
     actions = _actions(store)

@@ -1,17 +1,24 @@
 """`trued page`: it serves the pages to who entered, live, and leaves nothing behind."""
 
+import json
 import os
 import re
 import signal
 import socket
 import stat
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+import trued.page as page_package
+from tests.page.made_up import addresses, demo
 from tests.page.served import RUN, WITHIN_S, Served, page
+from tests.page.test_pages_hold_back import KEY, SECRETS, examined
 from trued.errors import BadInput
 from trued.page.server import listening
+
+ONLY = "holder.innerHTML = policy.createHTML(html);"
 
 
 @pytest.mark.spec("PAGE-1")
@@ -65,3 +72,48 @@ def test_the_entry_file_is_private_used_once_and_gone_at_the_end(tmp_path: Path)
         assert one.process.wait(WITHIN_S) == 0
         assert "Traceback" not in one.errors.read_text()
     assert not (tmp_path / "page").exists()
+
+
+@pytest.mark.spec("PAGE-1")
+def test_the_script_is_small_and_comes_from_nowhere_else(served: Served) -> None:
+    names = [one.name for one in (Path(page_package.__file__).parent / "static").glob("*.js")]
+    scripts = [served.get(f"/static/{name}").body for name in names]
+    assert sum(len(one.splitlines()) for one in scripts) <= 300
+    assert sum(len(one.encode()) for one in scripts) <= 30_000
+    assert not any("http://" in one or "https://" in one or "innerHTML = " in one.replace(ONLY, "") for one in scripts)
+
+
+@pytest.mark.spec("PAGE-2")
+def test_a_transcript_that_grows_is_sent_though_the_journal_says_nothing(tmp_path: Path) -> None:
+    demo(tmp_path, state="running")
+    spool = tmp_path / "runs" / "r-demo" / "spool"
+    file = sorted(spool.glob("*/events.jsonl"))[-1]
+    with page(tmp_path) as one:
+        one.enter()
+        with socket.create_connection(("127.0.0.1", one.port), timeout=WITHIN_S) as connection:
+            head = f"GET /live?address=/r/r-demo HTTP/1.1\r\nHost: {one.authority}\r\n"
+            head += f"Cookie: {one.session['Cookie']}\r\n\r\n"
+            connection.sendall(head.encode())
+            text = connection.recv(65536)
+            with file.open("a") as lines:
+                lines.write(json.dumps({"at": 1_762_000_009.0, "kind": "log", "text": "a line of its own"}) + "\n")
+            while b"a line of its own" not in text:
+                text += connection.recv(65536)
+
+
+@pytest.mark.spec("PAGE-6")
+def test_a_picture_is_given_by_its_hash_alone(served: Served) -> None:
+    for name in ("x", "0" * 64, "..%2f..%2fjournal.db", "%2e%2e/journal.db"):
+        assert served.get(f"/picture/{name}").status == 404
+
+
+@pytest.mark.spec("PAGE-6")
+def test_36_who_stole_a_session_that_looks_sees_nothing_that_is_held_out(tmp_path: Path) -> None:
+    examined(tmp_path, "running").close()
+    with page(tmp_path, "--look") as one:
+        one.enter()
+        for address in addresses("r-demo", KEY, "slug"):
+            asked = (address, f"/pieces?address={quote(address)}")
+            found = "".join(answer.body for answer in map(one.get, asked) if answer.status == 200)
+            assert found, address
+            assert not any(secret in found for secret in (*SECRETS, "Foo &amp; Bar 42", "foo-bar-42")), address

@@ -3,6 +3,7 @@
 A form names its action (`data-do`) and the fields of it:
 
     answer   run, key (the question's), answer, comment
+    comment  run, call, role, comment, when (next: in the role's next brief; now: the call is stopped for it)
     cancel   run
     resume   run
     limit    run, limit (usd=5; one or more)
@@ -24,6 +25,7 @@ from pathlib import Path
 from shlex import join
 
 from trued.engine.approvals import Decision, answer_question, decide, is_settled
+from trued.engine.comments import record_comment
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.limits import LimitStep, change_limits, limit_steps
 from trued.engine.run_store import FINISHED, RunStore
@@ -107,6 +109,7 @@ class Actions:
             "answer": self._answer,
             "approve": self._approve,
             "reject": self._reject,
+            "comment": self._comment,
             "cancel": self._cancel,
             "resume": self._resume,
             "limit": self._limit,
@@ -130,6 +133,17 @@ class Actions:
 
         words = ("trued", "answer", record.id, "--question", key, answer)
         return Action(f"answer {key} of {record.id}: {answer}", (*words, *_option("--comment", comment)), do)
+
+    def _comment(self, store: RunStore, fields: Fields) -> Action:
+        record, text, now = self._run(store, fields), fields.needed("comment"), fields.text("when") == "now"
+        to = fields.needed("call") if now else fields.text("role")
+
+        def do(store: RunStore) -> str:
+            record_comment(store, store.journal.run(record.id), text, who=self.who, to=to, now=now, way="page")
+            return "the call is stopped for it" if now else "it goes into the next brief"
+
+        words = ("trued", "comment", record.id, text, *_option("--to", to), *(("--now",) if now else ()))
+        return Action(f"comment for {to or 'every role'} of {record.id}: {text}", words, do)
 
     def _cancel(self, store: RunStore, fields: Fields) -> Action:
         record = self._run(store, fields)

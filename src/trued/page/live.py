@@ -16,7 +16,7 @@ from trued.page.view import PageView
 
 LOOK_S = 0.1  # between two looks at the journal while somebody watches
 PAINT_S = 0.25  # between two pictures of a page
-REFRESH_S = 2.0  # what is not in the journal changes, too: a transcript grows, a process dies
+REFRESH_S = 5.0  # what no file says changes, too: a process has died
 STREAMS = 4  # of one session: a browser opens six connections to a host, and the page itself needs some
 ALL_STREAMS = 64
 
@@ -117,8 +117,8 @@ class Watcher:
 def message(view: PageView, pieces: dict[str, str] | None = None) -> str:
     """What the page's script is sent: these pieces (else all), and the ids of all in order, so it drops the others."""
     shown = view.pieces if pieces is None else pieces
-    parts = {"title": view.title, "event": view.event, "order": list(view.pieces), "pieces": dict(shown)}
-    return json.dumps(parts, ensure_ascii=False)
+    parts = {"title": view.title, "layout": view.layout, "event": view.event, "order": list(view.pieces)}
+    return json.dumps({**parts, "pieces": dict(shown)}, ensure_ascii=False)
 
 
 class Live:
@@ -129,6 +129,7 @@ class Live:
         self._pictures: dict[str, Picture] = {}
         self._task: asyncio.Task[None] | None = None
         self._painted = 0.0
+        self._written = 0  # bytes of the transcripts that are shown
 
     @property
     def streams(self) -> int:
@@ -167,7 +168,9 @@ class Live:
             now = time.monotonic()
             if now - self._painted < PAINT_S:
                 continue
-            if self._tail.has_changed() or now - self._painted >= REFRESH_S:
+            written = await self._reader.read(Reader.transcripts_written)
+            grown, self._written = written != self._written, written
+            if self._tail.has_changed() or grown or now - self._painted >= REFRESH_S:
                 for picture in list(self._pictures.values()):
                     await self._repaint(picture)
                 self._painted = time.monotonic()

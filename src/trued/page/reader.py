@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -47,6 +47,9 @@ class Recent(Generic[Key, Kept]):
 
     def __init__(self, most: int) -> None:
         self._most, self._kept = most, OrderedDict[Key, Kept]()
+
+    def values(self) -> Iterable[Kept]:
+        return self._kept.values()
 
     def get(self, key: Key) -> Kept | None:
         found = self._kept.get(key)
@@ -325,6 +328,10 @@ class Reader:
         if found is None or found[0] != stamp:
             found = self._comparisons.put(one.id, (stamp, compare(self.store, one)))
         return found[1]
+
+    def transcripts_written(self) -> int:
+        """Bytes of the transcripts that were shown last: another number says that one has grown."""
+        return sum(one.written for one in self._transcripts.values())
 
     def picture(self, sha256: str) -> bytes | None:
         """A picture that the engine took, by its hash: PNG bytes, or None. Nothing else is ever given out as a picture,

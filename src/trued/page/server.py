@@ -190,6 +190,7 @@ class PageServer:
             Route("/live", self.stream),
             Route("/pieces", self.pieces),
             Route("/waits", self.waits),
+            Route("/picture/{sha256}", self.picture),
             *([] if self.options.look else self._changing()),
             *(Route(f"/static/{name}", partial(_constant, body, kind)) for name, body, kind in _static()),
             *(Route(one.path, self.page) for one in PAGES),
@@ -251,6 +252,14 @@ class PageServer:
         """The same as a stream's first message, for who cannot have a stream."""
         view = await self.reader.read(self._render(request.query_params.get("address", "")))
         return Response(message(view), media_type="application/json")
+
+    async def picture(self, request: Request) -> Response:
+        """A picture that the engine took, by its hash. It can do nothing, wherever it is opened."""
+        sha256 = str(request.path_params["sha256"])
+        content = await self.reader.read(lambda reader: reader.picture(sha256))
+        if content is None:
+            raise HTTPException(404)
+        return Response(content, media_type="image/png", headers={"content-security-policy": "sandbox"})
 
     async def stream(self, request: Request) -> Response:
         """Server-sent events: the newest pieces of one page, whenever they change."""

@@ -63,6 +63,11 @@ class Transcript:
             number += len(file)
         return TranscriptWindow(tuple(lines), start - 1 if total else 0, max(0, total - (start - 1) - len(lines)))
 
+    @property
+    def written(self) -> int:
+        """Bytes in the files that are known so far; another attempt's file is found with the next window."""
+        return sum(path.stat().st_size for path in self._files if path.exists())
+
     def _scanned(self) -> list["_LineIndex"]:
         found = []
         for path in sorted(self._spool.glob(f"{self._name}.*/events.jsonl"), key=_attempt):

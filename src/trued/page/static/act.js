@@ -1,5 +1,6 @@
 // Sends what a person decides. A form with data-do="answer" is posted to /do/answer (a button may name another action, and
-// data-sure asks before); what became of it is written into its element with data-said. It is settled only by the journal: the server then sends the page without the form.
+// data-sure asks before); what became of it is written into its element with data-said. It is settled only by the journal:
+// the server then sends the page without the form.
 import { asks } from "./live.js";
 
 const NOT_HEARD_MS = 5000, ASK_MS = 700;
@@ -14,13 +15,8 @@ tabs.onmessage = ({ data }) => {
 if (!key()) tabs.postMessage({ wanted: true });
 
 function fields(form, button) {
-  const found = {};
   const data = new FormData(form, button);
-  for (const name of new Set(data.keys())) {
-    const every = data.getAll(name);
-    found[name] = every.length > 1 ? every : every[0];
-  }
-  return found;
+  return Object.fromEntries([...new Set(data.keys())].map((name) => [name, data.getAll(name).length > 1 ? data.getAll(name) : data.get(name)]));
 }
 
 // The server may have sent the form anew meanwhile: then it is the one that asks for the same.
@@ -53,11 +49,7 @@ async function send(form, button) {
   settle(form, before, told.said);
 }
 
-function settle(form, before, said) {
-  setTimeout(() => {
-    if (current(form) && document.body.dataset.event === before) say(form, `not heard yet: ${said}`, "waiting");
-  }, NOT_HEARD_MS);
-}
+const settle = (form, before, said) => setTimeout(() => document.body.dataset.event === before && say(form, `not heard yet: ${said}`, "waiting"), NOT_HEARD_MS);
 
 // -- what is spoken is finished in the terminal --
 async function confirmed(form, told) {

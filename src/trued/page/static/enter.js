@@ -8,7 +8,6 @@ if (code) {
     sessionStorage.setItem("tab-key", (await answer.json()).key);
     location.replace(location.pathname + location.search);
   } else {
-    document.getElementById("entry").textContent =
-      "This code is not good any more: it works once, within a minute. Press Enter in the terminal where trued page runs.";
+    document.getElementById("entry").textContent = "This code is not good any more: it works once, within a minute. Press Enter in the terminal where trued page runs.";
   }
 }

@@ -3,23 +3,19 @@
 // the connection is written into #connection.
 const policy = globalThis.trustedTypes?.createPolicy("trued", { createHTML: (sent) => sent }) ?? { createHTML: (sent) => sent };
 const POLL_MS = 2000, HIDDEN_MS = 20000;
-let newest = document.body.dataset.event ?? "0", named = document.title, waiting = 0;
-let stream = null, timer = 0, since = 0, wait = 500;
+let newest = document.body.dataset.event ?? "0", named = document.title, waiting = 0, stream = null, timer = 0, since = 0, wait = 500, polls = 0;
 const known = new Map(); // element id → the HTML that was put there last
 
 // -- what the connection is, in words --
 function say(state) {
   const place = document.getElementById("connection");
-  if (state !== "not connected") since = 0;
-  else since ||= Date.now();
+  since = state === "not connected" ? since || Date.now() : 0;
   const words = since ? `not connected since ${new Date(since).toLocaleTimeString()}` : state;
   document.documentElement.dataset.connection = state.replaceAll(" ", "-");
   if (place && place.textContent !== words) place.textContent = words;
 }
 
-function entitle() {
-  document.title = waiting ? `(${waiting}) ${named}` : named;
-}
+const entitle = () => { document.title = waiting ? `(${waiting}) ${named}` : named; };
 
 // -- replacing elements keeps what a person did to them, by what a thing is and not by where it stands --
 const WATCHED = "details, summary, input:not([type=hidden]), textarea, select, button, a, [data-said], [tabindex]";
@@ -35,7 +31,6 @@ function sign(element) {
 }
 
 const within = (root, query) => [...(root.matches(query) ? [root] : []), ...root.querySelectorAll(query)];
-
 function remember(root, was) {
   for (const one of within(root, WATCHED)) {
     const state = {};
@@ -55,11 +50,8 @@ function restore(root, was) {
     if (state.open !== undefined) one.open = state.open;
     if (state.value !== undefined) { one.value = state.value; if (state.checked !== undefined) one.checked = state.checked; }
     if (state.said) { one.textContent = state.said; one.dataset.state = state.how; }
-    if (state.top !== undefined) {
-      if (state.held !== undefined) one.dataset.held = state.held;
-      one.scrollTop = state.atEnd && "follow" in one.dataset && state.held === undefined ? one.scrollHeight : state.top;
-      one.scrollLeft = state.left;
-    }
+    if (state.held !== undefined) one.dataset.held = state.held;
+    if (state.top !== undefined) one.scrollTo(state.left, state.atEnd && "follow" in one.dataset && state.held === undefined ? one.scrollHeight : state.top);
     if (!state.focus) continue;
     one.focus({ preventScroll: true });
     if (state.range?.[0] !== null && one.setSelectionRange) try { one.setSelectionRange(...state.range); } catch { /* it has no text */ }
@@ -124,7 +116,6 @@ async function poll() {
   timer = setTimeout(document.hidden ? count : again, POLL_MS);
 }
 
-let polls = 0;
 const again = () => ((polls += 1) % 5 ? poll() : listen()); // now and then there is room for a stream again
 
 async function count() {

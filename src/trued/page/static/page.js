@@ -1,3 +1,2 @@
-// Everything that the page's script does: stay live, and send what a person decides.
-import "./live.js";
-import "./act.js";
+import "./live.js"; // keeps the page in step with the journal
+import "./act.js"; // sends what a person decides

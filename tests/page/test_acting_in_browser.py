@@ -1,0 +1,177 @@
+"""A person at the page: answers, decides, types while the page changes; two tabs answer one question."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.conftest import browser
+from tests.engine.ended_run import RUN as ENDED
+from tests.engine.ended_run import ended_run
+from tests.page.served import RUN, Served, page, with_run
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.model.events import UnknownEvent
+
+__all__ = ["browser"]
+pytestmark = [pytest.mark.spec("PAGE-4"), pytest.mark.slow]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
+    home = tmp_path / "state"
+    home.mkdir()
+    opened = with_run(home)
+    yield opened
+    opened.close()
+
+
+def _ended(folder: Path) -> None:
+    with ended_run(folder) as place:
+        place.finish(1, place.commits[2])
+
+
+def _entered(browser: Browser, served: Served, address: str) -> tuple[BrowserContext, Page]:
+    context = browser.new_context()
+    context.set_default_timeout(15_000)
+    tab = context.new_page()
+    tab.goto(served.enter_file.as_uri())
+    tab.wait_for_selector("html[data-connection=live]")
+    return context, _opened(context, served, address)
+
+
+def _opened(context: BrowserContext, served: Served, address: str) -> Page:
+    tab = context.new_page()
+    tab.goto(served.url + address)
+    tab.wait_for_selector("html[data-connection=live]")
+    return tab
+
+
+def test_two_tabs_answer_one_question_and_the_second_is_told_whose_answer_stands(
+    browser: Browser, journal: SqliteJournal, tmp_path: Path
+) -> None:
+    with page(tmp_path / "state") as served:
+        context, first = _entered(browser, served, f"/r/{RUN}")
+        second = _opened(context, served, f"/r/{RUN}")
+        for tab, answer in ((first, "yes"), (second, "stop")):
+            tab.locator("form[data-do=answer]").get_by_label(answer).check()
+        context.route("**/live?*", lambda route: route.abort())  # the second hears nothing of the first
+        second.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        first.locator("form[data-do=answer] button").click()
+        while not (answered := journal.questions(RUN)[0]).answer:
+            first.wait_for_timeout(50)
+        form = second.locator("form[data-do=answer]")
+        if form.count():  # else it has heard of it meanwhile by asking for the pieces
+            form.locator("button").click()
+            expect(second.locator("[data-said][data-state=refused]")).to_contain_text(
+                "has answered go on#1 already: yes"
+            )
+        assert answered.answer == "yes"
+        assert journal.questions(RUN)[0].answer == "yes"
+        context.close()
+
+
+def test_an_answer_is_settled_by_the_journal_and_the_form_goes(
+    browser: Browser, journal: SqliteJournal, tmp_path: Path
+) -> None:
+    with page(tmp_path / "state") as served:
+        context, tab = _entered(browser, served, f"/r/{RUN}")
+        form = tab.locator("form[data-do=answer]")
+        form.get_by_label("yes").focus()
+        tab.keyboard.press("Space")  # by keyboard alone
+        tab.keyboard.press("Enter")
+        expect(form).to_have_count(0)
+        assert journal.questions(RUN)[0].answer == "yes"
+        context.close()
+
+
+def test_focus_open_rows_and_half_typed_words_outlive_many_updates(
+    browser: Browser, journal: SqliteJournal, tmp_path: Path
+) -> None:
+    with page(tmp_path / "state") as served:
+        context, tab = _entered(browser, served, f"/r/{RUN}")
+        comment = tab.locator("form[data-do=answer] input[name=comment]")
+        comment.fill("half a word")
+        comment.evaluate("one => one.setSelectionRange(4, 6)")
+        tab.locator("form[data-do=answer]").get_by_label("stop").check()
+        comment.focus()
+        writer = journal.of(RUN)
+        for number in range(12):
+            for one in range(80):
+                writer.emit(UnknownEvent(name="noticed", data={"text": f"{number} {one}"}))
+            journal.update(journal.run(RUN).model_copy(update={"title": f"Slugs {number}"}))
+            writer.question(f"more#{number}", f"And {number}?", ("yes", "stop"))  # other forms come and go around it
+            tab.wait_for_selector(f"h1:has-text('Slugs {number}')")
+        mine = tab.locator('form[data-do=answer]:has(input[name=key][value="go on#1"])')
+        expect(mine.locator("input[name=comment]")).to_have_value("half a word")
+        expect(mine.locator("input[name=comment]")).to_be_focused()
+        expect(mine.get_by_label("stop")).to_be_checked()
+        assert mine.locator("input[name=comment]").evaluate("one => [one.selectionStart, one.selectionEnd]") == [4, 6]
+        others = tab.locator('form[data-do=answer]:not(:has(input[name=key][value="go on#1"])) input[name=comment]')
+        assert set(others.evaluate_all("every => every.map((one) => one.value)")) == {""}
+        context.close()
+
+
+def test_words_that_are_half_typed_follow_their_question_and_never_another(
+    browser: Browser, journal: SqliteJournal, tmp_path: Path
+) -> None:
+    writer = journal.of(RUN)
+    writer.question("second#1", "And the second?", ("yes", "stop"))
+    with page(tmp_path / "state") as served:
+        context, tab = _entered(browser, served, f"/r/{RUN}")
+        second = tab.locator('form[data-do=answer]:has(input[name=key][value="second#1"])')
+        second.locator("input[name=comment]").fill("only for the second")
+        writer.answer("go on#1", "yes", "", "somebody")  # the second moves up to the first one's place
+        journal.update(journal.run(RUN))
+        expect(tab.locator("form[data-do=answer]")).to_have_count(1)
+        expect(second.locator("input[name=comment]")).to_have_value("only for the second")
+        context.close()
+
+
+def test_a_decision_is_finished_in_the_terminal(browser: Browser, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as beside:  # the browser's event loop runs in this thread
+        beside.submit(_ended, tmp_path).result()
+    with page(tmp_path / "state", terminal=True) as served:
+        context, tab = _entered(browser, served, f"/r/{ENDED}")
+        form = tab.locator("form[data-do=approve]").first
+        for box in form.locator("input[type=checkbox]").all():
+            box.check()
+        form.locator("input[name=who]").fill("Ann Lee")
+        form.locator("input[name=reason]").fill("I looked at it")
+        form.get_by_role("button", name="Accept").click()
+        said = tab.locator("[data-said][data-state=number]")
+        expect(said).to_contain_text("Ann Lee accepts look")
+        number = said.inner_text().split()[1]
+        assert served.reads("press Enter to refuse").count("Ann Lee accepts look") == 1
+        served.types(number)
+        served.reads("recorded")
+        journal = SqliteJournal(tmp_path / "state" / "journal.db", read_only=True)
+        assert [one.who for one in journal.approvals(ENDED)] == ["Ann Lee"]
+        journal.close()
+        expect(tab.locator("form[data-do=approve] input[name=requirement][value=look]")).to_have_count(0)
+        context.close()
+
+
+def test_a_new_tab_gets_the_key_from_another_one_and_a_stranger_gets_none(
+    browser: Browser, journal: SqliteJournal, tmp_path: Path
+) -> None:
+    with page(tmp_path / "state") as served:
+        context, tab = _entered(browser, served, "/")
+        own = tab.evaluate("sessionStorage.getItem('tab-key')")
+        other = _opened(context, served, f"/r/{RUN}")
+        while not other.evaluate("sessionStorage.getItem('tab-key')"):
+            other.wait_for_timeout(20)
+        assert other.evaluate("sessionStorage.getItem('tab-key')") == own
+        stranger = browser.new_context()
+        stolen_cookies = [(str(one.get("name")), str(one.get("value"))) for one in context.cookies()]
+        stranger.add_cookies([{"name": name, "value": value, "url": served.url} for name, value in stolen_cookies])
+        stolen = _opened(stranger, served, f"/r/{RUN}")
+        stolen.locator("form[data-do=answer]").get_by_label("yes").check()
+        stolen.locator("form[data-do=answer] button").click()
+        expect(stolen.locator("form[data-do=answer] [data-said]")).to_contain_text("cannot act")
+        assert journal.questions(RUN, only_open=True)
+        assert json.dumps(own) not in stolen.content()
+        stranger.close()
+        context.close()
