@@ -283,6 +283,16 @@ class PageServer:
         """How many things wait for a person: what a hidden tab asks for."""
         return JSONResponse({"waits": await self.reader.read(_count_waits)})
 
+    async def picture(self, request: Request) -> Response:
+        """A screenshot by the engine's own browser, by its hash. It can do nothing, whoever made what it shows."""
+        name = request.path_params["sha256"]
+        content = await self.reader.read(lambda reader: reader.picture(name))
+        if content is None:
+            raise HTTPException(404)
+        return Response(
+            content, media_type="image/png", headers={"Content-Security-Policy": "sandbox; default-src 'none'"}
+        )
+
     def _render(self, address: str) -> Callable[[Reader], PageView]:
         """The function that makes this address' page. Raises BadInput if there is none."""
         parts = urlsplit(address)
