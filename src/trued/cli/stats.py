@@ -1,62 +1,96 @@
-"""The command `stats`: what runs cost, and what came of it."""
+"""The command `stats`: what runs cost, what came of it, and how often an agent's *done* was false."""
 
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, opened, runs_of, top_of
+from trued.cli.context import AsJson, opened, top_of
 from trued.cli.format import counted, line, money, tokens
 from trued.cli.terminal import err, home, out, print_json
+from trued.errors import BadInput
+
+if TYPE_CHECKING:
+    from trued.reporting.views.stats import Total
 
 app = typer.Typer(rich_markup_mode=None)
+
+HEAD = ("runs proven", "requirements met", "done was false", "used", "cost", "met per $")
 
 
 @app.command()
 def stats(
     every: Annotated[bool, typer.Option("--all", help="The runs of every repository.")] = False,
+    repo: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The runs of this repository.", show_default="this folder's")
+    ] = None,
+    workflow: Annotated[
+        str, typer.Option("-w", "--workflow", help="Only runs of this workflow.", show_default=False)
+    ] = "",
+    agent: Annotated[
+        str, typer.Option(metavar="AGENT", help="Only what this agent did: claude, or codex:MODEL.", show_default=False)
+    ] = "",
+    role: Annotated[str, typer.Option(metavar="ROLE", help="Only what this role did.", show_default=False)] = "",
+    begin: Annotated[
+        str,
+        typer.Option("--since", metavar="TIME", help="Only runs since then: 30d, 8w, 2026-11-01.", show_default=False),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Add up this repository's runs by week, agent and role: proven runs, met requirements, tokens, cost.
+    """Add up runs by week, agent, role and workflow: proven runs, met requirements, false claims, tokens, cost.
 
-    With --json also every verification that is on record here.
+    "done was false" counts calls whose agent said that the work is good, and whose next check by the engine failed.
+    With --json also every run, and every verification that is on record.
     """
     from trued.engine.verification_log import VerificationLog
-    from trued.reporting.views.stats import RunFacts, Total, add_up
+    from trued.reporting.views.history import history
+    from trued.reporting.views.stats import HistoryFilter, add_up, since
 
-    here = None if every else top_of(Path.cwd())
+    here = None if every else top_of(repo or Path.cwd())
+    if repo is not None and here is None:
+        raise BadInput(f"{repo} is not in a git repository", then="name one with --repo, or use --all")
+    wanted = HistoryFilter(str(here or ""), workflow, agent, role, since(begin, time.time()))
     with opened() as store:
-        runs = runs_of(store, here)
-        facts = []
-        for one in runs:
-            verdict = store.verdict(one.id)
-            rows = verdict.requirements if verdict else ()
-            met = sum(row.grade.is_met() for row in rows)
-            facts.append(RunFacts(one, met, len(rows), store.journal.spends(one.id)))
-    found, verified = add_up(facts), VerificationLog(home()).records(here)
+        found = add_up(history(store, wanted))
+    of_all = not (workflow or agent or role)  # no agent works in a verification
+    verified = [one for one in VerificationLog(home()).records(here) if of_all and one.at >= wanted.since]
     if as_json:
         print_json({**found.data, "verifications": [one.model_dump(mode="json") for one in verified]})
         return
     if verified:
         passed = sum(one.code == 0 for one in verified)
         out().print(f"{counted(len(verified), 'verification')}, {passed} with every requirement met", soft_wrap=True)
-    if not runs:
+    if not found.total.runs:
         others = "" if here is None else "; `trued stats --all` adds up those of other repositories"
-        err().print(f"no runs here yet{others}", soft_wrap=True)
+        err().print(f"no such runs{others}" if workflow or agent or role or begin else f"no runs here yet{others}")
         return
-
-    def cells(one: Total) -> list[str]:
-        per = f"{one.met_per_usd:g}" if one.met_per_usd is not None else ""
-        spent = money(one.usd, "computed" if one.is_estimated else "")
-        used = tokens(one.tokens, estimated=False)
-        return [line(one.name, 40), f"{one.proven}/{one.runs}", f"{one.met}/{one.requirements}", used, spent, per]
-
     console = out()
-    for title, rows_of in (("week", found.weeks), ("agent", found.agents), ("role", found.roles), ("", [found.total])):
-        table = [[title, "runs proven", "requirements met", "used", "cost", "met per $"], *map(cells, rows_of)]
+    groups = (
+        ("week", found.weeks),
+        ("agent", found.agents),
+        ("role", found.roles),
+        ("workflow", found.workflows),
+        ("", [found.total]),
+    )
+    for title, rows_of in groups:
+        table = [[title, *HEAD], *map(_cells, rows_of)]
         widths = [max(len(row[place]) for row in table) + 2 for place in range(len(table[0]))]
         for number, row in enumerate(table):
             text = "".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
             console.print(Text(text, "dim" if number == 0 else ""), soft_wrap=True)
     console.print(f"{counted(found.total.calls, 'call')} in {counted(found.total.runs, 'run')}", soft_wrap=True)
+
+
+def _cells(one: "Total") -> list[str]:
+    per = f"{one.met_per_usd:g}" if one.met_per_usd is not None else ""
+    spent = money(one.usd, "computed" if one.is_estimated else "")
+    used = tokens(one.tokens, estimated=False)
+    proven, met = f"{one.proven}/{one.runs}", f"{one.met}/{one.requirements}"
+    return [line(one.name, 40), proven, met, false_claims(one), used, spent, per]
+
+
+def false_claims(one: "Total") -> str:
+    """`3/40 (8 %)`; "" if nobody claimed anything."""
+    return f"{one.fell}/{one.claims} ({one.false_share:.0%})" if one.false_share is not None else ""

@@ -383,6 +383,13 @@ class SqliteJournal:
         """Everything that a run has reserved and spent."""
         return [_spend(row) for row in self._rows("select * from spend where run = ? order by rowid", (run,))]
 
+    def runs_with_approvals(self) -> set[str]:
+        return {str(row["run"]) for row in self._rows("select distinct run from approval")}
+
+    def lean_rows(self, statement: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
+        """The rows of a query over many runs, for views that need few columns of many rows."""
+        return self._rows(statement, values)
+
     def past(self, role: str, agent: str) -> "list[Spend]":
         """What earlier calls of this role and agent used, newest first."""
         where = "role = ? and agent = ? and state = 'done'"

@@ -12,19 +12,12 @@ from trued.model.events.call import CallAnswered, CallAsked, CallWaits
 from trued.model.step_keys import scope_of
 from trued.reporting.html.format import agent_name, clock, cut, moment
 from trued.reporting.html.material import Material, Proved, Spooled
+from trued.reporting.views.claims import FIRST, claim_of, claims_done
 from trued.reporting.views.rows import Call
 
 TRANSCRIPTS = 1_200_000  # characters of all transcripts together: the page has to open at once
 LINES, FEWEST_LINES = 2_000, 5  # of all transcripts together, and of one
 SHOWN = 60  # calls with brief, reply and transcript; of more, those that a reader looks for first, then the newest
-FIRST = ("impl-agent",)  # builds before the first round that looks at it
-ADVISERS = (
-    frozenset(  # say what is to be done, or look at something else than what is checked: no claim of theirs can fall
-        {"pm", "techlead", "researcher", "spec", "designer", "planner", "v-build", "r-knowledge"}
-        | {"ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"}
-    )
-)
-DONE = ("", "DONE", "PASS", "passed")  # claims that all is well
 LONGEST, SHORTEST = 60_000, 1_500  # of one transcript
 INCIDENTS = {  # what happened to a call that its own report does not say
     "adopted": "the engine died; this call continued by itself and was adopted",
@@ -171,7 +164,7 @@ def _weight(call: ReportedCall) -> tuple[int, float]:
 def _reported(material: Material, row: Call, events: Sequence[Event], anchor: str) -> ReportedCall:
     answer, reply = row.answer, (row.answer.reply if row.answer else None) or {}
     ended = row.ended or material.now
-    claim = _claim(reply)
+    claim = claim_of(reply)
     state = answer.state if answer else ""
     waits = tuple(_waits(events, ended))
     started = row.started or row.asked
@@ -183,7 +176,7 @@ def _reported(material: Material, row: Call, events: Sequence[Event], anchor: st
         began=min(ended, max(row.asked, began)),
         ended=max(row.asked, ended),
         claim=claim,
-        claims_done=state == "done" and claim in DONE and row.role not in ADVISERS and not reply.get("asks"),
+        claims_done=claims_done(row.role, state, reply),
         brief=NOTHING,
         reply=NOTHING,
         transcript=(),
@@ -210,12 +203,6 @@ def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event],
         transcript_left_out=spooled.left_out + max(0, len(transcript) - 2 * wanted),
         folder=spooled.folder,
     )
-
-
-def _claim(reply: Mapping[str, Any]) -> str:
-    if isinstance(passed := reply.get("passes", reply.get("passed")), bool):
-        return "PASS" if passed else "not yet"
-    return str(reply.get("result") or reply.get("decision") or reply.get("status") or "")
 
 
 def _waits(events: Sequence[Event], ended: float) -> Iterator[ProviderWait]:

@@ -1,21 +1,78 @@
-"""What runs cost and what came of them: by week, by agent and by role. Pure."""
+"""What runs cost and what came of them, and how often an agent's *done* was false: by week, agent, role and workflow.
 
+Pure."""
+
+import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
+from trued.errors import BadInput
 from trued.model import RunRecord
+from trued.reporting.views.claims import DoneClaim
 from trued.wire import Spend
+
+DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """One run: its record, its requirements that are met, and what it spent."""
+    """One run: its record, its requirements that are met, what it spent, and what its agents claimed."""
 
     record: RunRecord
     met: int
     requirements: int
     spends: Sequence[Spend] = ()
+    claims: Sequence[DoneClaim] = ()
+
+    @property
+    def data(self) -> dict[str, object]:
+        total, one = Total(self.record.id), self.record
+        total.add(self, self.spends, self.claims)
+        left_out = ("name", "runs", "proven", "met_per_usd")
+        facts = {name: value for name, value in total.data.items() if name not in left_out}
+        named = {"run": one.id, "title": one.title, "workflow": one.workflow, "repository": one.repository}
+        return {**named, "state": one.state, "grade": str(one.grade), "created_at": one.created_at, **facts}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilter:
+    """Which runs, and which part of them; what is empty selects all."""
+
+    repository: str = ""
+    workflow: str = ""
+    agent: str = ""
+    role: str = ""
+    since: float = 0.0
+
+    def fits(self, record: RunRecord) -> bool:
+        """Whether the run is one of these, by its record alone."""
+        is_there = not self.repository or Path(record.repository).resolve() == Path(self.repository).resolve()
+        return is_there and self.workflow in ("", record.workflow) and record.created_at >= self.since
+
+    def part_of(self, run: RunFacts) -> RunFacts | None:
+        """What this agent and role did in a run; None if they were no part of it."""
+        if not self.agent and not self.role:
+            return run
+        spends = [one for one in run.spends if self._is_of(one.agent, one.role)]
+        claims = [one for one in run.claims if self._is_of(one.agent, one.role)]
+        return replace(run, spends=spends, claims=claims) if spends or claims else None
+
+    def _is_of(self, agent: str, role: str) -> bool:
+        return self.agent in ("", agent, agent.partition(":")[0]) and self.role in ("", role)
+
+
+def since(text: str, now: float) -> float:
+    """The moment that `30d`, `8w`, `6m`, `1y` or `2026-11-01` means; 0 for nothing. Raises BadInput."""
+    if not text:
+        return 0.0
+    if found := re.fullmatch(r"(\d{1,4})([dwmy])", text):
+        return now - int(found[1]) * DAYS[found[2]] * 86400.0
+    try:
+        return time.mktime(time.strptime(text, "%Y-%m-%d"))
+    except (ValueError, OverflowError):
+        raise BadInput(f"{text!r} is no time", then="write 30d, 8w, 6m, 1y or a day as 2026-11-01") from None
 
 
 @dataclass(slots=True)
@@ -32,9 +89,17 @@ class Total:
     usd: float = 0.0
     is_estimated: bool = False  # a price was computed, or is a ceiling
     met_per_usd: float | None = None  # None where nothing was paid
+    seconds: float = 0.0  # that agents worked
+    claims: int = 0  # calls that ended with a *done*
+    fell: int = 0  # those of them whose next check by the engine failed
     _runs: set[str] = field(default_factory=set)
 
-    def add(self, run: RunFacts, spends: Iterable[Spend]) -> None:
+    @property
+    def false_share(self) -> float | None:
+        """How often a *done* was false; None if nobody claimed anything."""
+        return self.fell / self.claims if self.claims else None
+
+    def add(self, run: RunFacts, spends: Iterable[Spend], claims: Iterable[DoneClaim] = ()) -> None:
         rows = list(spends)
         if run.record.id not in self._runs:
             self._runs.add(run.record.id)
@@ -46,43 +111,75 @@ class Total:
         self.usd += sum(row.spent.usd for row in rows)
         self.is_estimated |= any(row.cost != "reported" and row.spent.usd for row in rows)
         self.met_per_usd = round(self.met / self.usd, 2) if self.usd > 0 else None
+        self.seconds += sum(row.spent.seconds for row in rows)
+        every = list(claims)
+        self.claims, self.fell = self.claims + len(every), self.fell + sum(one.fell for one in every)
 
     @property
     def data(self) -> dict[str, object]:
-        return {**{name: value for name, value in asdict(self).items() if name != "_runs"}, "usd": round(self.usd, 4)}
+        plain = {name: value for name, value in asdict(self).items() if name != "_runs"}
+        share = None if self.false_share is None else round(self.false_share, 4)
+        return {**plain, "usd": round(self.usd, 4), "seconds": round(self.seconds, 1), "false_share": share}
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """All runs added up, and the same by week, agent and role."""
+    """All runs added up, and the same by week, agent, role and workflow."""
 
     total: Total
     weeks: list[Total]
     agents: list[Total]
     roles: list[Total]
+    workflows: list[Total]
+    agent_weeks: dict[str, list[Total]]  # agent → its weeks, oldest first
+    runs: list[RunFacts]
 
     @property
     def data(self) -> dict[str, object]:
-        parts = {"weeks": self.weeks, "agents": self.agents, "roles": self.roles}
-        return {"total": self.total.data, **{name: [one.data for one in every] for name, every in parts.items()}}
+        parts = {"weeks": self.weeks, "agents": self.agents, "roles": self.roles, "workflows": self.workflows}
+        return {
+            "total": self.total.data,
+            **{name: [one.data for one in every] for name, every in parts.items()},
+            "agent_weeks": {name: [one.data for one in every] for name, every in self.agent_weeks.items()},
+            "runs": [one.data for one in self.runs],
+        }
 
 
 def add_up(runs: Iterable[RunFacts]) -> Stats:
-    """The figures of these runs; weeks from the newest, agents and roles from the most expensive."""
-    total, weeks, agents, roles = Total("all"), dict[str, Total](), dict[str, Total](), dict[str, Total]()
-    for run in runs:
-        total.add(run, run.spends)
+    """The figures of these runs; weeks from the newest, the other parts from the most expensive."""
+    total, every = Total("all"), list(runs)
+    weeks, agents, roles, workflows = (dict[str, Total]() for _ in range(4))
+    agent_weeks: dict[str, dict[str, Total]] = {}
+    for run in every:
         week = week_of(run.record.created_at)
-        weeks.setdefault(week, Total(week)).add(run, run.spends)
-        for found, names in ((agents, [row.agent for row in run.spends]), (roles, [row.role for row in run.spends])):
-            for name in dict.fromkeys(names):
-                own = [row for row, its in zip(run.spends, names, strict=True) if its == name]
-                found.setdefault(name, Total(name)).add(run, own)
+        total.add(run, run.spends, run.claims)
+        weeks.setdefault(week, Total(week)).add(run, run.spends, run.claims)
+        workflows.setdefault(run.record.workflow, Total(run.record.workflow)).add(run, run.spends, run.claims)
+        for name in dict.fromkeys(row.agent for row in (*run.spends, *run.claims)):
+            part = _of_agent(run, name)
+            agents.setdefault(name, Total(name)).add(run, part.spends, part.claims)
+            agent_weeks.setdefault(name, {}).setdefault(week, Total(week)).add(run, part.spends, part.claims)
+        for name in dict.fromkeys(row.role for row in (*run.spends, *run.claims)):
+            spends, claims = ([row for row in rows if row.role == name] for rows in (run.spends, run.claims))
+            roles.setdefault(name, Total(name)).add(run, spends, claims)
 
     def by_cost(found: dict[str, Total]) -> list[Total]:
         return sorted(found.values(), key=lambda one: (-one.usd, -one.tokens, one.name))
 
-    return Stats(total, sorted(weeks.values(), key=lambda one: one.name, reverse=True), by_cost(agents), by_cost(roles))
+    return Stats(
+        total,
+        sorted(weeks.values(), key=lambda one: one.name, reverse=True),
+        by_cost(agents),
+        by_cost(roles),
+        by_cost(workflows),
+        {one.name: [agent_weeks[one.name][week] for week in sorted(agent_weeks[one.name])] for one in by_cost(agents)},
+        every,
+    )
+
+
+def _of_agent(run: RunFacts, name: str) -> RunFacts:
+    spends, claims = ([row for row in rows if row.agent == name] for rows in (run.spends, run.claims))
+    return replace(run, spends=spends, claims=claims)
 
 
 def week_of(at: float) -> str:
