@@ -25,8 +25,10 @@ from trued.reporting.html.material import Material, Proved
 from trued.reporting.html.pictures import reader as artifacts
 from trued.reporting.views import OVER, state_of
 from trued.reporting.views.comparison import of as compare
+from trued.reporting.views.history import history
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Checks
+from trued.reporting.views.stats import HistoryFilter, Stats, add_up
 
 SUMMARIES = 1_000  # runs whose line in the list is kept
 WATCHED = 8  # runs whose events are kept folded; the one that was looked at longest ago is dropped
@@ -140,6 +142,7 @@ class Reader:
         self._comparisons = Recent[str, tuple[object, dict[str, Any]]](WATCHED)
         self._newest: dict[str, int] = {}
         self._summaries = Recent[str, tuple[object, RunSummary]](SUMMARIES)
+        self._stats = Recent[HistoryFilter, tuple[object, Stats]](8)
         self._transcripts = Recent[tuple[str, str], Transcript](16)
 
     @property
@@ -177,6 +180,16 @@ class Reader:
             return []
         every = [self._stated(one) for one in self.store.journal.runs()]
         return sorted(every, key=lambda one: (-one.created_at, one.id))
+
+    def history(self, wanted: HistoryFilter) -> Stats:
+        """What these runs cost and what came of them, as it was when the last of them began, halted or ended."""
+        if self.is_empty:
+            return add_up(())
+        stamp = [(one.id, one.state, one.updated_at) for one in self.runs()]
+        found = self._stats.get(wanted)
+        if found is None or found[0] != stamp:
+            found = self._stats.put(wanted, (stamp, add_up(history(self.store, wanted))))
+        return found[1]
 
     def run(self, name: str) -> RunRecord:
         """Raises BadInput if there is no such run."""

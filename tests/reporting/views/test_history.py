@@ -16,7 +16,7 @@ from trued.model import Approval, Grade, Judged, Requirement, RunRecord, Source,
 from trued.model.events.call import CallAnswered, TokenCount
 from trued.model.events.proof import GradedRequirement, VerdictReached
 from trued.reporting.html.calls import calls
-from trued.reporting.views.history import history, repositories
+from trued.reporting.views.history import choices, history
 from trued.reporting.views.stats import HistoryFilter, add_up, since
 from trued.wire import Amount, Spend
 
@@ -180,7 +180,8 @@ def test_json_has_the_same_numbers_run_by_run(store: RunStore, clock: Clock) -> 
     assert [(one["run"], one["fell"], one["claims"]) for one in data["runs"]] == [("r-2", 0, 1), ("r-1", 3, 4)]
     assert sum(one["usd"] for one in data["runs"]) == data["total"]["usd"]
     assert set(data["agent_weeks"]) == {"codex", "claude"}
-    assert repositories(store) == ["/office", "/shop"]
+    assert choices(store)["repository"] == ["/office", "/shop"]
+    assert choices(store)["agent"] == ["claude", "codex"]
 
 
 @pytest.mark.parametrize(("text", "moment"), [("", 0.0), ("30d", BEGAN - 30 * DAY), ("2w", BEGAN - 14 * DAY)])

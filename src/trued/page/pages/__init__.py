@@ -9,6 +9,7 @@ from trued.page.pages import (
     documents,
     events,
     gates,
+    history,
     people,
     requirement,
     run,
@@ -19,7 +20,7 @@ from trued.page.pages import (
 from trued.page.view import PageRoute
 
 PAGES: tuple[PageRoute, ...] = (
-    *(runs.ROUTE, comparison.ROUTE, gates.ROUTE),
+    *(runs.ROUTE, comparison.ROUTE, gates.ROUTE, history.ROUTE),
     *(run.ROUTE, requirement.ROUTE, calls.ROUTE, call.ROUTE, verdicts.ROUTE, diff.ROUTE, documents.ROUTE),
     *(people.ROUTE, spent.ROUTE, contract.ROUTE, events.ROUTE),
 )

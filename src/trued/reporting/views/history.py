@@ -57,9 +57,15 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
     return [kept for one in found if (kept := wanted.part_of(one)) is not None]
 
 
-def repositories(store: RunStore) -> list[str]:
-    """Every repository that has runs, by name."""
-    return sorted({str(Path(one.repository)) for one in store.journal.runs()})
+def choices(store: RunStore) -> dict[str, list[str]]:
+    """What each filter can be, by name: repositories, workflows, agents and roles of all runs."""
+    runs, rows = store.journal.runs(), store.journal.lean_rows("select distinct agent, role from spend")
+    return {
+        "repository": sorted({str(Path(one.repository)) for one in runs}),
+        "workflow": sorted({one.workflow for one in runs}),
+        "agent": sorted({str(row["agent"]) for row in rows}),
+        "role": sorted({str(row["role"]) for row in rows}),
+    }
 
 
 def _answers(store: RunStore, these: Sequence[object]) -> dict[str, list[CallEnd]]:

@@ -1,0 +1,133 @@
+"""History over runs: how often each agent's *done* was false, what runs cost, and what came of it."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trued.page.pages.common import HOME, made, paged
+from trued.page.reader import Reader
+from trued.page.render import piece
+from trued.page.view import PageRoute, PageView, Params
+from trued.reporting.views.history import choices
+from trued.reporting.views.stats import HistoryFilter, Stats, Total, since
+
+AGENTS = 12  # with a row of their own in the first figure
+LINES = 6  # agents in the plot over time: more cannot be told apart
+WEEKS = 26  # of the plots; the tables have all that was asked for
+CHOICES = 200  # of one filter
+ROWS = 50  # of a table of weeks, agents, roles or workflows
+TIMES = {"30d": "30 days", "90d": "90 days", "1y": "a year", "all": "all time"}
+USUAL = "90d"
+WIDTH, HEIGHT, LEFT, TOP, FOOT = 720.0, 150.0, 56.0, 10.0, 20.0  # of a plot, in its own units
+DAY = 86400.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """One agent's share of false claims, week by week."""
+
+    name: str
+    number: int  # of its colour
+    points: tuple[tuple[float, float, str], ...]  # x, y, in words
+
+    @property
+    def path(self) -> str:
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in self.points)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One week's cost."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Two plots over the same weeks, and what their axes say."""
+
+    weeks: tuple[tuple[float, str], ...]  # x and label; "": no room for it
+    lines: tuple[Line, ...]
+    columns: tuple[Column, ...]
+    most_share: float
+    most_usd: float
+    width: float = WIDTH
+    height: float = HEIGHT
+    left: float = LEFT
+    top: float = TOP
+    foot: float = HEIGHT - FOOT
+
+
+def history(reader: Reader, params: Params) -> PageView:
+    given = {name: params.get(name, "")[:300] for name in ("repository", "workflow", "agent", "role", "since")}
+    when = given["since"] or USUAL
+    begin = 0.0 if when == "all" else since(when, time.time())
+    wanted = HistoryFilter(
+        given["repository"],
+        given["workflow"],
+        given["agent"],
+        given["role"],
+        begin // DAY * DAY,  # one day, one answer
+    )
+    found = reader.history(wanted)
+    found_choices = {} if reader.is_empty else choices(reader.store)
+    claiming = sorted((one for one in found.agents if one.claims), key=lambda one: (-(one.false_share or 0), one.name))
+    parts = {"agent": found.agents, "role": found.roles, "workflow": found.workflows, "week": found.weeks}
+    pieces = {
+        "chosen": piece(
+            "history/chosen.html.j2",
+            given={**given, "since": when},
+            choices={name: every[:CHOICES] for name, every in found_choices.items()},
+            times=TIMES,
+            total=found.total,
+        ),
+        "false-claims": piece("history/false_claims.html.j2", agents=claiming[:AGENTS], more=claiming[AGENTS:]),
+        "over-time": piece("history/over_time.html.j2", plot=plotted(found), weeks=found.weeks, stats=found),
+        "parts": piece("history/parts.html.j2", parts=parts, most=ROWS, total=found.total),
+        "runs": piece("history/runs.html.j2", paging=paged(found.runs, params, *given, size=ROWS)),
+    }
+    return made(reader, "History", pieces, HOME)
+
+
+def plotted(found: Stats) -> Plot:
+    """The geometry of both plots: shares of false claims as lines, cost as columns."""
+    weeks = sorted(found.weeks, key=lambda one: one.name)[-WEEKS:]
+    step = (WIDTH - LEFT) / max(1, len(weeks))
+    places = {one.name: LEFT + step * (number + 0.5) for number, one in enumerate(weeks)}
+    agents = sorted(found.agents, key=lambda one: -one.claims)[:LINES]
+    shares = [one.false_share or 0.0 for agent in agents for one in found.agent_weeks[agent.name]]
+    most_share = max([0.1, *shares])
+    most_usd = max([one.usd for one in weeks], default=0.0)
+    high = HEIGHT - FOOT - TOP
+    lines = (
+        Line(agent.name, number, tuple(_points(found.agent_weeks[agent.name], places, high / most_share)))
+        for number, agent in enumerate(agents, 1)
+    )
+    columns = (
+        Column(
+            places[one.name] - step * 0.35,
+            HEIGHT - FOOT - high * one.usd / most_usd,
+            step * 0.7,
+            high * one.usd / most_usd,
+            f"{one.name}: ${one.usd:.2f}",
+        )
+        for one in weeks
+        if most_usd
+    )
+    every = max(1, -(-len(weeks) // 9))  # a label needs a ninth of the width
+    labels = tuple((places[one.name], one.name if number % every == 0 else "") for number, one in enumerate(weeks))
+    return Plot(labels, tuple(one for one in lines if one.points), tuple(columns), most_share, most_usd)
+
+
+def _points(weeks: Sequence[Total], places: dict[str, float], scale: float) -> Iterator[tuple[float, float, str]]:
+    for one in weeks:
+        if one.name in places and one.false_share is not None:
+            words = f"{one.name}: {one.fell} of {one.claims} false"
+            yield places[one.name], HEIGHT - FOOT - one.false_share * scale, words
+
+
+ROUTE = PageRoute("/history", history)
