@@ -14,7 +14,6 @@ MOUNTS = Path("/proc/self/mountinfo")
 OWN = Path("/proc/self/cgroup")
 PREFIX = "trued-"
 EMPTY_S = 2.0  # for the kernel to forget the last process of a group
-ENTER = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +45,6 @@ def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
         yield str(group)
     finally:
         _remove(group)
-
-
-def command_in_group(group: str, argv: list[str]) -> list[str]:
-    """The command line, started inside the group from its first process on."""
-    return ["/bin/sh", "-c", ENTER, "sh", group, *argv] if group else argv
 
 
 @functools.cache

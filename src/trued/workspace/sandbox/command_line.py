@@ -28,6 +28,7 @@ KERNEL = ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/pro
 # The sandbox has its own; no setting may replace them by the host's, which contain sockets.
 OWN = ("/proc", "/dev", "/dev/shm", "/tmp", "/run")  # noqa: S108
 SOCKETS = ("/run",)  # services and the user's session listen there; it is empty inside, even if / is shown
+KEEPERS = ("TRUED_PARENT", "TRUED_GROUP", "TRUED_STATUS")  # variables for the keeper, which no setting may give it
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -49,6 +50,8 @@ def confine(
     """
     where = os.path.abspath(folder)  # noqa: PTH100
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
+    for name in KEEPERS:
+        environment.pop(name, None)
     bounds = limits or Limits()
     if confinement.level == "bubblewrap":
         options = _bubblewrap(confinement, where, setting or CheckSurroundings())

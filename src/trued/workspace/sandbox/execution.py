@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from trued.errors import CannotJudge
-from trued.workspace.sandbox.cgroup import command_in_group, limited_group
+from trued.workspace.sandbox.cgroup import limited_group
 from trued.workspace.sandbox.process_start import kill_process, start_process
 
 PIECE_BYTES = 1 << 16
@@ -77,11 +77,12 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
         os.set_blocking(reading, False)
         # The sandbox reports on the command over a pipe that the command does not inherit, and it ends with us.
         variables = {**variables, "TRUED_STATUS": str(writing), "TRUED_PARENT": str(os.getpid())}
-        argv = command_in_group(stack.enter_context(limited_group(launch.processes, launch.memory_bytes)), launch.argv)
+        group = stack.enter_context(limited_group(launch.processes, launch.memory_bytes))
+        variables["TRUED_GROUP"] = group
         handles = (*handles, writing, *inherited)
         try:
             process = await start_process(
-                *argv,
+                *launch.argv,
                 end=_end,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,

@@ -3,11 +3,10 @@ that started it has died, at whatever instant that was.
 
 It runs as a file, before every sandbox, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
 (`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT names the process with
-which everything ends. Bubblewrap alone cannot promise that: a sandbox whose parent dies while it starts waits for ever,
-or runs on, because nothing ties its processes together yet.
+which everything ends, TRUED_GROUP the control group that everything is in. Bubblewrap alone cannot promise that: a
+sandbox whose parent dies while it starts waits for ever, or runs on, because nothing ties its processes together yet.
 """
 
-import contextlib
 import ctypes
 import os
 import signal
@@ -34,6 +33,7 @@ def main(script: str, arguments: list[str]) -> int:
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         _die_with(int(os.environ.pop("TRUED_PARENT", "0")), signal.SIGTERM)
         keeper = os.getpid()
+        _enter(os.environ.pop("TRUED_GROUP", ""))
         child = os.fork()
         if child == 0:
             _become(script, arguments, keeper)
@@ -49,6 +49,18 @@ def _die_with(parent: int, number: int) -> None:
     """From here on the kernel sends this signal when our parent dies. If it is dead already, we end at once."""
     ctypes.CDLL(None).prctl(SET_PDEATHSIG, int(number), 0, 0, 0)
     if parent and os.getppid() != parent:
+        os._exit(FAILED)
+
+
+def _enter(group: str) -> None:
+    """Join the group, and with us all that we start. Nothing is started unbounded."""
+    if not group:
+        return
+    try:
+        with open(f"{group}/cgroup.procs", "w") as file:  # noqa: PTH123
+            file.write(str(os.getpid()))
+    except OSError as error:
+        os.write(2, f"trued: cannot enter {group}: {error.strerror}\n".encode())
         os._exit(FAILED)
 
 
@@ -92,8 +104,10 @@ def end_descendants() -> None:
         below = descendants(os.getpid())
         for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that they cannot fork
             for one in below:
-                with contextlib.suppress(OSError):
+                try:  # noqa: SIM105  (contextlib takes as long to load as all that is loaded here)
                     os.kill(one, number)
+                except OSError:
+                    pass
         time.sleep(0.002)
 
 
