@@ -5,7 +5,6 @@ the call's supervisor, which adopts orphans while it lives.
 """
 
 import contextlib
-import ctypes
 import os
 import signal
 import time
@@ -156,6 +155,8 @@ async def wait_for_exit(pid: int) -> None:
 
 def adopt_orphans() -> bool:
     """Become the parent of orphaned descendants (PR_SET_CHILD_SUBREAPER). Returns whether it worked."""
+    import ctypes  # most commands adopt nobody
+
     return bool(ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
