@@ -17,6 +17,11 @@ def standing(seen: Progress) -> list[Text]:
     return [_text(one) for one in seen.view.status(seen.calls, running=seen.state == "running")]
 
 
+def planned(seen: Progress) -> list[Text]:
+    """What a planned run will build, in its workflow's terms; nothing for workflows without a view of their own."""
+    return [_text(one) for one in seen.view.planned()]
+
+
 def ending(seen: Progress) -> Iterator[Text]:
     """The result of an ended run in its workflow's terms; nothing for workflows without a view of their own."""
     lines, totals = list(seen.view.ending(seen.calls, seen.branch)), list(filter(None, seen.view.totals()))

@@ -11,7 +11,7 @@ from rich.text import Text
 from trued.cli.context import branch_at, is_over, newest
 from trued.cli.format import GRADES, STATES, case, counted, line
 from trued.cli.run_end import RunEnd, need_lines, result_lines, wrapped
-from trued.cli.status_line import ending, usage
+from trued.cli.status_line import ending, planned, usage
 from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.handover_file import NAME as HANDOVER
 from trued.engine.limits import limits_in_force
@@ -53,6 +53,7 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
         print_json({**whole(store, record), "requirements": found["requirements"], **agreed})
     elif record.state == "planned" and contract:
         contract_lines(store, record, contract)
+        _work_lines(store, record)
         _estimate_lines(store, record)
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; no work has started")
     else:
@@ -168,6 +169,16 @@ def _estimated(store: RunStore, record: RunRecord) -> "Estimate":
     from trued.engine.run_estimate import estimate_run  # needed for a planned run only
 
     return estimate_run(store, record.id)
+
+
+def _work_lines(store: RunStore, record: RunRecord) -> None:
+    """Print what will be built, in the workflow's own terms, and the file in which a person may still change it."""
+    from trued.engine.ways_on import editable_copy  # needed for a planned run only
+
+    for text in planned(Progress(store.journal.events(record.id), record.workflow)):
+        out().print(text, soft_wrap=True)
+    if place := editable_copy(store, record):
+        out().print(Text(f"  all of it: {place} (your edits there are read when the work starts)"), soft_wrap=True)
 
 
 def _estimate_lines(store: RunStore, record: RunRecord) -> None:

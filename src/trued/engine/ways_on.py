@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.run_store import FINISHED, RunStore
@@ -30,6 +31,13 @@ def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
     if workflow is None or not workflow.editable:
         return False
     return _copies(store, record).is_edited(workflow.editable)
+
+
+def editable_copy(store: RunStore, record: RunRecord) -> Path | None:
+    """The live copy of the file in which people may write while the run lasts; None if there is none yet."""
+    workflow = descriptor(record.workflow)
+    place = _copies(store, record).place(workflow.editable) if workflow.editable else None
+    return place if place and place.is_file() else None
 
 
 def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:

@@ -49,6 +49,10 @@ class WorkflowView:
         """A few words for the last line of the tree: `1/5 features · 12/31 tasks`."""
         return ""
 
+    def planned(self) -> Iterable[StyledLine]:
+        """Lines about what will be built, for `--plan-only`: the contract is sealed, and nobody has worked yet."""
+        return ()
+
     def ending(self, calls: Sequence[CallRow], branch: str) -> Iterable[StyledLine]:
         """Lines about the result of an ended run."""
         return ()

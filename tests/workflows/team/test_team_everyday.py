@@ -1,6 +1,7 @@
 """Ordinary days of a team: every part is judged by its own change, and whatever nothing checks is said and asked."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,15 +22,17 @@ from tests.workflows.team.team_agents import (
     told,
     wrote,
 )
+from trued.cli.status_line import planned as planned_work
 from trued.engine.amendments import ContractChange, amend
 from trued.engine.approvals import Decision, decide
 from trued.engine.inputs import Request
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.engine.pending import waits
-from trued.engine.ways_on import ways_on
+from trued.engine.ways_on import editable_copy, ways_on
 from trued.errors import BadInput
 from trued.model import Grade, Judged, MissingFromEnvironment, Verdict
+from trued.reporting.views.progress import Progress
 from trued.wire import Order
 from trued.workflows.team.task_desk import verdict_gaps
 
@@ -284,6 +287,13 @@ async def test_a_backlog_and_a_context_of_an_older_tool_reach_the_pm(teams: Team
     pm = next(one for one in members.orders if one.role == "pm")
     assert all(words in pm.brief for words in ("[ ] F1-T2: write double", "Numbers are never negative here."))
     assert "Numbers are never negative here." in teams.page(record, "context.md")
+    # --plan-only says what would be built, and where that can still be changed
+    lines = [str(one) for one in planned_work(Progress(engine.store.journal.events(record.id), "team"))]
+    assert re.fullmatch(r"to build: \d features?, \d tasks?", lines[0]), lines
+    assert any("double" in one for one in lines[1:])
+    copy = editable_copy(engine.store, record)
+    assert copy is not None
+    assert "double" in copy.read_text()
 
 
 @pytest.mark.spec("DAY-4", "DAY-7")

@@ -22,6 +22,7 @@ from trued.workflows.view import Figure, ReportSection, StyledLine, WorkflowView
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
 BESIDE = 4  # tasks that are named where several are tried at once
+FEATURES = 12  # that a plan names: more are counted
 FAILED = 8  # tasks that are named at the end: more are counted
 SHOWN = 12  # names of features at the start: more are counted
 LENGTH = 300  # characters of a question or an answer
@@ -357,6 +358,17 @@ class TeamView(WorkflowView):
 
     def counts(self, *, running: bool) -> str:
         return counts(self.team)
+
+    def planned(self) -> Iterator[StyledLine]:
+        """The features by name, and how many tasks they have."""
+        if not self.team.seen:
+            return
+        tasks = counted(max(self.team.tasks_all, len(self.team.tasks)), "task")
+        yield [(f"to build: {counted(len(self.team.features), 'feature')}, {tasks}", "bold")]
+        for one in [*self.team.features.values()][:FEATURES]:
+            yield [("  ", ""), (_titled(one.id, one.name), "")]
+        if (more := len(self.team.features) - FEATURES) > 0:
+            yield [(f"  and {counted(more, 'more feature')}", "")]
 
     def ending(self, calls: Sequence[CallRow], branch: str) -> Iterator[StyledLine]:
         """Tasks that failed, and where QA's findings are."""
