@@ -36,9 +36,9 @@ async def test_a_run_says_what_its_machine_lacks_and_stops_before_it_pays(ground
 @pytest.mark.spec("DAY-2")
 async def test_with_yes_it_goes_on_and_what_could_not_be_judged_is_named(ground: Ground, lacking: Path) -> None:
     engine, runtime = ground.engine()
-    record = await ground.run(engine, rounds=1)
+    record = await ground.run(engine, rounds=3)
     verdict = engine.store.verdict(record.id)
-    assert runtime.orders
+    assert [one.role for one in runtime.orders] == ["purple-team-a", "purple-team-b"]  # no second round is paid
     assert verdict
     assert (verdict.grade, record.code) == (Grade.UNJUDGED, 6)
     assert PROGRAM in [one.name for one in verdict.missing_from_environment]

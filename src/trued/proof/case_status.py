@@ -137,8 +137,10 @@ def _of(name: str, fact: Evidence) -> list[Tried]:
         exact = [one for one in inside if not _set_aside(one)]
     if fact.why_void:
         exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
+    file = name.partition("::")[0]  # a test is not reported where its file cannot be imported: that says why
+    uncollected = [one for one in fact.tried if one.id == file != name and one.outcome is Outcomes.UNJUDGED]
     general = [one for one in fact.tried if one.id == WHOLE and one.outcome is not Outcomes.PASSED]
-    return exact or general or [_missing(name, fact.why_void or "not reported")]
+    return exact or uncollected or general or [_missing(name, fact.why_void or "not reported")]
 
 
 def _set_aside(one: Tried) -> bool:

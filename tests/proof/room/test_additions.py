@@ -134,6 +134,28 @@ async def test_a_declared_package_that_no_registry_can_be_asked_for_is_named_and
     assert not verdict.gaps
 
 
+@pytest.mark.spec("DAY-2", "LAW-6")
+@pytest.mark.parametrize("declared", [True, False])
+async def test_existing_tests_that_cannot_import_a_package_which_could_not_be_installed_are_nobodys_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: bool
+) -> None:
+    """Their file is not collected, so that no test is reported. A head that declares nothing has broken them."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    old = "def one():\n    return 1\n"
+    base = {"up.py": old, "tests/test_one.py": "from up import one\n\n\ndef test_one():\n    assert one() == 1\n"}
+    cases = [{"call": "up:twice", "args": [n], "returns": 2 * n} for n in (3, 5)]
+    required = [{"id": "twice", "text": "twice(n) doubles", "checks": [{"kind": "examples", "cases": cases}]}]
+    tests = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_one.py"]}
+    required.append({"id": "one", "text": "one stays", "keep": True, "checks": [tests]})
+    head = {"up.py": f"import inflexion\n\n\n{old}\n\ndef twice(n):\n    return n and inflexion and 2 * n\n"}
+    head |= {"requirements.txt": "inflexion\n"} if declared else {}
+    verdict = await Trial(tmp_path, base, required).verdict(head)
+    grades = {one.id: one.grade for one in verdict.requirements}
+    assert grades["one"] is (Grade.UNJUDGED if declared else Grade.REFUTED), grades
+    assert verdict.lacks_only_environment is declared
+
+
 @pytest.mark.spec("DAY-2")
 @pytest.mark.parametrize("declared", [{}, {"requirements.txt": "inflexion-of-nowhere\n"}], ids=["not", "in vain"])
 async def test_a_head_that_imports_what_it_does_not_declare_or_what_nobody_has_is_told_which(

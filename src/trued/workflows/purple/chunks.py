@@ -11,6 +11,7 @@ from trued.run.run import Run
 from trued.workflows.purple.memory import Memory
 from trued.workflows.purple.replies import Built
 
+NO_ROUND_FOR_ENVIRONMENT = 3  # the edition since which what only the environment lacks ends a chunk's rounds
 OWN_CHANGE = 2  # the edition since which a chunk needs a change of its own, and is not built if it is met already
 
 
@@ -56,6 +57,12 @@ async def needs_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> V
     what = f"nothing was changed for chunk {chunk.id}: what was there before it is not its work"
     run.judgement.object(by, [Finding(what=what, requirement=one.id) for one in verdict.requirements])
     return verdict.model_copy(update={"remarks": (*verdict.remarks, Finding(what=what))})
+
+
+def is_environment_alone(run: Run, verdict: Verdict) -> bool:
+    """Whether another round would be paid for what a person has to set right: nothing speaks against the work, and the
+    environment lacks something."""
+    return run.context.edition >= NO_ROUND_FOR_ENVIRONMENT and verdict.lacks_only_environment
 
 
 async def claims_refuted(run: Run, built: Built, start: str) -> tuple[str, ...]:

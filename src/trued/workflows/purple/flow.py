@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 
 from trued import Answer, Finding, Goal, Outcome, Plan, Run, Task, Verdict
-from trued.workflows.purple.chunks import as_chosen, claims_refuted, is_met_without_work, needs_change, still_open
+from trued.workflows.purple.chunks import (
+    as_chosen,
+    claims_refuted,
+    is_environment_alone,
+    is_met_without_work,
+    needs_change,
+    still_open,
+)
 from trued.workflows.purple.memory import Memory, RoundFacts, logged
 from trued.workflows.purple.memory_log import located
 from trued.workflows.purple.replies import Built, Review
@@ -67,6 +74,6 @@ async def build(
         log = logged(run, log, (built, review, verdict), RoundFacts(asked, refuted, put_back))
         await memory.add(run, log)
         asked = ()
-        if verdict.holds or run.judgement.check_for_stall(verdict):
+        if verdict.holds or is_environment_alone(run, verdict) or run.judgement.check_for_stall(verdict):
             break
     return verdict
