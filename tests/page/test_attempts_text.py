@@ -98,7 +98,7 @@ def filled(kind: type[JournalEvent], text: str) -> dict[str, Any]:
     for name, field in kind.model_fields.items():
         for value in candidates:
             try:
-                TypeAdapter(field.annotation).validate_python(value)
+                TypeAdapter(field.annotation or Any).validate_python(value)
             except ValidationError:
                 continue
             found[field.alias or name] = value

@@ -253,14 +253,6 @@ class PageServer:
         view = await self.reader.read(self._render(request.query_params.get("address", "")))
         return Response(message(view), media_type="application/json")
 
-    async def picture(self, request: Request) -> Response:
-        """A picture that the engine took, by its hash. It can do nothing, wherever it is opened."""
-        sha256 = str(request.path_params["sha256"])
-        content = await self.reader.read(lambda reader: reader.picture(sha256))
-        if content is None:
-            raise HTTPException(404)
-        return Response(content, media_type="image/png", headers={"content-security-policy": "sandbox"})
-
     async def stream(self, request: Request) -> Response:
         """Server-sent events: the newest pieces of one page, whenever they change."""
         session, address = request.scope["session"], request.query_params.get("address", "")

@@ -10,7 +10,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -145,7 +145,9 @@ async def test_existing_tests_that_cannot_import_a_package_which_could_not_be_in
     old = "def one():\n    return 1\n"
     base = {"up.py": old, "tests/test_one.py": "from up import one\n\n\ndef test_one():\n    assert one() == 1\n"}
     cases = [{"call": "up:twice", "args": [n], "returns": 2 * n} for n in (3, 5)]
-    required = [{"id": "twice", "text": "twice(n) doubles", "checks": [{"kind": "examples", "cases": cases}]}]
+    required: list[dict[str, Any]] = [
+        {"id": "twice", "text": "twice(n) doubles", "checks": [{"kind": "examples", "cases": cases}]}
+    ]
     tests = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_one.py"]}
     required.append({"id": "one", "text": "one stays", "keep": True, "checks": [tests]})
     head = {"up.py": f"import inflexion\n\n\n{old}\n\ndef twice(n):\n    return n and inflexion and 2 * n\n"}

@@ -155,13 +155,13 @@ def add_up(runs: Iterable[RunFacts]) -> Stats:
         total.add(run, run.spends, run.claims)
         weeks.setdefault(week, Total(week)).add(run, run.spends, run.claims)
         workflows.setdefault(run.record.workflow, Total(run.record.workflow)).add(run, run.spends, run.claims)
-        for name in dict.fromkeys(row.agent for row in (*run.spends, *run.claims)):
+        for name in dict.fromkeys([row.agent for row in run.spends] + [row.agent for row in run.claims]):
             part = _of_agent(run, name)
             agents.setdefault(name, Total(name)).add(run, part.spends, part.claims)
             agent_weeks.setdefault(name, {}).setdefault(week, Total(week)).add(run, part.spends, part.claims)
-        for name in dict.fromkeys(row.role for row in (*run.spends, *run.claims)):
-            spends, claims = ([row for row in rows if row.role == name] for rows in (run.spends, run.claims))
-            roles.setdefault(name, Total(name)).add(run, spends, claims)
+        for name in dict.fromkeys([row.role for row in run.spends] + [row.role for row in run.claims]):
+            spends = [row for row in run.spends if row.role == name]
+            roles.setdefault(name, Total(name)).add(run, spends, [row for row in run.claims if row.role == name])
 
     def by_cost(found: dict[str, Total]) -> list[Total]:
         return sorted(found.values(), key=lambda one: (-one.usd, -one.tokens, one.name))
@@ -178,8 +178,8 @@ def add_up(runs: Iterable[RunFacts]) -> Stats:
 
 
 def _of_agent(run: RunFacts, name: str) -> RunFacts:
-    spends, claims = ([row for row in rows if row.agent == name] for rows in (run.spends, run.claims))
-    return replace(run, spends=spends, claims=claims)
+    spends = [row for row in run.spends if row.agent == name]
+    return replace(run, spends=spends, claims=[row for row in run.claims if row.agent == name])
 
 
 def week_of(at: float) -> str:
