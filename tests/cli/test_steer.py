@@ -57,6 +57,7 @@ def test_a_comment_is_recorded_by_a_person_only_and_listed_with_whom_it_reached(
     assert f"trued resume {RUN}" in given.stderr
     assert listed.stdout == given.stdout
     (one,) = json.loads(data.stdout)
+    assert json.loads(each(["show", RUN, "--json"])[0].stdout)["comments"] == [one]
     assert (one["text"], one["to"], one["way"], one["given"]) == ("Keep it small.", "", "command", [])
     assert "to every role: Keep it small." in shown.stdout
     many, whom, now, empty = each(

@@ -18,6 +18,7 @@ from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import Comment, Grade, RunRecord
+from trued.reporting.html import write
 from trued.wire import Order
 
 __all__ = ["yard"]  # a fixture
@@ -71,6 +72,8 @@ async def test_a_comment_reaches_the_next_brief_of_its_role_once_and_a_resumed_r
     assert [one.role for one in second.given] == ["purple-team-b", "purple-team-a"]
     assert [one.data["who"] for one in events(engine, record, "comment")] == ["Ann Lee"] * 2
     assert [one.data["numbers"] for one in events(engine, record, "comment taken up")] == [[1, 2], [2]]
+    report = write(engine.store, record.id, ground.folder / "report.html").read_text()
+    assert "given to chunk 1A/purple-team-b#1, chunk 1B/purple-team-a#1" in report
 
 
 @pytest.mark.spec("PAGE-7", "LAW-1", "LAW-8")

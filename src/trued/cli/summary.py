@@ -77,7 +77,9 @@ def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
     pictures = [picture for row in judged["requirements"] for picture in row["pictures"]]
     waiting = [one.model_dump(mode="json") for one in waits(store, record)]
     decisions = [one.model_dump(mode="json") for one in store.approvals(record.id)]
-    return {**found, "spent": used, "limits": limits, "pictures": pictures, "waits": waiting, "approvals": decisions}
+    comments = [one.model_dump(mode="json") for one in journal.comments(record.id)]
+    people = {"waits": waiting, "approvals": decisions, "comments": comments}
+    return {**found, "spent": used, "limits": limits, "pictures": pictures, **people}
 
 
 def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:

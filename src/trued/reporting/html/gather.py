@@ -40,6 +40,7 @@ def gather(store: RunStore, run_id: str) -> Material:
         verdict=store.verdict(record.id),
         history=history,
         approvals=tuple(all_approvals(store, record.id)),
+        comments=journal.comments(record.id),
         waits=waits(store, record),
         questions=journal.questions(record.id),
         documents=documents_of(record, folder, inputs.goal),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.engine.pending import Wait
-from trued.model import Approval, Contract, Event, Evidence, Goal, Question, RunRecord, Settings, Verdict
+from trued.model import Approval, Comment, Contract, Event, Evidence, Goal, Question, RunRecord, Settings, Verdict
 from trued.model.step_keys import scope_of
 from trued.reporting.views import OVER
 from trued.reporting.views.progress import Progress
@@ -58,6 +58,7 @@ class Material:
     verdict: Verdict | None = None
     history: Sequence[Proved] = ()  # oldest first
     approvals: Sequence[Approval] = ()
+    comments: Sequence[Comment] = ()
     questions: Sequence[Question] = ()
     waits: Sequence[Wait] = ()
     documents: Mapping[str, str] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trued.engine.pending import Wait
-from trued.model import Approval, Finding, Grade, Question
+from trued.model import Approval, Comment, Finding, Grade, Question
 from trued.model.events import of_kind
 from trued.model.events.call import CallAdopted, ReportFound
 from trued.model.events.run import EditApplied, RunResumed
@@ -81,6 +81,7 @@ class Page:
     undecided: tuple[str, ...]  # what no check covers
     notes: tuple[str, ...]  # what the engine did: whose files, which environment
     approvals: tuple[Approval, ...]
+    comments: tuple[Comment, ...]
     questions: tuple[Question, ...]
     edits: tuple[tuple[float, EditApplied], ...]  # people's, of files that they may write in
     waits: tuple[Wait, ...]
@@ -133,6 +134,7 @@ def page(material: Material) -> Page:
         undecided=tuple(one for one in verdict.undecided if one not in facts_of(verdict)) if verdict else (),
         notes=facts_of(verdict) if verdict else (),
         approvals=tuple(material.approvals),
+        comments=tuple(material.comments),
         questions=tuple(material.questions),
         edits=tuple((stored.at, event) for stored, event in of_kind(material.events, EditApplied)),
         waits=tuple(one for one in material.waits if one.kind not in ASKED),
