@@ -204,6 +204,7 @@ class StartOptions:
             show_default="by [notify] in your settings",
         ),
     ] = None
+    page: Annotated[bool, typer.Option("--page", help="Open the live page beside it, until the run ends.")] = False
     repo: Repository = Path()
 
 

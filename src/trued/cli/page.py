@@ -2,10 +2,13 @@
 
 import asyncio
 import contextlib
+import ctypes
 import os
+import signal
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from trued.page.server import PageServer
 
 app = typer.Typer(rich_markup_mode=None)
+DEATH_SIGNAL = 1  # of prctl(2): what this process gets when its parent has died
 
 
 @app.command()
@@ -97,6 +101,30 @@ async def _served(server: "PageServer", no_open: bool, as_json: bool) -> None:
         hint("Ctrl-C ends the page; runs go on")
 
     await server.serve(ready)
+
+
+@contextlib.contextmanager
+def page_beside(wanted: bool) -> Iterator[None]:
+    """Serve the page from a process of its own while something runs here. This terminal belongs to the run: the page
+    shows a command for each decision, instead of asking here."""
+    if not wanted:
+        yield
+        return
+
+    def end_with_us() -> None:
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGTERM, 0, 0, 0)
+
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "trued", "page"],
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr.fileno(),  # stdout is the run's data
+        start_new_session=True,  # Ctrl-C is for the run; the page shows how it ends
+        preexec_fn=end_with_us,
+    ) as child:
+        try:
+            yield
+        finally:
+            child.terminate()
 
 
 class TerminalHere:

@@ -15,6 +15,7 @@ from trued.cli.format import line
 from trued.cli.live import Lines, Screen, Tree
 from trued.cli.notify import users_notifier
 from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOptions, is_file, take_options
+from trued.cli.page import page_beside
 from trued.cli.summary import conclude
 from trued.cli.terminal import hint, home, is_interactive, is_plain_output, outside_agents, read_line, whoami
 from trued.engine.concurrent_runs import resume_runs, start_runs
@@ -76,11 +77,14 @@ def run(
         branch=start.branch,
         base=start.base,
     )
-    if len(goals) > 1:
-        requests = [request(goal=goal) for goal in goals]
-        drive_all(lambda engine: start_runs(engine, requests), as_json=as_json, notify=start.notify)
-    opening = None if workflow else partial(_choice, goals[0])
-    drive(lambda engine: engine.start(request(goal=goals[0])), as_json=as_json, opening=opening, notify=start.notify)
+    with page_beside(start.page):
+        if len(goals) > 1:
+            requests = [request(goal=goal) for goal in goals]
+            drive_all(lambda engine: start_runs(engine, requests), as_json=as_json, notify=start.notify)
+        opening = None if workflow else partial(_choice, goals[0])
+        drive(
+            lambda engine: engine.start(request(goal=goals[0])), as_json=as_json, opening=opening, notify=start.notify
+        )
 
 
 @app.command()

@@ -107,11 +107,11 @@ class Watcher:
         while True:
             await self.news.wait()
             self.news.clear()
-            if self.ended:
-                return
-            if self.view is not None:
+            if self.view is not None and (self.waiting or not self.ended):
                 pieces, self.waiting = self.waiting, {}
                 yield self.view.event, message(self.view, pieces)
+            if self.ended:
+                return
 
 
 def message(view: PageView, pieces: dict[str, str] | None = None) -> str:
@@ -192,6 +192,14 @@ class Live:
         if changed or moved or (before and before.event != view.event):
             for one in picture.watchers:
                 one.show(view, changed)
+
+    async def finish(self) -> None:
+        """Show everybody how things stand, and end all streams."""
+        if self._task is not None:
+            self._task.cancel()
+        for picture in list(self._pictures.values()):
+            await self._repaint(picture)
+        self.close()
 
     def close(self) -> None:
         if self._task is not None:

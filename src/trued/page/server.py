@@ -41,6 +41,7 @@ from trued.page.view import PageRoute, PageView
 
 Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+LAST_S = 5.0  # for showing open pages how things ended
 TRIES = 20  # random ports that may be taken on one of the two addresses
 NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # nobody else on this machine can listen there, either
 
@@ -146,9 +147,17 @@ class PageServer:
         server = QuietServer(config)
         loop = asyncio.get_running_loop()
 
-        def end() -> None:
+        async def finish() -> None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.live.finish(), LAST_S)
             server.should_exit = True
-            self.live.close()
+
+        ending: list[asyncio.Task[None]] = []
+
+        def end() -> None:
+            if ending:  # once more: at once
+                server.should_exit = True
+            ending.append(loop.create_task(finish()))
 
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(one, end)
