@@ -3,7 +3,9 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from trued.engine.verification_log import VerificationLog
 from trued.page.pages.common import HOME, made, paged
 from trued.page.reader import Reader
 from trued.page.render import piece
@@ -75,7 +77,7 @@ def history(reader: Reader, params: Params) -> PageView:
     )
     found = reader.history(wanted)
     found_choices = {} if reader.is_empty else choices(reader.store)
-    claiming = sorted((one for one in found.agents if one.claims), key=lambda one: (-(one.false_share or 0), one.name))
+    claiming = sorted((one for one in found.agents if one.claims), key=lambda one: (-one.claims, one.name))
     parts = {"agent": found.agents, "role": found.roles, "workflow": found.workflows, "week": found.weeks}
     pieces = {
         "chosen": piece(
@@ -90,6 +92,10 @@ def history(reader: Reader, params: Params) -> PageView:
         "parts": piece("history/parts.html.j2", parts=parts, most=ROWS, total=found.total),
         "runs": piece("history/runs.html.j2", paging=paged(found.runs, params, *given, size=ROWS)),
     }
+    if not (wanted.workflow or wanted.agent or wanted.role):  # no agent works in a verification
+        where = Path(wanted.repository) if wanted.repository else None
+        verified = [one for one in VerificationLog(reader.home).records(where) if one.at >= wanted.since]
+        pieces["verifications"] = piece("history/verifications.html.j2", every=verified, most=ROWS)
     return made(reader, "History", pieces, HOME)
 
 

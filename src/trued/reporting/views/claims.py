@@ -43,15 +43,16 @@ class CallEnd:
 
 @dataclass(frozen=True, slots=True)
 class VerdictFact:
-    """One verdict of the engine: requirement → grade."""
+    """One verdict of the engine: requirement → grade, and the worst of them."""
 
     key: str
     at: float
-    grades: Mapping[str, str]
+    grades: Mapping[str, str]  # empty in journals of earlier versions
+    worst: str = ""
 
     @property
     def is_refuted(self) -> bool:
-        return "refuted" in self.grades.values()
+        return "refuted" in self.grades.values() if self.grades else self.worst == "refuted"
 
 
 def claim_of(reply: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ ANSWERS = f"""
 VERDICTS = f"""
     select run, key, at, (
         select json_group_object(json_extract(value, '$.id'), json_extract(value, '$.grade'))
-        from json_each(data, '$.requirements')) as grades
+        from json_each(data, '$.requirements')) as grades, json_extract(data, '$.grade') as worst
     from event where kind = '{VerdictReached.KIND}' and {OF_THESE} order by id"""  # noqa: S608  (constants)
 
 
@@ -105,7 +105,7 @@ def _verdicts(store: RunStore, these: Sequence[object]) -> dict[str, list[Verdic
         given = row["grades"] or "{}"
         if given not in read:
             read[given] = {name: str(grade) for name, grade in json.loads(given).items() if grade}
-        found[row["run"]].append(VerdictFact(row["key"], row["at"], read[given]))
+        found[row["run"]].append(VerdictFact(row["key"], row["at"], read[given], row["worst"] or ""))
     return found
 
 

@@ -40,7 +40,7 @@ class RunFacts:
 class HistoryFilter:
     """Which runs, and which part of them; what is empty selects all."""
 
-    repository: str = ""
+    repository: str = ""  # as a run names it, or its folder without links
     workflow: str = ""
     agent: str = ""
     role: str = ""
@@ -48,8 +48,10 @@ class HistoryFilter:
 
     def fits(self, record: RunRecord) -> bool:
         """Whether the run is one of these, by its record alone."""
-        is_there = not self.repository or Path(record.repository).resolve() == Path(self.repository).resolve()
-        return is_there and self.workflow in ("", record.workflow) and record.created_at >= self.since
+        if self.workflow not in ("", record.workflow) or record.created_at < self.since:
+            return False
+        is_named = self.repository in ("", record.repository)
+        return is_named or Path(record.repository).resolve() == Path(self.repository)
 
     def part_of(self, run: RunFacts) -> RunFacts | None:
         """What this agent and role did in a run; None if they were no part of it."""
