@@ -17,6 +17,7 @@ import typer
 from rich.text import Text
 
 from trued.cli.context import AsJson, opened
+from trued.cli.notify import users_settings
 from trued.cli.terminal import (
     complain,
     err,
@@ -83,6 +84,7 @@ def page(
         port=port,
         host=host,
         look=look,
+        notify=users_settings(),
     )
     asyncio.run(_served(PageServer(options), no_open, as_json))
 

@@ -10,7 +10,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -28,6 +28,7 @@ from starlette.types import ASGIApp
 
 from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput, TruedError
+from trued.model.settings import NotifySettings
 from trued.page.actions import Actions
 from trued.page.confirmation import Confirmations, PersonTerminal
 from trued.page.entry_file import EntryFile
@@ -36,6 +37,7 @@ from trued.page.live import ALL_STREAMS, STREAMS, JournalTail, Live, ReaderThrea
 from trued.page.pages import PAGES
 from trued.page.reader import Reader
 from trued.page.render import document
+from trued.page.run_notifications import RunNotifications
 from trued.page.sessions import CODE_S, Sessions
 from trued.page.view import PageRoute, PageView
 
@@ -60,6 +62,7 @@ class PageOptions:
     port: int = 0
     host: str = ""  # else a random name under localhost
     look: bool = False  # nothing can be changed
+    notify: NotifySettings = field(default_factory=NotifySettings)  # of whoever started it
 
 
 def listening(port: int) -> tuple[int, list[socket.socket]]:
@@ -121,6 +124,7 @@ class PageServer:
         self.live = Live(self.reader, self.tail, options.report)
         self.actions = Actions(options.home, options.environ, options.who)
         self.confirmations = Confirmations(options.terminal, lambda: options.again(self.entry_path()))
+        self.notifications = RunNotifications(options.home, options.environ, options.notify)
         self._acting = ThreadPoolExecutor(1, thread_name_prefix="acting")
 
     # -- life ----------------------------------------------------------------------------------------------------------
@@ -161,6 +165,7 @@ class PageServer:
 
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(one, end)
+        self.notifications.start()
         beside = [asyncio.create_task(self._forget_entry()), asyncio.create_task(self.confirmations.listen())]
         try:
             served = asyncio.create_task(server.serve(sockets=self._sockets))
@@ -179,6 +184,7 @@ class PageServer:
                 self.entry.remove()
 
     def close(self) -> None:
+        self.notifications.close()
         self.entry.remove()
         self.live.close()
         self.tail.close()
