@@ -184,7 +184,7 @@ def test_the_last_line_names_no_position_that_a_branch_does_not_have(
     record = RunRecord(
         id="r-stuck", workflow="solo", title="t", repository=str(project), base=base, head=head, branch="trued/r-stuck"
     )
-    nothing = {"requirements": [], "undecided": [], "grade": "unproven"}
+    nothing = {"requirements": [], "undecided": [], "reported": [], "grade": "unproven"}
 
     def said() -> str:
         ledger_lines(record, nothing)
@@ -204,7 +204,7 @@ def test_a_crew_is_given_neither_an_empty_file_nor_the_bare_name_of_a_ticket(eac
     done = each(*(["run", goal, "-w", name, "--agent", "command:true"] for goal, name in goals), cwd=project)
     said = [one_sentence(one) for one in done]
     assert all("goal.md:1: the goal is empty" in one and "chunk" not in one.lower() for one in said[:2])
-    assert all("#12 is a ticket of a tracker" in one for one in said[2:])
+    assert all("#12 is a tracker's ticket" in one for one in said[2:])
 
 
 @pytest.mark.spec("USE-7", "LAW-12")

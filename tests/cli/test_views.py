@@ -196,5 +196,6 @@ def test_a_requirement_that_nobody_looked_at_is_listed_as_unproven() -> None:
     data = ledger(verdict, contract, over=False)
     assert [(row["id"], row["grade"]) for row in data["requirements"]] == [("slug", "proven"), ("cli", "unproven")]
     assert data["grade"] == "unproven"
-    nothing = {"grade": "unproven", "commit": "", "requirements": [], "existing_tests": [], "undecided": []}
+    notes: dict[str, list[str]] = {"existing_tests": [], "undecided": [], "reported": []}
+    nothing = {"grade": "unproven", "commit": "", "requirements": [], **notes}
     assert ledger(None, None, over=False) == nothing

@@ -38,7 +38,7 @@ def made(place: Path) -> World:
 
 async def person(world: World) -> None:
     """Somebody who looks at the agent while it works, and says something once."""
-    while not [one for one in (world.home / "runs").rglob("events.jsonl") if '"usage"' in one.read_text()]:  # noqa: ASYNC110
+    while not [one for one in (world.home / "runs").glob("*/spool/*/events.jsonl") if '"usage"' in one.read_text()]:  # noqa: ASYNC110
         await asyncio.sleep(0.05)
     with RunStore(world.home, {}) as store:
         (record,) = store.journal.runs()

@@ -187,7 +187,7 @@ async def test_a_program_that_is_stopped_is_paid_and_goes_on_in_its_session_with
     first = {"writes": {"half.txt": "half\n"}, "sleeps": 600}
     running = asyncio.ensure_future(yard.run(engine, turn_1=first, turn_2={"reply": BUILT, "writes": DOUBLE}))
     async with asyncio.timeout(120):
-        while not [one for one in runs.rglob("events.jsonl") if '"usage"' in one.read_text()]:  # noqa: ASYNC110
+        while not [one for one in runs.glob("*/spool/*/events.jsonl") if '"usage"' in one.read_text()]:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
         run = engine.store.journal.runs()[0]
         assert calls_at_work(engine.store, run) == {"solo#1": "solo"}
@@ -219,7 +219,7 @@ async def test_an_agent_that_cannot_resume_is_told_everything_again_with_the_com
     agents = {"solo": f"command:{sys.executable} {script}"}
     running = asyncio.ensure_future(yard.run(engine, flags={"agents": agents, "limits": ["usd=5"]}))
     async with asyncio.timeout(120):
-        while not list(runs.rglob("begun")):  # noqa: ASYNC110
+        while not list(runs.glob("*/clones/*/work/begun")):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
         said(yard.ground, "by adding, please", to="solo#1", now=True)
         record = await running

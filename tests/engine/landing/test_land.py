@@ -73,7 +73,7 @@ async def test_a_second_land_says_that_it_is_there_already_and_changes_nothing(p
 
 
 @pytest.mark.spec("USE-11")
-@pytest.mark.parametrize(("state", "word"), [("not proven", "ledger"), ("waiting", "approve"), ("running", "resume")])
+@pytest.mark.parametrize(("state", "word"), [("not proven", "ledger"), ("waiting", "resume"), ("running", "resume")])
 async def test_a_run_that_is_not_proven_does_not_land_and_the_command_that_helps_is_named(
     place: Landable, state: str, word: str
 ) -> None:
