@@ -34,6 +34,10 @@ async def _done() -> str:
     return "recorded"
 
 
+def _no_bug(error: BaseException) -> None:
+    raise error
+
+
 async def _answered(confirmations: Confirmations, terminal: Typed, *lines: str | None) -> str:
     listening = asyncio.create_task(confirmations.listen())
     proposal = confirmations.propose("Ann Lee accepts look of r-1 at 1324266ff7: it is right", _done)
@@ -58,7 +62,7 @@ async def _answered(confirmations: Confirmations, terminal: Typed, *lines: str |
 )
 async def test_only_the_number_of_the_page_finishes_a_decision(lines: tuple[str | None, ...], state: str) -> None:
     terminal = Typed()
-    assert await _answered(Confirmations(terminal, lambda: None), terminal, *lines) == state
+    assert await _answered(Confirmations(terminal, lambda: None, _no_bug), terminal, *lines) == state
     assert "Ann Lee accepts look of r-1 at 1324266ff7: it is right" in terminal.said[0]
 
 
@@ -66,7 +70,7 @@ async def test_only_the_number_of_the_page_finishes_a_decision(lines: tuple[str 
 async def test_decisions_are_asked_one_at_a_time_and_what_was_typed_before_is_no_answer() -> None:
     terminal = Typed()
     terminal.lines.put_nowait("0000")
-    confirmations = Confirmations(terminal, lambda: None)
+    confirmations = Confirmations(terminal, lambda: None, _no_bug)
     confirmations.propose("one", _done)
     assert terminal.lines.empty()
     with pytest.raises(BadInput, match="another decision"):
@@ -74,9 +78,26 @@ async def test_decisions_are_asked_one_at_a_time_and_what_was_typed_before_is_no
 
 
 @pytest.mark.spec("PAGE-4")
+async def test_a_bug_in_an_action_is_reported_and_the_terminal_asks_again() -> None:
+    async def broken() -> str:
+        raise ValueError("a bug")
+
+    terminal, bugs = Typed(), list[BaseException]()
+    confirmations = Confirmations(terminal, lambda: None, bugs.append)
+    listening = asyncio.create_task(confirmations.listen())
+    proposal = confirmations.propose("one", broken)
+    terminal.lines.put_nowait(proposal.number)
+    while proposal.state == "asked":  # noqa: ASYNC110  a proposal has no event: the page asks for its state
+        await asyncio.sleep(0)
+    assert (proposal.state, [str(one) for one in bugs]) == ("failed", ["a bug"])
+    assert confirmations.propose("two", _done).state == "asked"
+    listening.cancel()
+
+
+@pytest.mark.spec("PAGE-4")
 async def test_without_a_terminal_nothing_can_be_proposed() -> None:
     with pytest.raises(BadInput, match="without a terminal"):
-        Confirmations(None, lambda: None).propose("one", _done)
+        Confirmations(None, lambda: None, _no_bug).propose("one", _done)
 
 
 @pytest.fixture

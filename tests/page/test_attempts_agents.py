@@ -176,3 +176,17 @@ def test_without_a_terminal_the_page_shows_the_command_and_records_nothing(tmp_p
         command = json.loads(answer.body)["command"]
         assert command == f"trued approve {RUN} look --as Mallory --reason 'it is fine'"
         assert _approvals(one) == []
+
+
+@pytest.mark.spec("PAGE-5")
+def test_enter_in_the_terminal_lets_another_browser_in_by_a_fresh_code(tmp_path: Path) -> None:
+    with page(tmp_path, terminal=True) as one:
+        first = one.enter_file
+        one.reads("Ctrl-C ends the page")
+        one.types("")
+        shown = one.reads(".html")
+        one.enter_file = Path(shown[shown.index("/", shown.index("file://") + 7) : shown.rindex(".html") + 5])
+        assert one.enter_file != first
+        assert not first.exists()
+        one.enter()
+        assert one.get("/").status == 200

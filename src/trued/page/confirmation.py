@@ -45,9 +45,11 @@ class Confirmations:
     Whoever stole a session can propose, and sees a number that the person at the terminal does not see.
     """
 
-    def __init__(self, terminal: PersonTerminal | None, again: Callable[[], None]) -> None:
-        """`again`: what an empty line does while nothing is asked."""
-        self._terminal, self._again = terminal, again
+    def __init__(
+        self, terminal: PersonTerminal | None, again: Callable[[], None], report: Callable[[BaseException], None]
+    ) -> None:
+        """`again`: what an empty line does while nothing is asked. `report`: keeps the traceback of a bug."""
+        self._terminal, self._again, self._report = terminal, again, report
         self._open: Proposal | None = None
         self._past: dict[str, Proposal] = {}
         self._expiry: asyncio.TimerHandle | None = None
@@ -107,6 +109,9 @@ class Confirmations:
                 said = await proposal.act()
             except TruedError as error:
                 self._close("failed", str(error))
+            except Exception as error:  # noqa: BLE001  a bug in one action must not leave the terminal deaf
+                self._report(error)
+                self._close("failed", f"unexpected {type(error).__name__}")
             else:
                 self._close("done", said)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from trued.page.view import PageView
 
 LOOK_S = 0.1  # between two looks at the journal while somebody watches
 PAINT_S = 0.25  # between two pictures of a page
+TRANSCRIPTS = 5  # looks between two at the transcripts, which are files of their own
 REFRESH_S = 5.0  # what no file says changes, too: a process has died
 STREAMS = 4  # of one session: a browser opens six connections to a host, and the page itself needs some
 ALL_STREAMS = 64
@@ -163,17 +165,24 @@ class Live:
 
     async def _follow(self) -> None:
         """Paint again when the journal has changed, until nobody looks any more."""
-        while self._pictures:
+        for look in count():
             await asyncio.sleep(LOOK_S)
             now = time.monotonic()
+            if not self._pictures:
+                return
             if now - self._painted < PAINT_S:
                 continue
-            written = await self._reader.read(Reader.transcripts_written)
-            grown, self._written = written != self._written, written
+            grown = look % TRANSCRIPTS == 0 and await self._has_grown()
             if self._tail.has_changed() or grown or now - self._painted >= REFRESH_S:
                 for picture in list(self._pictures.values()):
                     await self._repaint(picture)
                 self._painted = time.monotonic()
+
+    async def _has_grown(self) -> bool:
+        """Has a transcript that somebody looks at grown? The journal says nothing of it."""
+        written = await self._reader.read(Reader.transcripts_written)
+        grown, self._written = written != self._written, written
+        return grown
 
     async def _repaint(self, picture: Picture) -> None:
         try:

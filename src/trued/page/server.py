@@ -123,7 +123,7 @@ class PageServer:
         self.tail = JournalTail(options.home / "journal.db")
         self.live = Live(self.reader, self.tail, options.report)
         self.actions = Actions(options.home, options.environ, options.who)
-        self.confirmations = Confirmations(options.terminal, lambda: options.again(self.entry_path()))
+        self.confirmations = Confirmations(options.terminal, lambda: options.again(self.entry_path()), options.report)
         self.notifications = RunNotifications(options.home, options.environ, options.notify)
         self._acting = ThreadPoolExecutor(1, thread_name_prefix="acting")
 
