@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from tests.page.served import RUN, WITHIN_S, Served, answered, page, received, with_run
 from trued.engine.journals.sqlite import SqliteJournal
-from trued.page.guard import HEADERS, Gate, PageAddress
+from trued.page.guard import HEADERS, PageAddress, PageGate
 from trued.page.server import PageOptions, PageServer
 from trued.page.sessions import CODE_S, LONGEST_S, Guesses, Sessions
 
@@ -227,7 +227,7 @@ async def test_17_a_body_that_does_not_come_is_not_waited_for() -> None:
     headers = {"host": address.authority, "origin": address.origin, "content-type": "application/json"}
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": "http", "method": "POST", "path": "/enter", "headers": raw}
-    await Gate(app, address, sessions, look=False, within_s=0.01)(scope, receive, send)
+    await PageGate(app, address, sessions, look=False, within_s=0.01)(scope, receive, send)
     assert statuses == [408]
 
 

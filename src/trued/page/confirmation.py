@@ -11,7 +11,7 @@ from trued.errors import BadInput, TruedError
 
 TRIES = 3
 WITHIN_S = 120.0
-State: TypeAlias = Literal["asked", "done", "refused", "failed", "too late"]
+DecisionState: TypeAlias = Literal["asked", "done", "refused", "failed", "too late"]
 
 
 class PersonTerminal(Protocol):
@@ -27,14 +27,14 @@ class PersonTerminal(Protocol):
 
 
 @dataclass
-class Proposal:
+class ProposedDecision:
     """One decision that waits for its number to be typed."""
 
     id: str
     number: str
     words: str  # what would be recorded, word for word
     act: Callable[[], Awaitable[str]]
-    state: State = "asked"
+    state: DecisionState = "asked"
     said: str = ""
     tries: int = 0
 
@@ -50,21 +50,21 @@ class Confirmations:
     ) -> None:
         """`again`: what an empty line does while nothing is asked. `report`: keeps the traceback of a bug."""
         self._terminal, self._again, self._report = terminal, again, report
-        self._open: Proposal | None = None
-        self._past: dict[str, Proposal] = {}
+        self._open: ProposedDecision | None = None
+        self._past: dict[str, ProposedDecision] = {}
         self._expiry: asyncio.TimerHandle | None = None
 
     @property
     def has_terminal(self) -> bool:
         return self._terminal is not None
 
-    def propose(self, words: str, act: Callable[[], Awaitable[str]]) -> Proposal:
+    def propose(self, words: str, act: Callable[[], Awaitable[str]]) -> ProposedDecision:
         """Ask in the terminal. Raises BadInput while another decision is asked there, or without a terminal."""
         if self._terminal is None:
             raise BadInput("the page was started without a terminal")
         if self._open is not None:
             raise BadInput("another decision waits in the terminal", then="finish that one first")
-        proposal = Proposal(secrets.token_urlsafe(16), f"{secrets.randbelow(10_000):04}", words, act)
+        proposal = ProposedDecision(secrets.token_urlsafe(16), f"{secrets.randbelow(10_000):04}", words, act)
         self._open = proposal
         self._past = {**dict(list(self._past.items())[-20:]), proposal.id: proposal}
         self._expiry = asyncio.get_running_loop().call_later(
@@ -77,7 +77,7 @@ class Confirmations:
         )
         return proposal
 
-    def proposal(self, name: str) -> Proposal:
+    def proposal(self, name: str) -> ProposedDecision:
         """Raises BadInput if there is none with this id."""
         if name not in self._past:
             raise BadInput("there is no such decision")
@@ -95,7 +95,7 @@ class Confirmations:
             elif not line:
                 self._again()
 
-    async def _typed(self, proposal: Proposal, line: str) -> None:
+    async def _typed(self, proposal: ProposedDecision, line: str) -> None:
         if not line:
             self._close("refused", "refused in the terminal")
         elif not secrets.compare_digest(line.encode(), proposal.number.encode()):
@@ -115,7 +115,7 @@ class Confirmations:
             else:
                 self._close("done", said)
 
-    def _close(self, state: State, said: str) -> None:
+    def _close(self, state: DecisionState, said: str) -> None:
         proposal, self._open = self._open, None
         if self._expiry is not None:
             self._expiry.cancel()

@@ -69,7 +69,7 @@ class PageAddress:
         return f"http://{self.authority}"
 
 
-class Request:
+class BrowserRequest:
     """What the gate reads of a request: its method, path and headers."""
 
     def __init__(self, scope: Scope) -> None:
@@ -101,7 +101,7 @@ class TooSlow(Exception):
         self.status = status
 
 
-class Gate:
+class PageGate:
     """ASGI middleware: lets a request pass to the app, or answers it with a refusal that says nothing of any run.
 
     `look`: nothing can be posted but an entry code.
@@ -117,7 +117,7 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # no websockets, and nothing to start or stop with the server
-        request, send = Request(scope), _with_headers(send)
+        request, send = BrowserRequest(scope), _with_headers(send)
         refusal = self._foreign(request) or self._unasked(request)
         if refusal is None:
             session = self.sessions.session(request.cookie) if request.cookie else None
@@ -130,7 +130,7 @@ class Gate:
                 refusal = _refused(error.status)
         await (refusal or self.app)(scope, receive, send)
 
-    def _foreign(self, request: Request) -> Response | None:
+    def _foreign(self, request: BrowserRequest) -> Response | None:
         """A request for another name or port, or one that another origin sends."""
         if request.every(b"host") != [self.address.authority]:
             return _refused(421)
@@ -143,7 +143,7 @@ class Gate:
             return HTMLResponse(ENTRY, 401)  # the browser sent no cookie; a click from here on is the page's own
         return _refused(403)
 
-    def _unasked(self, request: Request) -> Response | None:
+    def _unasked(self, request: BrowserRequest) -> Response | None:
         """A method, path or number of headers that no browser sends here."""
         if request.method not in ("GET", "POST"):
             return _refused(405)
@@ -161,7 +161,7 @@ class Gate:
             return _refused(415)
         return None
 
-    async def _without_right(self, request: Request, session: PageSession | None) -> Response | None:
+    async def _without_right(self, request: BrowserRequest, session: PageSession | None) -> Response | None:
         """A request without a session, or a POST without the key of the session's tabs."""
         if request.path == ENTER and request.method == "POST":
             return None
@@ -208,7 +208,7 @@ def _refused(status: int) -> Response:
     return PlainTextResponse(f"trued: {words[status]}\n", status)
 
 
-async def _body(request: Request, receive: Receive, within_s: float) -> bytes:
+async def _body(request: BrowserRequest, receive: Receive, within_s: float) -> bytes:
     """The whole body of a request. Raises TooSlow if it is too large or does not come."""
     length = request.one(b"content-length")
     if length.isdigit() and int(length) > MOST_BODY:

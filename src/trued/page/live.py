@@ -77,7 +77,7 @@ class JournalTail:
 
 
 @dataclass
-class Picture:
+class WatchedPage:
     """One address that somebody looks at, as it was rendered last."""
 
     render: Render
@@ -128,7 +128,7 @@ class Live:
 
     def __init__(self, reader: ReaderThread, tail: JournalTail, report: Callable[[BaseException], None]) -> None:
         self._reader, self._tail, self._report = reader, tail, report
-        self._pictures: dict[str, Picture] = {}
+        self._pictures: dict[str, WatchedPage] = {}
         self._task: asyncio.Task[None] | None = None
         self._painted = 0.0
         self._written = 0  # bytes of the transcripts that are shown
@@ -143,7 +143,7 @@ class Live:
         Raises BadInput for a page that does not exist.
         """
         watcher = Watcher(address)
-        picture = self._pictures.setdefault(address, Picture(render))
+        picture = self._pictures.setdefault(address, WatchedPage(render))
         picture.watchers.add(watcher)
         try:
             await self._paint(picture)
@@ -184,7 +184,7 @@ class Live:
         grown, self._written = written != self._written, written
         return grown
 
-    async def _repaint(self, picture: Picture) -> None:
+    async def _repaint(self, picture: WatchedPage) -> None:
         try:
             await self._paint(picture)
         except TruedError:
@@ -192,7 +192,7 @@ class Live:
         except Exception as error:  # noqa: BLE001  one page that cannot be made must not end all streams
             self._report(error)
 
-    async def _paint(self, picture: Picture) -> None:
+    async def _paint(self, picture: WatchedPage) -> None:
         before, view = picture.view, await self._reader.read(picture.render)
         picture.view = view
         known = before.pieces if before else {}

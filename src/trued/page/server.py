@@ -32,7 +32,7 @@ from trued.model.settings import NotifySettings
 from trued.page.actions import Actions
 from trued.page.confirmation import Confirmations, PersonTerminal
 from trued.page.entry_file import EntryFile
-from trued.page.guard import COOKIE, ENTER, Gate, PageAddress
+from trued.page.guard import COOKIE, ENTER, PageAddress, PageGate
 from trued.page.live import ALL_STREAMS, STREAMS, JournalTail, Live, ReaderThread, Watcher, message
 from trued.page.pages import PAGES
 from trued.page.reader import Reader
@@ -197,7 +197,7 @@ class PageServer:
 
     def app(self) -> ASGIApp:
         """All routes, behind the one gate."""
-        return Gate(self.routes(), self.address, self.sessions, look=self.options.look)
+        return PageGate(self.routes(), self.address, self.sessions, look=self.options.look)
 
     def routes(self) -> Starlette:
         routes = [
