@@ -233,6 +233,7 @@ def _further(place: DemoPlace) -> Iterator[str]:
     beside = Path(sys.executable).parent
     path = f" PATH={quote(str(beside))}:$PATH" if not shutil.which("trued") and (beside / "trued").exists() else ""
     yield f"cd {quote(str(place.repository))}; export TRUED_HOME={quote(str(place.home))}{path}"
+    yield "trued page           # all of this in your browser: who worked when, what was refuted, every transcript"
     yield "trued why count      # the evidence for one requirement"
     yield "trued show           # every call with its time and tokens;  trued diff: the work"
 
