@@ -7,9 +7,9 @@ which everything ends, TRUED_GROUP the control group that everything is in. Bubb
 sandbox whose parent dies while it starts waits for ever, or runs on, because nothing ties its processes together yet.
 """
 
+import _signal as signal  # type: ignore[import-not-found]  # the names that `signal` adds take as long as all else here
 import ctypes
 import os
-import signal
 import sys
 import time
 
@@ -17,6 +17,7 @@ SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36
 FAILED = 126  # exit code when the program was not started
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # the program would inherit that
+DYING_S = 0.02
 ENDING_S = 10.0  # for descendants that fork faster than they are killed
 
 
@@ -28,7 +29,7 @@ def main(script: str, arguments: list[str]) -> int:
     """Run the script as a child; when it exits, or on a termination signal, kill all descendants. Returns its code."""
     for one in ENDINGS:
         signal.signal(one, _on_end_signal)
-    code = 128 + signal.SIGTERM
+    code: int = 128 + signal.SIGTERM
     try:
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         _die_with(int(os.environ.pop("TRUED_PARENT", "0")), signal.SIGTERM)
@@ -39,6 +40,7 @@ def main(script: str, arguments: list[str]) -> int:
             _become(script, arguments, keeper)
         code = _wait_for(child)
         _ignore_end_signals()
+        _wait_for_dying()
     except EndRequested:
         pass
     end_descendants()
@@ -97,6 +99,13 @@ def _wait_for(child: int) -> int:
             return code if code >= 0 else 128 - code
 
 
+def _wait_for_dying() -> None:
+    """What the kernel ends with the program needs no looking for: that would take longer."""
+    until = time.monotonic() + DYING_S
+    while _has_children() and time.monotonic() < until:
+        time.sleep(0.001)
+
+
 def end_descendants() -> None:
     """Kill all processes below this one; orphans become our children."""
     until = time.monotonic() + ENDING_S
@@ -144,4 +153,4 @@ def _parent(process: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    os._exit(main(sys.argv[1], sys.argv[2:]))  # without tidying up, which nobody waits for
