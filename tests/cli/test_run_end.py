@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from trued.cli.run_end import Need, RunEnd, need_lines, result_lines
+from trued.cli.run_end import VALUE, Need, RunEnd, exact, need_lines, result_lines
 from trued.engine.pending import Wait
 from trued.model import (
     Approval,
@@ -156,6 +156,15 @@ def test_a_failed_case_shows_expected_and_got_below_each_other() -> None:
     assert expected.index("{") == got.index("{")
     assert "○ examined" in " ".join(lines)  # 1A holds, but nobody is asked to approve a refuted run
     assert "need you" not in " ".join(lines)
+
+
+@pytest.mark.spec("DAY-12")
+def test_a_long_value_keeps_its_end_where_a_trace_says_what_went_wrong() -> None:
+    shown = exact(f"exit 1, stderr {'frame ' * 200}FileNotFoundError: --count")
+    assert shown.startswith("exit 1, stderr frame")
+    assert shown.endswith("FileNotFoundError: --count")
+    assert len(shown) == VALUE
+    assert exact("a  b") == "a  b"
 
 
 @pytest.mark.spec("DAY-12")

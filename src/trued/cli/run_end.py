@@ -211,11 +211,13 @@ def case_lines(case: FailedCase, indent: str, console: Console) -> Iterator[Text
 
 
 def exact(words: str) -> str:
-    """One line that keeps every blank, since blanks may be the difference; safe on a terminal."""
+    """One line that keeps every blank, since blanks may be the difference; safe on a terminal. A long one loses its
+    middle: the end of a trace says what went wrong."""
     from trued.support.redaction import plain
 
     flat = " ".join(plain(words).splitlines())
-    return flat if len(flat) <= VALUE else f"{flat[: VALUE - 1]}…"
+    first = VALUE // 3
+    return flat if len(flat) <= VALUE else f"{flat[:first]} … {flat[first + 3 - VALUE :]}"
 
 
 def _asserted(output: str) -> str:
