@@ -3,16 +3,17 @@
 import json
 import re
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from trued.engine.comparisons import Comparison
+from trued.engine.inputs import Inputs
 from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.model import EXISTING_TESTS, Event, RunRecord, Verdict
+from trued.model import EXISTING_TESTS, Approval, Contract, Event, RunRecord, Verdict
 from trued.model.events.call import CallAnswered, CallAsked, CallStarted
 from trued.model.events.proof import CheckRan, CheckSealed, CheckStarted, RequirementJudged
 from trued.model.step_keys import is_verdict
@@ -42,6 +43,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 Key = TypeVar("Key")
 Kept = TypeVar("Kept")
+Made = TypeVar("Made")
 
 
 class Recent(Generic[Key, Kept]):
@@ -67,6 +69,16 @@ class Recent(Generic[Key, Kept]):
         return value
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What steps and people have fixed so far."""
+
+    contract: Contract | None
+    name: str  # the contract's hash
+    verdict: Verdict | None
+    approvals: tuple[Approval, ...]
+
+
 @dataclass
 class WatchedRun:
     """One run that somebody looks at: its events folded so far, and what was read of it."""
@@ -77,7 +89,10 @@ class WatchedRun:
     kept: list[Event] = field(default_factory=list)  # those that a page shows by themselves
     story: deque[StoryLine] = field(default_factory=lambda: deque(maxlen=STORY))
     verdicts: dict[str, Proved] = field(default_factory=dict)  # step key → the verdict; a step never changes
+    inputs: Inputs | None = None
+    decided: tuple[object, Decided] | None = None
     material: tuple[object, Material] | None = None
+    made: dict[str, tuple[Material, Any]] = field(default_factory=dict)  # parts of a page, and what they were made of
     calls: tuple[object, tuple[ReportedCall, ...]] | None = None
 
     def add(self, events: list[Event]) -> None:
@@ -218,8 +233,8 @@ class Reader:
             return []
         journal = self.store.journal
         asked = journal.questions(record.id, only_open=True)
-        newest = self.newest_events().get(record.id, 0)
-        stamp = (newest, record.state, len(asked), len(journal.approvals(record.id)))
+        given, steps = len(journal.approvals(record.id)), len(journal.steps(record.id))  # decisions come with steps
+        stamp = (steps, record.state, record.why, len(asked), given)
         found = self._waits.get(record.id)
         if found is None or found[0] != stamp:
             found = self._waits.put(record.id, (stamp, waits(self.store, record)))
@@ -258,8 +273,9 @@ class Reader:
         return run.material[1]
 
     def _gathered(self, record: RunRecord, run: WatchedRun, steps: list[tuple[str, float]]) -> Material:
-        store, inputs = self.store, self.store.inputs(record.id)
-        contract, folder = store.contract(record.id), store.folder(record.id)
+        store, inputs = self.store, run.inputs or self.store.inputs(record.id)
+        run.inputs = inputs
+        decided, folder = self._decided(record, run, len(steps)), store.folder(record.id)
         return Material(
             record=record,
             events=run.kept,
@@ -267,11 +283,11 @@ class Reader:
             goal=inputs.goal,
             level=inputs.level,
             version=inputs.version,
-            contract=contract,
-            contract_hash=contract_hash(contract) if contract else "",
-            verdict=store.verdict(record.id),
+            contract=decided.contract,
+            contract_hash=decided.name,
+            verdict=decided.verdict,
             history=tuple(self._history(record, run, steps)),
-            approvals=tuple(all_approvals(store, record.id)),
+            approvals=decided.approvals,
             questions=store.journal.questions(record.id),
             folder=folder,
             kept=artifacts(folder / "artifacts"),
@@ -279,6 +295,16 @@ class Reader:
             folded=run.progress,
             picture_address="/picture/",
         )
+
+    def _decided(self, record: RunRecord, run: WatchedRun, steps: int) -> Decided:
+        """Contract, verdict and approvals change with a step or an approval, not with every event."""
+        store = self.store
+        stamp = (steps, len(store.journal.approvals(record.id)), record.head)
+        if run.decided is None or run.decided[0] != stamp:
+            contract, verdict = store.contract(record.id), store.verdict(record.id)
+            name = contract_hash(contract) if contract else ""
+            run.decided = (stamp, Decided(contract, name, verdict, tuple(all_approvals(store, record.id))))
+        return run.decided[1]
 
     def _history(self, record: RunRecord, run: WatchedRun, steps: list[tuple[str, float]]) -> Iterator[Proved]:
         for key, ended in steps:
@@ -293,8 +319,16 @@ class Reader:
         """Every call of the run with what became of its claim; briefs and replies are read by `call_texts`."""
         run, material = self.watch(record), self.material(record)
         if run.calls is None or run.calls[0] is not material:
-            run.calls = (material, calls(material))
+            run.calls = (material, calls(material, texts=False))
         return run.calls[1]
+
+    def made(self, record: RunRecord, name: str, make: Callable[[Material], Made]) -> Made:
+        """A part that depends on the run's material alone: made again only when something has happened."""
+        run, material = self.watch(record), self.material(record)
+        found = run.made.get(name)
+        if found is None or found[0] is not material:
+            found = run.made[name] = (material, make(material))
+        return cast("Made", found[1])
 
     def call(self, record: RunRecord, key: str) -> ReportedCall:
         """One call. Raises BadInput if the run has none with this key."""

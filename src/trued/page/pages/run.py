@@ -3,7 +3,7 @@
 from collections import Counter
 
 from trued.engine.limits import limits_in_force
-from trued.model import RunRecord
+from trued.model import Evidence, RunRecord
 from trued.page.pages.common import paged, run_page
 from trued.page.reader import Reader
 from trued.page.render import call_url, piece, requirement_url, run_url
@@ -19,10 +19,11 @@ from trued.reporting.html.timeline import Links, timeline
 from trued.reporting.views import OVER
 from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
 
-BARS = 420  # of all lanes together: each is three nodes
-OPEN = 4  # rows of the ledger that show their cases at once
+BARS = 300  # of all lanes together: each is four nodes
+OPEN = 6  # rows of the ledger that show their cases at once
 TAIL = 40  # lines of the transcript beside the ledger
 STORY = 24  # lines
+NOTICES = 12
 TOLD = 8  # sentences of what an agent was told
 
 
@@ -30,12 +31,12 @@ def run(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
     material, every = reader.material(record), reader.calls(record)
     watched = reader.watch(record)
-    ledger = lines(material)
+    ledger = reader.made(record, "ledger", lines)
     pieces = {
         "figures": piece("run/figures.html.j2", **_figures(reader, record, material, every, ledger)),
-        "notices": piece("run/notices.html.j2", notices=list(notices(material, every))[:12]),
+        "notices": reader.made(record, "notices", lambda one: _notices(one, every)),
         **wait_pieces(reader, record, material),
-        "lanes": piece("run/lanes.html.j2", line=_lanes(record, material, every), record=record),
+        "lanes": reader.made(record, "lanes", lambda one: _lanes(one, every)),
         **_own_section(material),
         "call": _call(reader, record, every, material),
         "ledger": ledger_piece(reader, record, material, ledger, params),
@@ -46,9 +47,15 @@ def run(reader: Reader, params: Params) -> PageView:
     return run_page(reader, record, "", "", pieces, layout="now")
 
 
-def _lanes(record: RunRecord, material: Material, every: tuple[ReportedCall, ...]) -> object:
+def _notices(material: Material, every: tuple[ReportedCall, ...]) -> str:
+    return piece("run/notices.html.j2", notices=list(notices(material, every))[:NOTICES])
+
+
+def _lanes(material: Material, every: tuple[ReportedCall, ...]) -> str:
+    record = material.record
     links = Links(lambda call: call_url(record.id, call.key), "#ledger", run_url(record.id, "people"))
-    return timeline(material, every, links, most=BARS, scopes=True)
+    line = timeline(material, every, links, most=BARS, scopes=True)
+    return piece("run/lanes.html.j2", line=line, record=record)
 
 
 def _figures(
@@ -170,12 +177,14 @@ def ledger_piece(
 
 def outcomes_of(material: Material, rows: list[LedgerLine]) -> dict[str, list[CaseOutcomes]]:
     """Requirement → its cases on base and head."""
-    names = {one.id for one in rows}
+    found: dict[str, list[Evidence]] = {one.id: [] for one in rows}
     base = material.contract.base_facts if material.contract else ()
     head = material.verdict.evidence if material.verdict else ()
     over = material.record.state in OVER
-    facts = [one for one in (*base, *head) if one.requirement in names]
-    return {name: case_outcomes([one for one in facts if one.requirement == name], over=over) for name in names}
+    for one in (*base, *head):
+        if one.requirement in found:
+            found[one.requirement].append(one)
+    return {name: case_outcomes(facts, over=over) for name, facts in found.items()}
 
 
 def _turned(material: Material, rows: object) -> dict[str, str]:

@@ -1,7 +1,7 @@
 // What the page does by itself in the browser: keys, light or dark, and clocks. Rows are ordinary links and summaries, so
 // focus is all that moves.
 const $ = (query) => document.querySelector(query);
-const ROWS = ".ledger summary, .runs a.row, .table a.row, .story a";
+const ROWS = ".ledger summary, .ledger a.row, .runs a.row, .table a.row, .story a";
 const shown = (element) => element.checkVisibility?.() ?? true;
 
 // -- light or dark: the system's, until somebody chooses --
@@ -25,7 +25,7 @@ const go = (query) => { const place = $(query); place?.scrollIntoView({ block: "
 const waits = () => { const first = $(".for-you"); if (!first) { location.href = "/#waits"; return; } first.scrollIntoView({ block: "start" }); first.querySelector("input:not([type=hidden]), textarea, a, button")?.focus(); };
 const keys = {
   j: () => step(1), k: () => step(-1), w: waits,
-  l: () => go("#ledger")?.querySelector("summary")?.focus(),
+  l: () => go("#ledger")?.querySelector("summary, a.row")?.focus(),
   t: () => go("#log, #transcript .log")?.focus(),
   f: () => { const log = $(".log[data-follow]"); if (!log) return; log.toggleAttribute("data-held"); if (!log.hasAttribute("data-held")) log.scrollTop = log.scrollHeight; },
   "/": () => $("input[type=search]")?.focus(),

@@ -138,14 +138,17 @@ class ReportedCall:
         return max(0.0, self.ended - self.began)
 
 
-def calls(material: Material) -> tuple[ReportedCall, ...]:
-    """All calls of a run, in the order in which they were first asked; of very many only some have their texts."""
+def calls(material: Material, *, texts: bool = True) -> tuple[ReportedCall, ...]:
+    """All calls of a run, in the order in which they were first asked; of very many only some have their
+    texts, and none without `texts`."""
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
         by_key[event.key].append(event)
     rows = [row for row in material.progress.calls if row.asked]
     every = [_reported(material, row, by_key[row.key], f"call-{number}") for number, row in enumerate(rows, 1)]
     every = list(_with_refutations(every, material.history))
+    if not texts:
+        return tuple(every)
     number = max(1, min(SHOWN, len(every)))
     room, lines = min(LONGEST, max(SHORTEST, TRANSCRIPTS // number)), max(FEWEST_LINES, LINES // max(1, len(every)))
     shown = {one.key for one in sorted(every, key=_weight)[:SHOWN]}

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from trued.model import Approval, Evidence, Grade, Outcomes
 from trued.model.events import of_kind
@@ -105,7 +106,7 @@ class Axis:
     end: float
     quiet: list[tuple[float, float]] = field(default_factory=list)
 
-    @property
+    @cached_property
     def shown(self) -> float:
         return max(1e-3, self.end - self.start - sum(end - begin for begin, end in self.quiet))
 
@@ -315,31 +316,37 @@ def _drawn(bars: Sequence[Bar], axis: Axis, most: int) -> list[Bar]:
         by_kind.setdefault(bar.kind, []).append(bar)
     coarser = 1.0
     while True:
-        merged = [bar for own in by_kind.values() for bar in _merged(own, axis, coarser)]
-        if len(merged) <= most or coarser > 100:
-            return sorted(merged, key=lambda bar: bar.began)
+        by_kind = {kind: list(_merged(own, axis, coarser)) for kind, own in by_kind.items()}
+        if sum(map(len, by_kind.values())) <= most or coarser > 1000:
+            return sorted((_counted(bar) for own in by_kind.values() for bar in own), key=lambda bar: bar.began)
         coarser *= 2
 
 
 def _merged(bars: Sequence[Bar], axis: Axis, coarser: float) -> Iterator[Bar]:
     """A thousand calls are a thousand bars that nobody can tell apart: neighbours are drawn as one, not too wide."""
-    last: Bar | None = None
+    first: Bar | None = None
+    last, begin, ended, count = bars[0], 0.0, 0.0, 0
     for bar in bars:
-        if last and _narrow(last, bar, axis, coarser):
-            title = f"{last.title.split(' … ')[0]} … {bar.title}"
-            last = replace(last, ended=max(last.ended, bar.ended), title=title, count=last.count + 1)
+        if first and _narrow(begin, axis.x(ended), axis.x(bar.began), axis.x(bar.ended), coarser):
+            last, ended, count = bar, max(ended, bar.ended), count + bar.count
             continue
-        if last:
-            yield _counted(last)
-        last = bar
-    if last:
-        yield _counted(last)
+        if first:
+            yield _joined(first, last, ended, count)
+        first, last, begin, ended, count = bar, bar, axis.x(bar.began), bar.ended, bar.count
+    if first:
+        yield _joined(first, last, ended, count)
 
 
-def _narrow(last: Bar, bar: Bar, axis: Axis, coarser: float) -> bool:
-    begin, end = axis.x(bar.began), axis.x(bar.ended)
-    is_short, is_near = end - begin < NARROW * coarser, begin - axis.x(last.ended) < TOUCHING * coarser
-    return is_short and is_near and end - axis.x(last.began) < WIDE * coarser
+def _joined(first: Bar, last: Bar, ended: float, count: int) -> Bar:
+    if last is first:
+        return first
+    title = f"{first.title.partition(' … ')[0]} … {last.title.rpartition(' … ')[2]}"
+    return replace(first, ended=ended, title=title, count=count)
+
+
+def _narrow(first: float, last: float, begin: float, end: float, coarser: float) -> bool:
+    is_short, is_near = end - begin < NARROW * coarser, begin - last < TOUCHING * coarser
+    return is_short and is_near and end - first < WIDE * coarser
 
 
 def _counted(bar: Bar) -> Bar:

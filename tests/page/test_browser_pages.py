@@ -1,0 +1,127 @@
+"""Every page in a real browser: no finding by axe, no sideways scrolling, usable by keyboard and without script."""
+
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Route
+
+from tests.browser.conftest import browser as browser
+from tests.page.made_up import addresses, demo, html_of
+from tests.reporting.html.sample import events
+from trued.page.reader import Reader
+
+pytestmark = [pytest.mark.spec("PAGE-8"), pytest.mark.slow]
+
+AXE = "axe-core@4.10.2"
+CALL = "chunk 1B/purple-team-a#1"
+ORIGIN = "http://page.test"
+TYPES = {".css": "text/css", ".js": "text/javascript"}
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    home = tmp_path_factory.mktemp("browser")
+    demo(home, state="running", events=tuple(events())[:-4])
+    made = Reader(home, {})
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The checker's script, pinned; skipped where npm cannot bring it."""
+    folder = tmp_path_factory.mktemp("axe")
+    npm = shutil.which("npm")
+    packed = npm and subprocess.run([npm, "pack", AXE], cwd=folder, capture_output=True, timeout=120, check=False)
+    found = list(folder.glob("*.tgz"))
+    if not packed or not found:
+        pytest.skip("npm cannot bring axe-core")
+    with tarfile.open(found[0]) as opened:
+        member = opened.extractfile("package/axe.min.js")
+        assert member
+        return member.read().decode()
+
+
+def serve(context: BrowserContext, reader: Reader) -> None:
+    """Answer every request of the browser from the reader, as the server would; nothing else is reached."""
+    static = Path(str(files("trued.page"))) / "static"
+
+    def answer(route: Route) -> None:
+        parts = urlsplit(route.request.url)
+        if parts.path.startswith("/static/"):
+            file = static / Path(parts.path).name
+            route.fulfill(body=file.read_bytes(), content_type=TYPES[file.suffix])
+        elif parts.path in ("/live", "/pieces", "/waits"):
+            route.fulfill(status=204)
+        else:
+            route.fulfill(body=html_of(reader, f"{parts.path}?{parts.query}"), content_type="text/html; charset=utf-8")
+
+    context.route(f"{ORIGIN}/**", answer)
+
+
+def pages() -> list[str]:
+    return addresses("r-demo", CALL, "count")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("light", 390), ("dark", 1400), ("dark", 390)])
+def test_axe_finds_nothing(browser: Browser, reader: Reader, axe: str, scheme: str, width: int) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
+    )
+    serve(context, reader)
+    page = context.new_page()
+    for address in pages():
+        page.goto(ORIGIN + address)
+        page.evaluate(axe)
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        assert not [(one["id"], one["nodes"][0]["html"]) for one in found], address
+    context.close()
+
+
+def test_no_page_scrolls_sideways_at_320(browser: Browser, reader: Reader) -> None:
+    context = browser.new_context(viewport={"width": 320, "height": 700})
+    serve(context, reader)
+    page = context.new_page()
+    for address in pages():
+        page.goto(ORIGIN + address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, address
+    context.close()
+
+
+def test_rows_are_walked_and_opened_by_keyboard_alone(browser: Browser, reader: Reader) -> None:
+    context = browser.new_context()
+    serve(context, reader)
+    page = context.new_page()
+    page.goto(ORIGIN + "/")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{ORIGIN}/r/r-demo")
+    page.keyboard.press("l")
+    assert page.evaluate("document.activeElement.closest('#ledger') !== null")
+    page.keyboard.press("?")
+    assert page.locator("#keys").evaluate("dialog => dialog.open")
+    page.keyboard.press("Escape")
+    assert not page.locator("#keys").evaluate("dialog => dialog.open")
+    page.goto(f"{ORIGIN}/r/r-demo/calls")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.type") == "search"
+    context.close()
+
+
+def test_everything_can_be_read_without_script(browser: Browser, reader: Reader) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    serve(context, reader)
+    page = context.new_page()
+    page.goto(f"{ORIGIN}/r/r-demo")
+    assert page.get_by_role("heading", name="Ledger").is_visible()
+    assert page.locator("#theme").is_hidden()
+    page.goto(f"{ORIGIN}/r/r-demo/ledger/count")
+    page.get_by_role("link", name="Its transcript").first.click()
+    assert "writing the module" in page.locator("#transcript").inner_text()
+    context.close()
