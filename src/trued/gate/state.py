@@ -16,6 +16,7 @@ from trued.gate.turns import TurnLog
 from trued.model import Approval, Contract, Grade, Requirements, Value, Verdict
 from trued.proof.contract import contract_hash
 from trued.support import atomic_files
+from trued.support.foreign_json import parse_json
 
 Kind = TypeVar("Kind", bound=Value)
 ATTEMPTS = 3  # blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
@@ -172,8 +173,8 @@ class GateStore:
         lines = path.read_text("utf-8", "replace").splitlines()[-most:] if path.is_file() else []
         found = []
         for line in lines:
-            with contextlib.suppress(ValueError):
-                found.append(json.loads(line))
+            if isinstance(row := parse_json(line), dict):
+                found.append(row)
         return found
 
     def lock(self) -> IO[bytes] | None:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import errno
-import json
 import logging
 import secrets
 import signal
@@ -40,6 +39,7 @@ from trued.page.render import document
 from trued.page.run_notifications import RunNotifications
 from trued.page.sessions import CODE_S, Sessions
 from trued.page.view import PageRoute, PageView
+from trued.support.foreign_json import parse_json
 
 Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -354,10 +354,7 @@ async def _constant(body: bytes, kind: str, request: Request) -> Response:
 
 async def _json(request: Request) -> dict[str, object]:
     """The request's body. Raises BadInput if it is no JSON object."""
-    try:
-        found = json.loads(await request.body())
-    except ValueError:
-        found = None
+    found = parse_json(await request.body())
     if not isinstance(found, dict):
         raise BadInput("the body is no JSON object")
     return found

@@ -1,12 +1,12 @@
 """What the processes of one call wrote, line by line, read from the spool in windows: a line's number never changes."""
 
-import json
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trued.reporting.views.activity import describe_activity
+from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
 WINDOW = 300  # lines on one page
@@ -117,10 +117,7 @@ class _LineIndex:
 
 
 def _spoken(number: int, line: bytes, left_out: int) -> SpokenLine:
-    try:
-        row = json.loads(line)
-    except ValueError:  # cut off, or no JSON at all
-        row = None
+    row = parse_json(line)
     if not isinstance(row, dict):
         return SpokenLine(number, 0.0, "line", "", line.decode("utf-8", "replace").rstrip("\n"), left_out)
     kind, at = str(row.get("kind", "")), row.get("at")

@@ -22,7 +22,8 @@ AGAIN_S = 2.0  # a clone is not read more often than that
 SHOWN = 200_000  # characters of one diff
 CLONE_SHOWN = 12_000
 LARGE = ("-c", "core.bigFileThreshold=512k")  # a larger file is binary for us
-PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
+# A submodule's folder in a clone has settings of the agent's own, and git would run their filters to compare it.
+PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all")
 
 DiffParts: TypeAlias = tuple[tuple[str, str], ...]  # sort of lines (+, -, @ or ""), and the lines themselves
 

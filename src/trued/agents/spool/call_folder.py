@@ -22,6 +22,7 @@ from trued.agents.spool import borrowed_login
 from trued.errors import BadInput, Diverged, Interrupted, StateFailed
 from trued.protocols import Tell
 from trued.support import atomic_files, processes
+from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 from trued.wire import Order, Report, Usage, add_usage, from_json, to_json
 
@@ -184,8 +185,8 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
     """What the agent of one call did. A half-written line is left out."""
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         for line in file:
-            with contextlib.suppress(ValueError):
-                yield json.loads(line)
+            if isinstance(row := parse_json(line), dict):
+                yield row
 
 
 def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dict[str, Any]], int]:
@@ -196,8 +197,8 @@ def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dic
         file.seek(began := offset)
         while not (most and offset - began >= most) and (line := file.readline()).endswith(b"\n"):
             offset += len(line)
-            with contextlib.suppress(ValueError):
-                found.append(json.loads(line))
+            if isinstance(row := parse_json(line), dict):
+                found.append(row)
     return found, offset
 
 

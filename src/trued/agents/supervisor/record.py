@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from trued.support.foreign_json import parse_json
 from trued.support.redaction import Redactor, plain
 
 EVENTS_BYTES = 4 * 1024 * 1024  # a day of talkative work
@@ -90,9 +91,8 @@ def _command(kind: str, data: Mapping[str, object]) -> str:
         return text[2:].strip() if text.startswith("$ ") else ""
     if kind != "tool" or not SHELL.fullmatch(str(data.get("name"))):
         return ""
-    try:
-        read = json.loads(text)
-    except ValueError:
+    read = parse_json(text)
+    if read is None:
         return text
     line = read.get("command") or read.get("cmd") if isinstance(read, dict) else read
     return " ".join(map(str, line)) if isinstance(line, list) else str(line or "")

@@ -1,6 +1,5 @@
 """What the gates of repositories decided, from their records."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from trued.page.pages.common import HOME, made, paged
 from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
+from trued.support.foreign_json import parse_json
 
 TAIL = 256 * 1024  # bytes of the end of each record
 MOST = 2_000  # lines of all gates together
@@ -51,10 +51,7 @@ def _lines(home: Path) -> Iterator[GateLine]:
 
 
 def _row(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line)
-    except ValueError:  # cut off
-        return None
+    row = parse_json(line)
     return row if isinstance(row, dict) else None
 
 

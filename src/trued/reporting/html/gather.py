@@ -1,6 +1,5 @@
 """Everything that a report needs, read from the journal and the run's folder."""
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -16,6 +15,7 @@ from trued.reporting.html.documents import papers, texts
 from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.html.pictures import reader
 from trued.reporting.views import comparison, state_of
+from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
 DOCUMENTS = 12
@@ -111,8 +111,5 @@ def spooled(folder: Path, key: str, lines: int) -> Spooled:
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except ValueError:  # a line that was being written when its process died
-        return None
+    value = parse_json(line)
     return value if isinstance(value, dict) else None

@@ -1,10 +1,10 @@
 """What an agent is doing right now, from the end of its transcript in the spool: one short line, never evidence."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
 TAIL_BYTES = 32_000  # of a transcript: its last event is in there
@@ -23,9 +23,8 @@ def describe_activity(row: Mapping[str, Any]) -> str:
 
 def _subject(given: str) -> str:
     """What a tool works on: of its input, given as JSON, the field that tells most; other input as it is."""
-    try:
-        value = json.loads(given)
-    except ValueError:
+    value = parse_json(given)
+    if value is None:
         return _inside_clone(_first_line(given))
     if isinstance(value, list):
         value = next((one for one in value if isinstance(one, dict)), " ".join(map(str, value)))
@@ -73,10 +72,7 @@ def _last_activity(file: Path, size: int) -> str:
         opened.seek(max(0, size - TAIL_BYTES))
         lines = opened.read(TAIL_BYTES).splitlines()
     for one in reversed(lines):
-        try:
-            row = json.loads(one)
-        except ValueError:  # cut off at either end
-            continue
+        row = parse_json(one)
         if isinstance(row, dict) and (said := describe_activity(row)):
             return said
     return ""

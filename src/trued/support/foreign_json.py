@@ -1,0 +1,12 @@
+"""Reads JSON that somebody else wrote: an agent, a browser, a process that died in the middle of a line."""
+
+import json
+from typing import Any
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text; None if it is no JSON, was cut off, or is nested too deeply to be read."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
