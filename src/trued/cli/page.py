@@ -153,7 +153,10 @@ def _terminal() -> TerminalHere | None:
 
 def _open(no_open: bool, path: Path) -> None:
     if no_open or not _opened_in_browser(path):
-        hint(f"open this file in your browser within a minute: {path.as_uri()}")
+        words = f"open this file in your browser within a minute: {path.as_uri()}"
+        err().print(
+            Text(plain(words), style="dim"), soft_wrap=True
+        )  # one line: an address that is cut cannot be opened
 
 
 def _report(error: BaseException) -> None:
