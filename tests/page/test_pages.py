@@ -9,7 +9,9 @@ import pytest
 from tests.page.made_up import add_events, add_run, addresses, demo, html_of, view_of
 from tests.reporting.html.reading import Read
 from tests.reporting.html.sample import events, material
+from trued.engine.pending import Wait
 from trued.page.reader import Reader
+from trued.page.render import piece
 
 CALL = "chunk 1B/purple-team-a#1"
 
@@ -68,3 +70,11 @@ def test_who_may_only_look_sees_no_form_that_does_something(tmp_path: Path) -> N
     for address in addresses("r-demo", CALL, "count"):
         assert "data-do" not in html_of(reader, address), address
     reader.close()
+
+
+@pytest.mark.spec("PAGE-4")
+def test_who_decides_says_which_commit_they_looked_at(reader: Reader) -> None:
+    record = reader.run("r-demo")
+    one = Wait(kind="judge", what="look", since=1.0, command="trued approve", requirement="slug", commit="c" * 40)
+    html = piece("wait.html.j2", number=1, one=one, record=record, can_steer=True, pictures=())
+    assert f'name="commit" value="{"c" * 40}"' in html
