@@ -12,7 +12,7 @@ from trued.reporting.views.event_kinds import typed
 from trued.reporting.views.notices import few, notices_of
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call, Checks
-from trued.run.examination.independence import EXAMINERS
+from trued.run.examination.independence import is_examiners
 from trued.support.plurals import counted
 
 LENGTH = 240  # characters of what somebody said
@@ -34,6 +34,9 @@ class StoryLine:
 def told(stored: Event, seen: Progress) -> Iterator[StoryLine]:
     """The lines of one event; most events have none. `seen`: the run with this event."""
     event = typed(stored, seen.view.EVENTS)
+    if is_examiners(stored.key, str(stored.data.get("role") or "")):
+        yield from _of_examiner(stored, event)
+        return
     yield from _of_engine(stored, event)
     yield from _of_call(stored, event)
     if isinstance(event, people.QuestionAsked):
@@ -75,6 +78,22 @@ def _verdict(event: proof.VerdictReached) -> tuple[str, str]:
     return f"checks {event.subject or 'the work'}{at}: {event.grade or 'it does not hold'}", str(event.grade)
 
 
+def _of_examiner(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
+    """The bare facts of an examiner's call: no word of an agent or of its provider, which may quote a held-out case."""
+    match event:
+        case call.CallAsked():
+            text, tone = "is asked", ""
+        case call.CallAnswered():
+            text, tone = ("fails", "refuted") if event.state == "failed" else ("answers", "")
+        case call.CallWaits():
+            text, tone = "waits for its provider", "wait"
+        case call.CallDied() | call.CallRepeated():
+            text, tone = "died; its work is looked for, or it is run again", "unproven"
+        case _:
+            return
+    yield StoryLine(stored.id, stored.at, step_name(stored.key), text, tone, stored.key)
+
+
 def _of_call(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
     part = inner_scope(stored.key)
     where = f" for {part}" if part else ""
@@ -88,7 +107,7 @@ def _of_call(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
         case call.CallAnswered() if event.state == "failed":
             yield line(event.role, f"fails{where}: {_cut(event.why or event.kind)}", "refuted")
         case call.CallAnswered():
-            summary = "" if event.role in EXAMINERS else _cut(str((event.reply or {}).get("summary") or ""))
+            summary = _cut(str((event.reply or {}).get("summary") or ""))
             says = f"says {event.claim}" if event.claim else "answers"
             yield line(event.role, f"{says}{where}{f': “{summary}”' if summary else ''}")
         case call.CallWaits():

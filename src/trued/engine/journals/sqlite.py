@@ -33,6 +33,10 @@ LEAN = """
         'status', substr(json_extract(data, '$.reply.status'), 1, 300),
         'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
     else data end"""
+# What an event says of a call without a word of the agent or of its provider.
+_FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
+_PAIRS = ", ".join(f"'{one}', json_extract(data, '$.{one}')" for one in _FACTS)
+BARE = f"json_patch('{{}}', json_object({_PAIRS}))"  # which leaves out what is not there
 
 MIGRATIONS = (
     """
@@ -260,11 +264,12 @@ class SqliteJournal:
     ) -> tuple[int, list[Event]]:
         """How many events of a run hold all these words in kind, key or lean data, and the newest of them before an id.
 
-        Newest first. `silent`: roles whose replies are neither searched nor returned.
+        Newest first. `silent`: roles of whose events, known by role or key, only bare facts are searched and returned.
         """
-        roles = ", ".join("?" * len(silent))
-        reply = f"case when kind = 'answered' and json_extract(data, '$.role') in ({roles}) "
-        shown = f"({reply}then json_remove(data, '$.reply', '$.why') else {LEAN} end)"
+        own = "(json_extract(data, '$.role') = ? or key glob ? or key glob ?)"
+        spoken = " or ".join([own] * len(silent)) or "false"
+        shown = f"(case when {spoken} then {BARE} else {LEAN} end)"
+        silent = [one for role in silent for one in (role, f"{role}#*", f"*/{role}#*")]
         holds = f"instr(lower(kind || ' ' || key || ' ' || {shown}), lower(?)) > 0"
         where = " and ".join(["run = ?", *[holds] * len(words)])
         values = [run, *(value for one in words for value in (*silent, one))]

@@ -15,6 +15,7 @@ def contract(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
     material = reader.material(record)
     sealed = material.contract
+    notes = material.verdict.undecided if material.verdict else sealed.undecided if sealed else ()
     paging = paged(sealed.requirements if sealed else (), params)
     shows_cases = sealed is not None and (material.ended or not sealed.held_out)
     cases = {
@@ -30,7 +31,8 @@ def contract(reader: Reader, params: Params) -> PageView:
             accept=material.settings.accept,
             authors=_authors(material.contract),
             caps=list(sealed.caps.items())[:NOTES] if sealed else [],
-            notes=(material.verdict.undecided if material.verdict else sealed.undecided if sealed else ())[:NOTES],
+            notes=() if material.holds_out else notes[:NOTES],
+            notes_held_back=len(notes) if material.holds_out else 0,
             amendments=reader.store.amendments(record.id)[-NOTES:],
         ),
         "requirements": piece(

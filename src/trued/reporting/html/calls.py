@@ -167,9 +167,10 @@ def _weight(call: ReportedCall) -> tuple[int, float]:
 def _reported(material: Material, row: Call, events: Sequence[Event], anchor: str) -> ReportedCall:
     answer, reply = row.answer, (row.answer.reply if row.answer else None) or {}
     ended = row.ended or material.now
-    claim = claim_of(reply)
     state = answer.state if answer else ""
-    waits = tuple(_waits(events, ended))
+    held_back = material.holds_back(row.role, row.key)
+    claim = "" if held_back else claim_of(reply)
+    waits = tuple(_waits(events, ended, held_back=held_back))
     started = row.started or row.asked
     # of a call that was refused and waited, the report covers the last part only
     began = started if waits or not answer else answer.began or started
@@ -187,7 +188,7 @@ def _reported(material: Material, row: Call, events: Sequence[Event], anchor: st
         folder="",
         incidents=tuple(TranscriptLine(at, kind, INCIDENTS[kind]) for at, kind in row.incidents),
         waits=waits,
-        held_back=material.holds_back(row.role),
+        held_back=held_back,
     )
 
 
@@ -208,12 +209,13 @@ def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event],
     )
 
 
-def _waits(events: Sequence[Event], ended: float) -> Iterator[ProviderWait]:
-    """Each wait for the provider: until it was over, something else happened, or now."""
+def _waits(events: Sequence[Event], ended: float, *, held_back: bool) -> Iterator[ProviderWait]:
+    """Each wait for the provider: until it was over, something else happened, or now; held back: without its reason."""
     for number, stored in enumerate(events):
         if event := CallWaits.read(stored):
             over = events[number + 1].at if number + 1 < len(events) else max(stored.at, ended)
-            yield ProviderWait(stored.at, over, f"{event.waits_for}: {cut(event.why, 300)[0]}")
+            why = "" if held_back else f": {cut(event.why, 300)[0]}"
+            yield ProviderWait(stored.at, over, f"{event.waits_for}{why}")
 
 
 def _transcript(events: Sequence[Event], spooled: Spooled, room: int) -> Iterator[TranscriptLine]:

@@ -11,7 +11,7 @@ from trued.model import Approval, Comment, Contract, Event, Evidence, Goal, Ques
 from trued.model.step_keys import scope_of
 from trued.reporting.views import OVER
 from trued.reporting.views.progress import Progress
-from trued.run.examination.independence import EXAMINERS
+from trued.run.examination.independence import is_examiners
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,20 @@ class Material:
 
     @property
     def ended(self) -> bool:
-        """No agent works for such a run again: what was held out may be shown."""
+        """The run has ended: what was held out may be shown to people.
+
+        A person can still continue one that is `not proven`: its agents see none of it unless somebody shows them.
+        """
         return self.record.state in OVER
 
-    def holds_back(self, role: str) -> bool:
+    def holds_back(self, role: str, key: str = "") -> bool:
         """Is what an agent of this role was told and said still secret? Examiners know the held-out cases."""
-        return role in EXAMINERS and not self.ended
+        return is_examiners(key, role) and not self.ended
+
+    @property
+    def holds_out(self) -> bool:
+        """Are there held-out cases that may not be shown yet? Notes of the contract and of verdicts can quote them."""
+        return bool(self.contract and self.contract.held_out and not self.ended)
 
     @property
     def facts(self) -> Iterator[Evidence]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trued.engine.pending import Wait
-from trued.model import Approval, Comment, Finding, Grade, Question
+from trued.model import Approval, Comment, Finding, Grade, Question, Verdict
 from trued.model.events import of_kind
 from trued.model.events.call import CallAdopted, ReportFound
 from trued.model.events.run import EditApplied, RunResumed
@@ -131,8 +131,8 @@ def page(material: Material) -> Page:
         spent=tuple(spent(every)),
         gaps=verdict.gaps if verdict else (),
         objections=verdict.objections if verdict else (),
-        undecided=tuple(one for one in verdict.undecided if one not in facts_of(verdict)) if verdict else (),
-        notes=facts_of(verdict) if verdict else (),
+        undecided=tuple(_undecided(material, verdict)) if verdict else (),
+        notes=facts_of(verdict) if verdict and not material.holds_out else (),
         approvals=tuple(material.approvals),
         comments=tuple(material.comments),
         questions=tuple(material.questions),
@@ -141,7 +141,7 @@ def page(material: Material) -> Page:
         documents=tuple(Document(name, Text.of(text, room)) for name, text in documents),
         environments=tuple(_environments(material)),
         commands=tuple(_commands(material, found.every)),
-        held_back=bool(material.contract and material.contract.held_out and not material.ended),
+        held_back=material.holds_out,
         made=moment(material.now),
         version=material.version,
         compared=compared(material.compared) if material.compared else None,
@@ -195,6 +195,16 @@ def _says(material: Material, grades: Counter[str]) -> str:
         return f"Every requirement is at {accept} or better, the bar set with --accept."
     word = " or a named person's attestation" if grades[Grade.ATTESTED] else ""
     return f"Every requirement is met, on evidence{word}."
+
+
+def _undecided(material: Material, verdict: Verdict) -> Iterator[str]:
+    """What no check covers; while cases are held out, only how many notes there are, since a note can quote a case."""
+    if material.holds_out:
+        if verdict.undecided:
+            number = counted(len(verdict.undecided), "note")
+            yield f"{number}, shown when the run has ended: they can quote held-out cases"
+        return
+    yield from (one for one in verdict.undecided if one not in facts_of(verdict))
 
 
 def _environments(material: Material) -> Iterator[Environment]:
