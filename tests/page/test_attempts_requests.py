@@ -255,7 +255,7 @@ def test_18_a_second_request_on_the_same_connection_has_its_own_gate(served: Ser
 
 def _every_route(tmp_path: Path, *, look: bool = False) -> list[tuple[str, set[str]]]:
     """Each route of the app with an address that fits it, and its methods."""
-    options = PageOptions(tmp_path, {}, tell=lambda sentence: None, report=lambda error: None, look=look)
+    options = PageOptions(tmp_path, {}, warn=lambda sentence: None, report=lambda error: None, look=look)
     server = PageServer(options)
     server.close()
     routes = [(str(getattr(one, "path", "")), set(getattr(one, "methods", ()))) for one in server.routes().routes]

@@ -76,7 +76,7 @@ def page(
     options = PageOptions(
         home=home(),
         environ=os.environ,
-        tell=complain,
+        warn=complain,
         report=_report,
         who=whoami(),
         terminal=_terminal(),

@@ -111,7 +111,7 @@ class PageGate:
         self, app: ASGIApp, address: PageAddress, sessions: Sessions, *, look: bool, within_s: float = BODY_S
     ) -> None:
         self.app, self.address, self.sessions, self.look, self.within_s = app, address, sessions, look, within_s
-        self.guesses = Guesses(sessions.tell)
+        self.guesses = Guesses(sessions.warn)
         self._sleeping = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

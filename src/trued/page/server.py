@@ -54,7 +54,7 @@ class PageOptions:
 
     home: Path
     environ: Mapping[str, str]
-    tell: Callable[[str], None]  # a sentence to the person at the terminal
+    warn: Callable[[str], None]  # a sentence to the person at the terminal
     report: Callable[[BaseException], None]  # a bug: keep its traceback
     who: str = ""  # that person's name
     terminal: PersonTerminal | None = None  # where decisions are finished
@@ -117,7 +117,7 @@ class PageServer:
         self.options = options
         port, self._sockets = listening(options.port)
         self.address = PageAddress(options.host or f"t-{secrets.token_hex(4)}.localhost", port)
-        self.sessions = Sessions(options.tell)
+        self.sessions = Sessions(options.warn)
         self.entry = EntryFile(options.home)
         self.reader = ReaderThread(lambda: Reader(options.home, options.environ, can_steer=not options.look))
         self.tail = JournalTail(options.home / "journal.db")

@@ -37,14 +37,14 @@ class Entered:
 class Guesses:
     """Counts wrong secrets. A right one is never slowed, so nobody can lock a person out."""
 
-    tell: Callable[[str], None]
+    warn: Callable[[str], None]
     wrong: int = 0
 
     def delay(self) -> float:
         """Count a wrong guess; return the seconds to wait before it is answered."""
         self.wrong += 1
         if self.wrong in TOLD:
-            self.tell(f"somebody on this machine has guessed {self.wrong} wrong codes or keys of this page")
+            self.warn(f"somebody on this machine has guessed {self.wrong} wrong codes or keys of this page")
         return min(LONGEST_S, 0.1 * max(0, self.wrong - SLOWED))
 
 
@@ -52,7 +52,7 @@ class Guesses:
 class Sessions:
     """Everybody who entered. `tell` speaks to the person at the terminal."""
 
-    tell: Callable[[str], None]
+    warn: Callable[[str], None]
     clock: Callable[[], float] = time.monotonic
     _codes: dict[str, float] = field(default_factory=dict)  # hash → until when it is good
     _used: set[str] = field(default_factory=set)
@@ -68,7 +68,7 @@ class Sessions:
         """Use up a code; None if it is unknown, too old or was used before."""
         name = _hashed(code)
         if name in self._used:
-            self.tell(
+            self.warn(
                 "WARNING: an entry code of this page was used a second time. If that was not you, somebody saw it:"
                 " end this page with Ctrl-C and start it again"
             )
