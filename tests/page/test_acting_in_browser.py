@@ -14,6 +14,7 @@ from tests.engine.ended_run import ended_run
 from tests.page.served import RUN, Served, page, with_run
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model.events import UnknownEvent
+from trued.model.events.call import CallAsked
 
 __all__ = ["browser"]
 pytestmark = [pytest.mark.spec("PAGE-4"), pytest.mark.slow]
@@ -174,4 +175,54 @@ def test_a_new_tab_gets_the_key_from_another_one_and_a_stranger_gets_none(
         assert journal.questions(RUN, only_open=True)
         assert json.dumps(own) not in stolen.content()
         stranger.close()
+        context.close()
+
+
+def _asks(journal: SqliteJournal, key: str, role: str) -> None:
+    journal.of(RUN).emit(CallAsked(role=role, agent="scripted", brief="Do it.", chars=6, resume=False), key)
+
+
+def test_a_half_typed_comment_outlives_its_call_and_no_letter_of_it_is_a_shortcut(
+    browser: Browser, journal: SqliteJournal, tmp_path: Path
+) -> None:
+    _asks(journal, "dev#1", "dev")
+    with journal.claim(RUN), page(tmp_path / "state") as served:
+        context, tab = _entered(browser, served, f"/r/{RUN}")
+        box = tab.locator("#call textarea[name=comment]")
+        box.press_sequentially("mind ")
+        journal.of(RUN).emit(UnknownEvent(name="answered", data={"state": "done"}), "dev#1")
+        _asks(journal, "checker#1", "checker")
+        expect(tab.locator("#h-call")).to_have_text("checker#1")  # the piece itself follows the run
+        tab.keyboard.type("the j test")
+        expect(box).to_have_value("mind the j test")
+        expect(box).to_be_focused()
+        form = tab.locator("#form-comment")
+        expect(form).to_contain_text("dev#1 has ended: what you send goes into the next turn of dev.")
+        tab.route("**/do/comment", lambda route: route.fulfill(json={"said": "it goes into the next brief"}))
+        with tab.expect_request("**/do/comment") as sent:  # this run has no roles: the server would refuse it
+            form.get_by_role("button", name="Send").click()
+        wanted = {"run": RUN, "call": "dev#1", "role": "dev", "comment": "mind the j test", "when": "next"}
+        assert sent.value.post_data_json == wanted
+        expect(box).to_have_value("")
+        box.evaluate("one => { one.focus(); one.form.remove(); document.dispatchEvent(new CustomEvent('shown')); }")
+        tab.keyboard.type("?")
+        expect(tab.locator("dialog[open]")).to_have_count(0)
+        context.close()
+
+
+def test_reject_demands_a_name_and_a_reason_but_no_ticked_box(browser: Browser, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as beside:  # the browser's event loop runs in this thread
+        beside.submit(_ended, tmp_path).result()
+    with page(tmp_path / "state", terminal=True) as served:
+        context, tab = _entered(browser, served, f"/r/{ENDED}")
+        form = tab.locator("form[data-do=approve]").first
+        reject, invalid = form.get_by_role("button", name="Reject"), form.locator("input:invalid")
+        reject.click()
+        assert invalid.evaluate_all("every => every.map((one) => one.name)") == ["who", "reason"]
+        form.locator("input[name=who]").fill("Ann Lee")
+        form.locator("input[name=reason]").fill("it is crooked")
+        form.get_by_role("button", name="Accept").click()
+        assert set(invalid.evaluate_all("every => every.map((one) => one.type)")) == {"checkbox"}
+        reject.click()
+        served.reads("Ann Lee rejects look")
         context.close()

@@ -45,6 +45,7 @@ async function send(form, button) {
   }
   if (answer.status === 202) return confirmed(form, told);
   if (!answer.ok) return say(form, told.command ? `${told.said}: ${told.command}` : told.said, "refused");
+  if (form.querySelector("[data-ended]")) form.reset(); // a comment is said once
   say(form, `sent: ${told.said}`, "sent");
   settle(form, before, told.said);
 }
@@ -68,6 +69,12 @@ async function confirmed(form, told) {
     return now.state === "done" && settle(form, before, now.said);
   }
 }
+
+// A box with data-binds is demanded for that action alone: nobody ticks off what they reject.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.("form[data-do] button");
+  for (const box of button?.form?.querySelectorAll("[data-binds]") ?? []) box.required = box.dataset.binds === (button.dataset.do ?? button.form.dataset.do);
+});
 
 document.addEventListener("submit", (event) => {
   const form = event.target;

@@ -32,8 +32,15 @@ const keys = {
   "?": () => $("#keys")?.showModal(),
   Escape: () => document.activeElement?.blur(),
 };
+// When the field somebody types into is gone, the rest of the words are no shortcuts: keys wait for a second of quiet.
+const QUIET_MS = 1000;
+const isField = (element) => element instanceof Element && element.matches("input, textarea, select, [contenteditable]");
+let field = null, lost = 0;
+document.addEventListener("focusin", (event) => { field = isField(event.target) ? event.target : null; });
+document.addEventListener("shown", () => { if (field && !field.isConnected) { field = null; lost = Date.now(); } });
 addEventListener("keydown", (event) => {
-  const typing = event.target instanceof Element && event.target.matches("input, textarea, select, [contenteditable]");
+  const typing = isField(event.target);
+  if (!typing && Date.now() - lost < QUIET_MS) { lost = Date.now(); return; }
   if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key) || $("dialog[open]")) return;
   if (typing && event.key !== "Escape") return;
   event.preventDefault();

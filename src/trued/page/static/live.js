@@ -58,6 +58,22 @@ function restore(root, was) {
   }
 }
 
+// A form that says what it becomes when its call has ended (data-ended) outlives its piece while somebody writes in it: it
+// moves into the piece that takes its place, with its words and for whom they are. Focus comes back by restore().
+const isField = (element) => element?.matches("textarea, input[type=text]") ?? false;
+const isInHand = (form) => [...form.elements].some((one) => isField(one) && (one.value !== one.defaultValue || one === document.activeElement));
+function keepForms(old, next) {
+  for (const form of [...(old?.querySelectorAll("form:has([data-ended])") ?? [])].filter(isInHand)) {
+    const others = [...next.querySelectorAll(`form[data-do="${form.dataset.do}"]`)];
+    if (others.some((one) => asks(one) === asks(form))) continue;
+    form.querySelector("[data-ended]").hidden = false;
+    for (const one of form.querySelectorAll("input[value=now]")) one.disabled = true;
+    for (const one of form.querySelectorAll("input[value=next]")) one.checked = true;
+    others.length ? others[0].replaceWith(form) : next.append(form);
+    known.delete(next.id); // it is not what the server sent
+  }
+}
+
 function made(html) {
   const holder = document.createElement("template");
   holder.innerHTML = policy.createHTML(html); // the only HTML that is ever made here: what the server sent
@@ -70,6 +86,7 @@ export function show(sent) {
   const changed = fresh.filter(([old, next]) => next && !old?.isEqualNode(next));
   const gone = [...main.children].filter((one) => one.id && !sent.order.includes(one.id));
   for (const old of [...changed.map(([one]) => one), ...gone]) if (old) remember(old, was);
+  for (const [old, next] of changed) keepForms(old, next);
   for (const [old, next] of changed) old ? old.replaceWith(next) : main.append(next);
   for (const old of gone) { known.delete(old.id); old.remove(); }
   let last = null;
