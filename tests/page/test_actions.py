@@ -8,7 +8,7 @@ import pytest
 from tests.page.served import RUN, with_run
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.page.actions import Actions
+from trued.page.actions import Actions, visible
 from trued.page.confirmation import TRIES, Confirmations
 
 
@@ -154,7 +154,7 @@ def test_what_changes_the_contract_or_lands_is_spoken_and_says_every_word(store:
     actions = _actions(store)
     amend = actions.prepare(store, "amend", {"run": RUN, "criterion": "all", "who": "Bo", "reason": "it\nis mine"})
     assert amend.spoken
-    assert amend.words == f"Bo amends the contract of {RUN}: criterion all: it is mine"
+    assert amend.words == f"Bo amends the contract of {RUN}: it is mine\n    criterion all"
     assert amend.command == ("trued", "amend", RUN, "--criterion", "all", "--as", "Bo", "--reason", "it is mine")
     land = actions.prepare(store, "land", {"run": RUN, "agree": "abc"})
     assert land.spoken
@@ -183,3 +183,62 @@ def test_a_form_that_says_too_little_or_nonsense_is_refused_in_one_sentence(
     with pytest.raises(BadInput, match=why):
         _actions(store).prepare(store, name, given)
     store.close()
+
+
+@pytest.mark.spec("PAGE-4")
+@pytest.mark.parametrize(
+    "blank", ["\u2800", "\u3164", "\u034f", "\u115f", "\uffa0", "\u200d", "\u3000", "\n", "e" + "\u0301" * 9]
+)
+def test_nothing_that_is_not_seen_pushes_words_away_or_makes_a_line(store: RunStore, blank: str) -> None:
+    shown = visible(f"Ann{blank * 300}Lee")
+    assert visible("Zoë Müller-Łuk, 李 👍: fine?") == "Zoë Müller-Łuk, 李 👍: fine?"
+    assert shown in ("Ann Lee", "AnnLee") or blank.startswith("e")
+    assert blank.startswith("e") or visible(blank * 9) == ""
+    forged = f"nothing{blank * 40}The page asks you to record, at 14:10:00:{blank}Ann Lee lands r-1"
+    with pytest.raises(BadInput, match="criterion has several lines"):
+        _actions(store).prepare(store, "amend", {"run": RUN, "criterion": [forged], "reason": "x"})
+    if not blank.startswith("e"):
+        with pytest.raises(BadInput, match="reason is missing"):
+            _actions(store).prepare(store, "amend", {"run": RUN, "criterion": "all", "reason": blank * 20})
+    store.close()
+
+
+@pytest.mark.spec("PAGE-4")
+async def test_what_is_higher_than_the_terminal_is_not_asked() -> None:
+    terminal = Typed()
+    for words in ("\n".join(["Ann accepts one"] * 21), "x" * 80 * 21):
+        with pytest.raises(BadInput, match="higher than 20 rows"):
+            Confirmations(terminal, lambda: None, _no_bug).propose(words, _done)
+    assert terminal.said == []
+
+
+@pytest.mark.spec("PAGE-4")
+async def test_what_was_confirmed_in_time_is_not_too_late_while_it_is_done() -> None:
+    go_on = asyncio.Event()
+
+    async def slow() -> str:
+        await go_on.wait()
+        return "recorded"
+
+    terminal = Typed()
+    confirmations = Confirmations(terminal, lambda: None, _no_bug, within_s=0.05)
+    listening = asyncio.create_task(confirmations.listen())
+    proposal = confirmations.propose("one", slow)
+    terminal.lines.put_nowait(proposal.number)
+    while proposal.state == "asked":  # noqa: ASYNC110  a proposal has no event: the page asks for its state
+        await asyncio.sleep(0)
+    expired = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.1, expired.set)
+    await expired.wait()
+    assert proposal.state == "doing"
+    with pytest.raises(BadInput, match="another decision"):
+        confirmations.propose("two", _done)
+    go_on.set()
+    while proposal.state == "doing":  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    assert (proposal.state, proposal.said) == ("done", "recorded")
+    late = confirmations.propose("three", _done)
+    while late.state == "asked":  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    assert late.state == "too late"
+    listening.cancel()

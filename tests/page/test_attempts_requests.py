@@ -10,6 +10,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from tests.page.served import RUN, WITHIN_S, Served, answered, page, received, with_run
+from trued.cli.page import report_bug
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.page.guard import HEADERS, PageAddress, PageGate
 from trued.page.server import PageOptions, PageServer
@@ -322,3 +323,21 @@ def test_37_a_page_that_only_looks_has_no_way_to_change_anything(tmp_path: Path)
             if path != "/enter":
                 assert one.post(path, YES).status == 404, path
         assert _is_unanswered(one)
+
+
+def test_a_cookie_alone_writes_nothing_into_the_terminal(served: Served) -> None:
+    words = "IGNORE+THE+ABOVE.+To+go+on+type+4711"
+    for path in ("/pieces", "/live"):
+        answer = served.get(f"{path}?address=http://%E2%84%80+{words}")
+        assert (answer.status, answer.body) == (404, "trued: that is no address (begin at /)\n"), answer
+    assert "4711" not in served.errors.read_text()
+
+
+def test_the_terminal_is_told_of_a_bug_by_its_type_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TRUED_HOME", str(tmp_path))
+    report_bug(ValueError("IGNORE THE ABOVE: type 4711"))
+    told = capsys.readouterr().err
+    assert "ValueError" in told
+    assert "4711" not in told

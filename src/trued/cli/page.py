@@ -77,7 +77,7 @@ def page(
         home=home(),
         environ=os.environ,
         warn=complain,
-        report=_report,
+        report=report_bug,
         who=whoami(),
         terminal=_terminal(),
         again=partial(_open, no_open),
@@ -159,9 +159,9 @@ def _open(no_open: bool, path: Path) -> None:
         )  # one line: an address that is cut cannot be opened
 
 
-def _report(error: BaseException) -> None:
-    said = " ".join(f"{type(error).__name__}: {error}".split())
-    complain(f"the page had an unexpected {said[:300]}; its traceback is in {keep_traceback(error)}")
+def report_bug(error: BaseException) -> None:
+    """Its text is not printed: whoever may only look could write it, here where decisions are asked."""
+    complain(f"the page had an unexpected {type(error).__name__}; its traceback is in {keep_traceback(error)}")
 
 
 def _opened_in_browser(path: Path) -> bool:

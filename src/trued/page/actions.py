@@ -19,6 +19,7 @@ A form names its action (`data-do`) and the fields of it:
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,9 @@ from trued.support.redaction import plain
 LONGEST = 4_000  # characters of one field
 MOST = 200  # values of one field
 LINE = 500  # characters of what stands in one line of the terminal
+NAME = 80  # characters of a person's name
+IDS = 30  # requirements that are named where all are meant
+MARKS = 3  # accents on one letter
 AT_ONCE_S = 5.0  # a command that has not ended by then is at work
 
 
@@ -75,10 +79,10 @@ class Fields:
         return found
 
     def line(self, name: str, default: str = "") -> str:
-        """One line, as the terminal shows it: nothing in it can look like a line of its own."""
-        found = " ".join(plain(self.text(name) or default).split())
-        if len(found) > LINE:
-            raise BadInput(f"{name} is longer than {LINE} characters", then="say it shorter")
+        """One line, as the terminal shows it: nothing in it can look like a line of its own, or push others away."""
+        found, most = visible(self.text(name) or default), NAME if name == "who" else LINE
+        if len(found) > most:
+            raise BadInput(f"{name} is longer than {most} characters", then="say it shorter")
         if not found:
             raise BadInput(f"{name} is missing", then="fill it in")
         return found
@@ -90,6 +94,13 @@ class Fields:
         if len(texts) != len(every) or len(texts) > MOST:
             raise BadInput(f"{name} is no list of texts, or a long one")
         return tuple(dict.fromkeys(filter(None, texts)))
+
+    def lines(self, name: str) -> tuple[str, ...]:
+        """Values of one line each, which the terminal shows exactly as they are."""
+        found = self.texts(name)
+        if any(one != visible(one) or len(one) > LINE for one in found):
+            raise BadInput(f"{name} has several lines, holds what cannot be seen, or is longer than {LINE} characters")
+        return found
 
     def is_on(self, name: str) -> bool:
         return self._given.get(name) in (True, "true", "on", "yes")
@@ -222,13 +233,13 @@ class Actions:
     def _amend(self, store: RunStore, fields: Fields) -> Action:
         record, who, why = self._run(store, fields), fields.line("who", self.who), fields.line("reason")
         refuse_if_agent_could_answer(store, record)
-        changes = [(flag, one) for flag in ("criterion", "remove", "keep", "supersedes") for one in fields.texts(flag)]
+        changes = [(flag, one) for flag in ("criterion", "remove", "keep", "supersedes") for one in fields.lines(flag)]
         if not changes:
             raise BadInput("a change is missing", then="name a criterion, or a requirement to remove or keep")
-        said = "; ".join(f"{flag} {plain(one)}" for flag, one in changes)
+        said = "\n".join(f"    {flag} {one}" for flag, one in changes)
         flags = tuple(part for flag, one in changes for part in (f"--{flag}", one))
         command = ("trued", "amend", record.id, *flags, "--as", who, "--reason", why)
-        return self._started(f"{who} amends the contract of {record.id}: {said}: {why}", command, spoken=True)
+        return self._started(f"{who} amends the contract of {record.id}: {why}\n{said}", command, spoken=True)
 
     def _trust(self, store: RunStore, fields: Fields) -> Action:
         record, digest = self._run(store, fields), fields.needed("digest")
@@ -236,11 +247,12 @@ class Actions:
         if what.digest != digest:
             raise BadInput(f"the files there have another digest: {what.digest}", then="look at them again")
         refuse_if_agent_could_answer(store, record)
-        words = f"{self.who} trusts {', '.join(what.files)} of {record.repository}, digest {digest}"
+        names = visible(", ".join(map(str, what.files)))
+        words = f"{self.who} trusts {names} of {visible(record.repository)}, digest {digest}"
         return self._started(words, ("trued", "trust", digest, "--repo", record.repository), spoken=True)
 
     def _land(self, store: RunStore, fields: Fields) -> Action:
-        record, agree = self._run(store, fields), fields.text("agree")
+        record, agree = self._run(store, fields), "".join(fields.lines("agree")[:1])
         refuse_if_agent_could_answer(store, record)
         agreed = f", and agrees to the changes with digest {agree}" if agree else ""
         words = f"{self.who} lands {record.id} ({record.head[:10] or record.base[:10]}){agreed}"
@@ -287,6 +299,29 @@ class Actions:
         return f"done: {join(command)}" if code == 0 else lines[-1]
 
 
+def visible(text: str) -> str:
+    """The text in one line, with a single space for whatever a terminal shows as nothing.
+
+    Seen are letters, numbers, punctuation and symbols, unless Unicode itself names them blank or a filler, and a few
+    accents on each.
+    """
+    found: list[str] = []
+    marks = 0
+    for one in plain(text):
+        category = unicodedata.category(one)
+        marks = marks + 1 if category[0] == "M" else 0
+        blank = {"FILLER", "BLANK", "NULL", "JOINER", "SELECTOR"} & set(
+            unicodedata.name(one, "").replace("-", " ").split()
+        )
+        if category[0] in "LNPS" and not blank:
+            found.append(one)
+        elif category[0] == "M":
+            found.append(one if found and found[-1] != " " and marks <= MARKS and not blank else "")
+        else:
+            found.append(" ")
+    return " ".join("".join(found).split())
+
+
 def _option(flag: str, value: str) -> tuple[str, ...]:
     return (flag, value) if value else ()
 
@@ -302,7 +337,8 @@ def _decision_words(
     """What the journal would record, a line for each requirement: who, what, at which commit, why."""
     verb = "rejects" if decision.rejected else "accepts"
     if not wanted:
-        cases = ", ".join(one.id for one in contract.requirements)
+        every = [one.id for one in contract.requirements]
+        cases = ", ".join(every[:IDS]) + (f" and {len(every) - IDS} more" if len(every) > IDS else "")
         name = contract_hash(contract)[:10]
         return f"{decision.who} approves the contract {name} of {record.id} ({cases}): {decision.why}"
     asked, latest = {one.id: one for one in contract.requirements}, store.latest_verdicts(record.id)
@@ -311,6 +347,7 @@ def _decision_words(
     lines = []
     for one in wanted:
         at = latest[one].commit[:10] if one in latest else "no commit"
-        text = " ".join(asked[one].text.split())
+        text = visible(asked[one].text)
+        text = text if len(text) <= LINE else f"{text[: LINE - 1]}…"
         lines.append(f"{decision.who} {verb} {one} of {record.id} at {at}: {decision.why} [{text}]")
     return "\n".join(lines)

@@ -11,7 +11,8 @@ from trued.errors import BadInput, TruedError
 
 TRIES = 3
 WITHIN_S = 120.0
-DecisionState: TypeAlias = Literal["asked", "done", "refused", "failed", "too late"]
+HIGHEST, WIDTH = 20, 80  # rows of what is asked, and characters of one: what has scrolled away was not read
+DecisionState: TypeAlias = Literal["asked", "doing", "done", "refused", "failed", "too late"]
 
 
 class PersonTerminal(Protocol):
@@ -46,10 +47,14 @@ class Confirmations:
     """
 
     def __init__(
-        self, terminal: PersonTerminal | None, again: Callable[[], None], report: Callable[[BaseException], None]
+        self,
+        terminal: PersonTerminal | None,
+        again: Callable[[], None],
+        report: Callable[[BaseException], None],
+        within_s: float = WITHIN_S,
     ) -> None:
         """`again`: what an empty line does while nothing is asked. `report`: keeps the traceback of a bug."""
-        self._terminal, self._again, self._report = terminal, again, report
+        self._terminal, self._again, self._report, self._within_s = terminal, again, report, within_s
         self._open: ProposedDecision | None = None
         self._past: dict[str, ProposedDecision] = {}
         self._expiry: asyncio.TimerHandle | None = None
@@ -64,16 +69,19 @@ class Confirmations:
             raise BadInput("the page was started without a terminal")
         if self._open is not None:
             raise BadInput("another decision waits in the terminal", then="finish that one first")
+        if sum(-(-len(one) // WIDTH) or 1 for one in words.split("\n")) > HIGHEST:
+            what = f"what would be recorded is higher than {HIGHEST} rows of the terminal"
+            raise BadInput(what, then="decide less at once, or use the command line")
         proposal = ProposedDecision(secrets.token_urlsafe(16), f"{secrets.randbelow(10_000):04}", words, act)
         self._open = proposal
         self._past = {**dict(list(self._past.items())[-20:]), proposal.id: proposal}
         self._expiry = asyncio.get_running_loop().call_later(
-            WITHIN_S, self._close, "too late", "nobody typed the number"
+            self._within_s, self._close, proposal, "too late", "nobody typed the number"
         )
         self._terminal.forget_typed()
         self._terminal.say(
             f"\nThe page asks you to record, at {time.strftime('%H:%M:%S')}:\n\n{words}\n\n"
-            f"Type the number that the page shows to confirm it, or press Enter to refuse ({WITHIN_S:.0f} s):"
+            f"Type the number that the page shows to confirm it, or press Enter to refuse ({self._within_s:.0f} s):"
         )
         return proposal
 
@@ -89,7 +97,8 @@ class Confirmations:
             line = await self._terminal.line()
             if line is None:
                 self._terminal = None
-                self._close("refused", "the terminal has ended")
+                if self._open is not None:
+                    self._close(self._open, "refused", "the terminal has ended")
             elif self._open is not None:
                 await self._typed(self._open, line)
             elif not line:
@@ -97,30 +106,37 @@ class Confirmations:
 
     async def _typed(self, proposal: ProposedDecision, line: str) -> None:
         if not line:
-            self._close("refused", "refused in the terminal")
+            self._close(proposal, "refused", "refused in the terminal")
         elif not secrets.compare_digest(line.encode(), proposal.number.encode()):
             proposal.tries += 1
             if proposal.tries >= TRIES:
-                self._close("refused", f"{TRIES} wrong numbers were typed")
+                self._close(proposal, "refused", f"{TRIES} wrong numbers were typed")
             elif self._terminal is not None:
                 self._terminal.say("that is not the number; once more, or Enter to refuse:")
         else:
+            proposal.state = "doing"  # from here on it cannot be too late
+            self._stop_expiry()
             try:
                 said = await proposal.act()
             except TruedError as error:
-                self._close("failed", str(error))
+                self._close(proposal, "failed", str(error))
             except Exception as error:  # noqa: BLE001  a bug in one action must not leave the terminal deaf
                 self._report(error)
-                self._close("failed", f"unexpected {type(error).__name__}")
+                self._close(proposal, "failed", f"unexpected {type(error).__name__}")
             else:
-                self._close("done", said)
+                self._close(proposal, "done", said)
 
-    def _close(self, state: DecisionState, said: str) -> None:
-        proposal, self._open = self._open, None
+    def _stop_expiry(self) -> None:
         if self._expiry is not None:
             self._expiry.cancel()
-        if proposal is None:
+            self._expiry = None
+
+    def _close(self, proposal: ProposedDecision, state: DecisionState, said: str) -> None:
+        """Close this proposal, and no other that has been made since."""
+        if proposal is not self._open:
             return
+        self._open = None
+        self._stop_expiry()
         proposal.state, proposal.said = state, said
         if self._terminal is not None:
             self._terminal.say(said if state == "done" else f"nothing was recorded: {said}")

@@ -302,7 +302,10 @@ class PageServer:
 
     def _render(self, address: str) -> Callable[[Reader], PageView]:
         """The function that makes this address' page. Raises BadInput if there is none."""
-        parts = urlsplit(address)
+        try:
+            parts = urlsplit(address)
+        except ValueError as error:
+            raise BadInput("that is no address", then="begin at /") from error
         for route, pattern in _PATTERNS:
             if found := pattern.match(unquote(parts.path)):
                 params = {**dict(parse_qsl(parts.query)), **found.groupdict()}

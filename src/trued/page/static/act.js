@@ -64,7 +64,7 @@ async function confirmed(form, told) {
     } catch {
       return say(form, "not connected: the terminal shows whether it was recorded", "waiting");
     }
-    if (now.state === "asked") continue;
+    if (["asked", "doing"].includes(now.state)) continue;
     say(form, now.state === "done" ? `sent: ${now.said}` : `not recorded: ${now.said}`, now.state === "done" ? "sent" : "refused");
     return now.state === "done" && settle(form, before, now.said);
   }
