@@ -1,15 +1,23 @@
 """Actions of the page: steering is done at once, speaking is finished in the terminal."""
 
 import asyncio
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+from tests.page.made_up import demo
 from tests.page.served import RUN, with_run
+from trued.engine.amendments import ContractChange
+from trued.engine.amendments import amend as amend_run
+from trued.engine.landing.land import land as land_run
+from trued.engine.landing.records import LandingRequest
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
+from trued.model import Question
 from trued.page.actions import Actions, visible
 from trued.page.confirmation import TRIES, Confirmations
+from trued.proof.contract import contract_hash
 
 
 class Typed:
@@ -28,6 +36,10 @@ class Typed:
 
     async def line(self) -> str | None:
         return await self.lines.get()
+
+
+async def _nobody(question: Question) -> str:
+    raise AssertionError(question)
 
 
 async def _done() -> str:
@@ -242,3 +254,30 @@ async def test_what_was_confirmed_in_time_is_not_too_late_while_it_is_done() -> 
         await asyncio.sleep(0)
     assert late.state == "too late"
     listening.cancel()
+
+
+@pytest.mark.spec("PAGE-4")
+async def test_nothing_but_what_the_terminal_showed_is_landed_or_amended(tmp_path: Path) -> None:
+    demo(tmp_path, state="done")
+    with RunStore(tmp_path, {}) as store:
+        actions, run = _actions(store), store.journal.run("r-demo")
+        contract = store.contract("r-demo")
+        assert contract
+        land = actions.prepare(store, "land", {"run": "r-demo"})
+        change = {"run": "r-demo", "remove": ["slug"], "reason": "x"}
+        amend = actions.prepare(store, "amend", change)
+        assert land.command == ("trued", "land", "r-demo", "--commit", run.head)
+        assert amend.command[5:7] == ("--contract", contract_hash(contract))
+        with sqlite3.connect(tmp_path / "journal.db") as db:
+            other = contract.model_copy(update={"requirements": contract.requirements[::-1]})
+            db.execute("update run set head = 'bad0bad0bad0'")
+            db.execute("update step set value = ? where key = 'seal#1'", (other.model_dump_json(),))
+        db.close()
+        for one in (land, amend):
+            with pytest.raises(BadInput, match="moved on since you were asked"):
+                one.do(store)
+        with pytest.raises(BadInput, match="is at bad0bad0bad0, not at"):  # and if it moves after that
+            await land_run(store, "r-demo", LandingRequest(commit=run.head), _nobody)
+        changed = ContractChange(remove=("slug",), who="Ann Lee", why="x")
+        with pytest.raises(BadInput, match="has the contract"):
+            await amend_run(store, "r-demo", changed, contract_hash(contract))

@@ -53,6 +53,10 @@ def land(  # noqa: PLR0913  a flag is a parameter
     carry: Annotated[
         bool, typer.Option("--carry", help="Carry your manual approvals over to the rebased commit.")
     ] = False,
+    commit: Annotated[
+        str,
+        typer.Option(metavar="SHA", help="Land this commit: refuse if the run has moved on.", show_default=False),
+    ] = "",
     through: Annotated[
         str,
         typer.Option(
@@ -84,6 +88,7 @@ def land(  # noqa: PLR0913  a flag is a parameter
             "carry": carry,
             "through": through,
             "who": whoami(),
+            "commit": commit,
         }
     )
     raise typer.Exit(_landed(record, wanted, as_json=as_json))

@@ -183,6 +183,10 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     supersedes: Annotated[
         list[str] | None, typer.Option(metavar="ID=TEST", help="This existing test changes with the requirement.")
     ] = None,
+    contract: Annotated[
+        str,
+        typer.Option(metavar="HASH", help="Change this contract: refuse if the run has another.", show_default=False),
+    ] = "",
     reason: Annotated[str, typer.Option(help="Your reason.", show_default=False)] = "",
     who: Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)] = "",
     as_json: AsJson = False,
@@ -214,9 +218,9 @@ def amend(  # noqa: PLR0913  a flag is a parameter
             who=name,
             why=why,
         )
-        record = asyncio.run(amend_contract(store, record.id, change))
-        if contract := store.contract(record.id):
-            contract_lines(store, record, contract, console=err(), cases=True)
+        record = asyncio.run(amend_contract(store, record.id, change, contract))
+        if sealed := store.contract(record.id):
+            contract_lines(store, record, sealed, console=err(), cases=True)
         conclude(store, record, as_json=as_json)
 
 

@@ -56,12 +56,18 @@ class ContractChange(Value):
         return (*words, *(f"{name} supersedes {', '.join(tests)}" for name, tests in self.supersedes.items()))
 
 
-async def amend(store: RunStore, run_id: str, change: ContractChange) -> RunRecord:
-    """Change the run's contract. Changed checks run on the base again; no agent is called."""
+async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at: str = "") -> RunRecord:
+    """Change the run's contract. Changed checks run on the base again; no agent is called.
+
+    `looked_at`: the hash of the contract that the person means; another one is not changed.
+    """
     record = store.journal.run(run_id)
     contract = store.contract(record.id)
     if contract is None:
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+    if looked_at not in ("", contract_hash(contract)):
+        what = f"run {record.id} has the contract {contract_hash(contract)}, not {looked_at}"
+        raise BadInput(what, then="look at it again")
     if not change.what:
         raise BadInput(
             "the amendment changes nothing",

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import join
 
@@ -130,7 +130,16 @@ class Actions:
         }
         if name not in makers:
             raise BadInput(f"there is no action {name!r}", then=f"there are {', '.join(makers)}")
-        return makers[name](store, Fields(given))
+        action = makers[name](store, Fields(given))
+
+        def do(store: RunStore) -> str:
+            """What the terminal showed, or nothing: the run may have moved on since."""
+            now = makers[name](store, Fields(given))
+            if (now.words, now.command) != (action.words, action.command):
+                raise BadInput("the run has moved on since you were asked", then="look at it again")
+            return action.do(store)
+
+        return replace(action, do=do) if action.spoken else action
 
     # -- steer ---------------------------------------------------------------------------------------------------------
 
@@ -218,9 +227,6 @@ class Actions:
             raise BadInput("the run has moved on since you looked at it", then="look at it again")
 
         def do(store: RunStore) -> str:
-            now = store.contract(record.id)
-            if now is None or _decision_words(store, record, now, wanted, decision) != words:
-                raise BadInput("the run has moved on since you were asked", then="look at it again")
             made = decide(store, record.id, wanted or [None], decision)
             if is_settled(store, made):
                 self._start(("trued", "resume", record.id))
@@ -238,8 +244,11 @@ class Actions:
             raise BadInput("a change is missing", then="name a criterion, or a requirement to remove or keep")
         said = "\n".join(f"    {flag} {one}" for flag, one in changes)
         flags = tuple(part for flag, one in changes for part in (f"--{flag}", one))
-        command = ("trued", "amend", record.id, *flags, "--as", who, "--reason", why)
-        return self._started(f"{who} amends the contract of {record.id}: {why}\n{said}", command, spoken=True)
+        sealed = store.contract(record.id)
+        name = contract_hash(sealed) if sealed else ""
+        command = ("trued", "amend", record.id, *flags, *_option("--contract", name), "--as", who, "--reason", why)
+        words = f"{who} amends the contract{f' {name[:10]}' if name else ''} of {record.id}: {why}\n{said}"
+        return self._started(words, command, spoken=True)
 
     def _trust(self, store: RunStore, fields: Fields) -> Action:
         record, digest = self._run(store, fields), fields.needed("digest")
@@ -256,7 +265,8 @@ class Actions:
         refuse_if_agent_could_answer(store, record)
         agreed = f", and agrees to the changes with digest {agree}" if agree else ""
         words = f"{self.who} lands {record.id} ({record.head[:10] or record.base[:10]}){agreed}"
-        return self._started(words, ("trued", "land", record.id, *_option("--agree", agree)), spoken=True)
+        command = ("trued", "land", record.id, *_option("--commit", record.head), *_option("--agree", agree))
+        return self._started(words, command, spoken=True)
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ class LandingRequest(Value):
     through: str = ""  # a chunk of the plan: land it and those before it, without the rest
     carry: bool = False  # words for single requirements hold for the rebased commit, too
     who: str = ""
+    commit: str = ""  # the work that the person looked at: no other is landed
 
 
 class LandingResult(Value):
