@@ -1,11 +1,12 @@
 """What an agent leaves in its clone is read by the page, and nothing of it is run."""
 
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
-from trued.page.work_diff import _clone_diff
+from trued.page.work_diff import CLONE_SHOWN, CloneDiffs, DiffParts, read_clone
 from trued.workspace.git.clones import Clones
 from trued.workspace.git.store import Store
 
@@ -40,7 +41,34 @@ async def test_looking_at_a_clone_runs_no_filter_of_a_submodule_that_an_agent_ma
     (sub / ".git" / "info" / "attributes").write_text("* filter=evil\n")
     (sub / "q").write_text("hellp\n")
     (sub / ".git" / "HEAD").write_text("1" * 40 + "\n")
-    (clone.work / "a.txt").write_text("b\n")
-    parts = _clone_diff(str(store.folder), str(clone.folder), 0)
-    assert ("+", "+b\n") in parts
+    (clone.work / "a.txt").write_text("b\n" * 200_000)
+    parts = read_clone(str(store.folder), clone.folder)
+    assert parts[-1][1].startswith("+b\n")
+    assert sum(len(lines) for _, lines in parts) <= CLONE_SHOWN  # however much was written
     assert not ran.exists()
+
+
+@pytest.mark.spec("PAGE-6")
+def test_a_clone_that_is_slow_to_read_holds_up_no_page(tmp_path: Path) -> None:
+    read, going_on, looks = threading.Event(), threading.Event(), list[Path]()
+
+    def slow(place: str, folder: Path) -> DiffParts | None:
+        looks.append(folder)
+        going_on.wait()
+        read.set()
+        return (("+", "+b\n"),)
+
+    clones = CloneDiffs(slow)
+    assert clones.newest("", tmp_path) == clones.newest("", tmp_path) == ()
+    going_on.set()
+    read.wait()
+    while not (found := clones.newest("", tmp_path)):
+        pass
+    assert (found, looks) == ((("+", "+b\n"),), [tmp_path])
+    clones.close()
+
+    late = CloneDiffs(lambda place, folder: looks.append(folder))  # not in time
+    for _ in range(3):
+        late.newest("", tmp_path)
+    late.close()
+    assert len(looks) <= 2  # it is left alone for a while

@@ -19,6 +19,7 @@ from trued.model.events.proof import CheckRan, CheckSealed, CheckStarted, Requir
 from trued.model.step_keys import is_verdict
 from trued.page.story import StoryLine, sentence, told
 from trued.page.transcript import Transcript
+from trued.page.work_diff import CloneDiffs
 from trued.proof.contract import contract_hash
 from trued.reporting.html.calls import ReportedCall, calls
 from trued.reporting.html.gather import all_approvals, documents_of
@@ -150,6 +151,7 @@ class Reader:
     def __init__(self, home: Path, environ: Mapping[str, str], *, can_steer: bool = True) -> None:
         """`can_steer`: whether pages show forms. It is no gate: the server checks every request."""
         self.home, self.environ, self.can_steer = home, environ, can_steer
+        self.clones = CloneDiffs()
         self._store: RunStore | None = None
         self._watched = Recent[str, WatchedRun](WATCHED)
         self._waits = Recent[str, tuple[object, list[Wait]]](200)
@@ -173,6 +175,7 @@ class Reader:
         return self._store is None and not (self.home / "journal.db").is_file()
 
     def close(self) -> None:
+        self.clones.close()
         if self._store is not None:
             self._store.close()
 

@@ -2,7 +2,11 @@
 
 import json
 import subprocess
+import threading
 import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +22,10 @@ from trued.workspace.git.store import Store
 
 WITHIN_S = 10.0
 CLONE_WITHIN_S = 2.0  # an agent can make its folder slow to read
-AGAIN_S = 2.0  # a clone is not read more often than that
+AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # a clone is not read more often than that; one that could not be read in time
+FIRST_S = 0.3  # for a clone of which nothing is known yet
+CLONES = 32  # whose diffs are kept
+MOST = 8_000_000  # bytes that git may print
 SHOWN = 200_000  # characters of one diff
 CLONE_SHOWN = 12_000
 LARGE = ("-c", "core.bigFileThreshold=512k")  # a larger file is binary for us
@@ -73,8 +80,10 @@ def file_diff(store: RunStore, record: RunRecord, path: str) -> DiffParts:
 
 @lru_cache(maxsize=64)
 def _diffed(place: str, base: str, head: str, path: str) -> str | None:
-    told = _git(place, *LARGE, "diff-tree", "-p", "-r", *PLAIN, base, head, "--", f":(top,literal){path}")
-    return None if told is None else told[: 4 * SHOWN].decode("utf-8", "replace")[:SHOWN]
+    told = _git(
+        place, *LARGE, "diff-tree", "-p", "-r", *PLAIN, base, head, "--", f":(top,literal){path}", most=4 * SHOWN
+    )
+    return None if told is None else told.decode("utf-8", "replace")[:SHOWN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,35 +118,84 @@ def _versions(place: str, base: str, head: str, path: str) -> tuple[FileVersion,
 def version_text(store: RunStore, record: RunRecord, commit: str, path: str) -> str:
     """The text of a file at one of its versions."""
     for place in _places(store, record):
-        told = _git(place, "cat-file", "blob", f"{commit}:{path}")
+        told = _git(place, "cat-file", "blob", f"{commit}:{path}", most=4 * SHOWN)
         if told is not None:
-            return told[: 4 * SHOWN].decode("utf-8", "replace")[:SHOWN]
+            return told.decode("utf-8", "replace")[:SHOWN]
     return ""
 
 
-def clone_diff(store: RunStore, record: RunRecord, call: ReportedCall) -> DiffParts:
-    """What the agent of a call at work has changed up to now."""
+def read_clone(place: str, folder: Path) -> DiffParts | None:
+    """None if it could not be read in time."""
+    clone = Clone(folder)
+    if clone.state is None:
+        return ()
+    variables = {"GIT_INDEX_FILE": str(clone.index), "GIT_OPTIONAL_LOCKS": "0"}
+    words = (*LARGE, f"--work-tree={clone.work}", "diff", *PLAIN)
+    told = _git(place, *words, variables=variables, within_s=CLONE_WITHIN_S, most=4 * CLONE_SHOWN)
+    return None if told is None else diff_parts(told.decode("utf-8", "replace")[:CLONE_SHOWN])
+
+
+@dataclass
+class _CloneLook:
+    """What is known of one clone, and the look at it that is under way."""
+
+    parts: DiffParts = ()
+    under_way: Future[DiffParts | None] | None = None
+    due: float = 0.0  # not before that
+
+
+class CloneDiffs:
+    """What agents at work have changed up to now.
+
+    An agent can make its folder slow to read: a thread of its own reads it, and the last result is shown meanwhile.
+    """
+
+    def __init__(self, read: Callable[[str, Path], DiffParts | None] = read_clone) -> None:
+        self._read = read
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="clones")
+        self._known: OrderedDict[Path, _CloneLook] = OrderedDict()
+
+    def of(self, store: RunStore, record: RunRecord, call: ReportedCall) -> DiffParts:
+        """What is known of the call's clone."""
+        folder = _clone_of(store, record, call)
+        if folder is None:
+            return ()
+        return self.newest(str(Store(Path(record.repository), store.home, record.id).folder), folder)
+
+    def newest(self, place: str, folder: Path) -> DiffParts:
+        """What is known now; a newer look begins if the last is old."""
+        look = self._known.setdefault(folder, _CloneLook())
+        self._known.move_to_end(folder)
+        while len(self._known) > CLONES:
+            self._known.popitem(last=False)
+        self._take(look)
+        if look.under_way is None and time.monotonic() >= look.due:
+            look.under_way = self._thread.submit(self._read, place, folder)
+            if not look.parts:
+                wait([look.under_way], FIRST_S)
+                self._take(look)
+        return look.parts
+
+    def _take(self, look: _CloneLook) -> None:
+        if look.under_way is None or not look.under_way.done():
+            return
+        ended, look.under_way = look.under_way, None
+        found = ended.result()
+        look.parts = look.parts if found is None else found
+        look.due = time.monotonic() + (SLOW_AGAIN_S if found is None else AGAIN_S)
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _clone_of(store: RunStore, record: RunRecord, call: ReportedCall) -> Path | None:
     spool = store.folder(record.id) / "spool"
     orders = sorted(spool.glob(f"{folder_name(call.key)}.*/order.json"))
     try:
         folder = Path(json.loads(orders[-1].read_bytes())["folder"])
     except (OSError, ValueError, KeyError, IndexError, TypeError):
-        return ()
-    if folder.parent.parent != store.folder(record.id) / "clones":
-        return ()
-    place = str(Store(Path(record.repository), store.home, record.id).folder)
-    return _clone_diff(place, str(folder.parent), int(time.monotonic() / AGAIN_S))
-
-
-@lru_cache(maxsize=32)
-def _clone_diff(place: str, folder: str, _: int) -> DiffParts:
-    clone = Clone(Path(folder))
-    if clone.state is None:
-        return ()
-    variables = {"GIT_INDEX_FILE": str(clone.index), "GIT_OPTIONAL_LOCKS": "0"}
-    words = (*LARGE, f"--work-tree={clone.work}", "diff", *PLAIN)
-    told = _git(place, *words, variables=variables, within_s=CLONE_WITHIN_S)
-    return diff_parts((told or b"")[: 4 * CLONE_SHOWN].decode("utf-8", "replace")[:CLONE_SHOWN])
+        return None
+    return folder.parent if folder.parent.parent == store.folder(record.id) / "clones" else None
 
 
 def _places(store: RunStore, record: RunRecord) -> tuple[str, ...]:
@@ -163,16 +221,29 @@ def diff_parts(text: str) -> DiffParts:
     return tuple((sort, "".join(lines)) for sort, lines in found)
 
 
-def _git(place: str, *words: str, variables: dict[str, str] | None = None, within_s: float = WITHIN_S) -> bytes | None:
+def _git(
+    place: str,
+    *words: str,
+    variables: dict[str, str] | None = None,
+    within_s: float = WITHIN_S,
+    most: int = MOST,
+) -> bytes | None:
+    """What git prints, at most that many bytes: then it is ended. None if it fails, or says less and does not end."""
+    command, environment = git_command([f"--git-dir={place}", *words]), {**git_environment(), **(variables or {})}
     try:
-        done = subprocess.run(
-            git_command([f"--git-dir={place}", *words]),
-            env={**git_environment(), **(variables or {})},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=within_s,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        with subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as git:
+            late = threading.Timer(within_s, git.kill)
+            late.start()
+            try:
+                told = git.stdout.read(most) if git.stdout else b""
+                if len(told) == most:
+                    git.kill()
+                    return told
+                code = git.wait()
+            finally:
+                late.cancel()
+    except OSError:
         return None
-    return done.stdout if done.returncode == 0 else None
+    return told if code == 0 else None

@@ -5,7 +5,6 @@ from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.transcript import WINDOW
 from trued.page.view import PageRoute, PageView, Params
-from trued.page.work_diff import clone_diff
 from trued.reporting.html.calls import Text
 
 BRIEF, REPLY = 80_000, 20_000  # characters
@@ -26,7 +25,7 @@ def call(reader: Reader, params: Params) -> PageView:
         "transcript": piece("call/transcript.html.j2", record=record, call=found, window=window, size=WINDOW),
         "brief": piece("call/brief.html.j2", call=found, brief=Text.of(brief, BRIEF)),
     }
-    if running and not found.held_back and (changed := clone_diff(reader.store, record, found)):
+    if running and not found.held_back and (changed := reader.clones.of(reader.store, record, found)):
         pieces["clone"] = piece("call/clone.html.j2", parts=changed)
     return run_page(reader, record, "calls", found.key, pieces)
 

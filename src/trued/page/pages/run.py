@@ -8,7 +8,6 @@ from trued.page.pages.common import paged, run_page
 from trued.page.reader import Reader
 from trued.page.render import call_url, piece, requirement_url, run_url
 from trued.page.view import PageRoute, PageView, Params
-from trued.page.work_diff import clone_diff
 from trued.proof.screenshots import evidence_pictures
 from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import amount, counted, money
@@ -149,7 +148,7 @@ def _call(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], ma
         others=running[1:9],
         told=list(told)[:TOLD],
         window=transcript.window(most=TAIL) if transcript else None,
-        diff=clone_diff(reader.store, record, call) if call and running and not call.held_back else "",
+        diff=reader.clones.of(reader.store, record, call) if call and running and not call.held_back else "",
         can_steer=reader.can_steer,
     )
 
