@@ -149,7 +149,9 @@ class RunStore:
         """The newest verdict on each requirement, as one verdict."""
         verdicts = self.task_verdicts(run_id)
         judged = {one.id: one for verdict in verdicts for one in verdict.requirements}
-        evidence = tuple(one for verdict in verdicts for one in verdict.evidence)
+        newest = {one.id: verdict for verdict in verdicts for one in (*verdict.requirements, *verdict.suites)}
+        every = ((verdict, one) for verdict in verdicts for one in verdict.evidence)
+        evidence = tuple(one for verdict, one in every if newest.get(one.requirement, verdict) is verdict)
         parts = {"subject": "so far", "requirements": tuple(judged.values()), "evidence": evidence}
         return verdicts[-1].model_copy(update=parts) if verdicts else None
 

@@ -13,10 +13,10 @@ from trued.engine.inputs import Inputs
 from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.model import EXISTING_TESTS, Approval, Contract, Event, RunRecord, Verdict
+from trued.model import EXISTING_TESTS, Approval, Contract, Event, Grade, RunRecord, Verdict
 from trued.model.events.call import CallAnswered, CallAsked, CallStarted
 from trued.model.events.proof import CheckRan, CheckSealed, CheckStarted, RequirementJudged
-from trued.model.step_keys import is_verdict
+from trued.model.step_keys import is_landing, is_verdict
 from trued.page.story import StoryLine, sentence, told
 from trued.page.transcript import Transcript
 from trued.page.work_diff import CloneDiffs
@@ -26,10 +26,10 @@ from trued.reporting.html.gather import all_approvals, documents_of
 from trued.reporting.html.material import Material, Proved
 from trued.reporting.html.pictures import reader as artifacts
 from trued.reporting.views import OVER, state_of
+from trued.reporting.views.claims import CallEnd, DoneClaim, done_claims
 from trued.reporting.views.comparison import of as compare
-from trued.reporting.views.history import history
+from trued.reporting.views.history import accepted_grades, grades_with_approvals, history, met_of
 from trued.reporting.views.progress import Progress
-from trued.reporting.views.rows import Checks
 from trued.reporting.views.stats import HistoryFilter, Stats, add_up
 
 SUMMARIES = 1_000  # runs whose line in the list is kept
@@ -121,14 +121,18 @@ class RunSummary:
     cost_usd: float
     cost: str
     worked: float
+    met: int  # requirements
     claims_refuted: int
 
     @classmethod
-    def of(cls, record: RunRecord, seen: Progress, waits: list[Wait]) -> "RunSummary":
+    def of(
+        cls, record: RunRecord, seen: Progress, waits: list[Wait], attested: Mapping[str, str], accept: Grade | None
+    ) -> "RunSummary":
+        """`attested`: the grades with what people attested, if somebody did."""
         who, says = sentence(record, seen, waits)
-        own = {name: grade for name, grade in seen.grades.items() if not name.startswith(EXISTING_TESTS)}
+        graded = attested or seen.grades
+        own = {name: grade for name, grade in graded.items() if not name.startswith(EXISTING_TESTS)}
         used, estimated = seen.tokens
-        proofs = [row for row in seen.rows.values() if isinstance(row, Checks)]
         return cls(
             who=who,
             sentence=says,
@@ -141,8 +145,14 @@ class RunSummary:
             cost_usd=seen.cost_usd,
             cost=seen.cost,
             worked=seen.worked,
-            claims_refuted=sum(any(grade == "refuted" for _, grade, _ in row.grades) for row in proofs),
+            met=met_of(own, accept),
+            claims_refuted=sum(one.fell for one in _claims(seen)),
         )
+
+
+def _claims(seen: Progress) -> Iterator[DoneClaim]:
+    verdicts = (one for one in seen.verdicts if not is_landing(one.key))
+    return done_claims(map(CallEnd.of, seen.calls), verdicts)
 
 
 class Reader:
@@ -251,8 +261,15 @@ class Reader:
         if found is None or found[0] != stamp:
             watched = self._watched.get(record.id) is not None or record.state == "running"
             seen = self.watch(record).progress if watched else self._folded(record)
-            found = self._summaries.put(record.id, (stamp, RunSummary.of(record, seen, waiting)))
+            found = self._summaries.put(
+                record.id, (stamp, RunSummary.of(record, seen, waiting, *self._attested(record)))
+            )
         return found[1]
+
+    def _attested(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
+        """The grades with people's approvals, {} if there are none; and the grade that the run's user accepts."""
+        given = grades_with_approvals(self.store, record) if self.store.journal.approvals(record.id) else {}
+        return given, accepted_grades(self.store, record.id).get(record.id)
 
     def _folded(self, record: RunRecord) -> Progress:
         seen, last = Progress((), record.workflow), 0

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 
 from trued.page.view import PageView
-from trued.reporting.html.format import agent_name, money
+from trued.reporting.html.format import agent_name, cost, money
 from trued.reporting.html.render import environment as report_environment
 
 # What a browser would obey or not show: control characters, bidirectional marks, invisible ones. Not newline and tab,
@@ -26,7 +26,7 @@ def environment() -> Environment:
     made = report_environment()
     made.loader = ChoiceLoader([PackageLoader("trued.page"), PackageLoader("trued.reporting.html")])
     made.finalize = _shown
-    made.filters.update(iso=iso, agent_name=agent_name, money=money)
+    made.filters.update(iso=iso, agent_name=agent_name, money=money, cost=cost)
     made.globals.update(run_url=run_url, call_url=call_url, requirement_url=requirement_url, query=query)
     return made
 

@@ -24,12 +24,18 @@ if TYPE_CHECKING:
 PAST = 50  # calls that are enough to know what one takes
 BUSY_S = 20.0  # longer than any write of ours; then another process has hung in mid-write
 
-# An event's data without its brief, and with three short fields of its reply: the rest is nine tenths of a journal.
+# An event's data without its brief, and with what its reply claims: the rest is nine tenths of a journal.
 LEAN = """
     case kind
     when 'asked' then json_remove(data, '$.brief')
     when 'answered' then case json_type(data, '$.reply') when 'object' then json_set(data, '$.reply', json_object(
         'result', substr(json_extract(data, '$.reply.result'), 1, 300),
+        'decision', substr(json_extract(data, '$.reply.decision'), 1, 300),
+        'passes', case json_type(data, '$.reply.passes')
+            when 'true' then json('true') when 'false' then json('false') end,
+        'passed', case json_type(data, '$.reply.passed')
+            when 'true' then json('true') when 'false' then json('false') end,
+        'asks', coalesce(json_extract(data, '$.reply.asks'), 0) not in (0, '', '[]', '{}'),
         'status', substr(json_extract(data, '$.reply.status'), 1, 300),
         'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
     else data end"""
@@ -242,7 +248,7 @@ class SqliteJournal:
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
         """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
 
-        `lean`: without briefs, and of replies only the beginnings of `result`, `status` and `summary`.
+        `lean`: without briefs, and of replies only what they claim, and the beginning of `summary`.
         """
         return self._events("run = ? and id > ?", (run, after), limit=limit, lean=lean)
 

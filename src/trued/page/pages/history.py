@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.engine.verification_log import VerificationLog
-from trued.page.pages.common import HOME, made, paged
+from trued.page.pages.common import HOME, Paging, made, paged
 from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.views.history import choices
-from trued.reporting.views.stats import HistoryFilter, Stats, Total, since
+from trued.reporting.views.stats import HistoryFilter, RunFacts, Stats, Total, since
 
 AGENTS = 12  # with a row of their own in the first figure
 LINES = 6  # agents in the plot over time: more cannot be told apart
@@ -90,13 +90,18 @@ def history(reader: Reader, params: Params) -> PageView:
         "false-claims": piece("history/false_claims.html.j2", agents=claiming[:AGENTS], more=claiming[AGENTS:]),
         "over-time": piece("history/over_time.html.j2", plot=plotted(found), weeks=found.weeks, stats=found),
         "parts": piece("history/parts.html.j2", parts=parts, most=ROWS, total=found.total),
-        "runs": piece("history/runs.html.j2", paging=paged(found.runs, params, *given, size=ROWS)),
+        "runs": _runs(reader, paged(found.runs, params, *given, size=ROWS)),
     }
     if not (wanted.workflow or wanted.agent or wanted.role):  # no agent works in a verification
         where = Path(wanted.repository) if wanted.repository else None
         verified = [one for one in VerificationLog(reader.home).records(where) if one.at >= wanted.since]
         pieces["verifications"] = piece("history/verifications.html.j2", every=verified, most=ROWS)
     return made(reader, "History", pieces, HOME)
+
+
+def _runs(reader: Reader, paging: Paging[RunFacts]) -> str:
+    worked = {one.record.id: reader.summary(one.record).worked for one in paging.items}
+    return piece("history/runs.html.j2", paging=paging, worked=worked)
 
 
 def plotted(found: Stats) -> Plot:

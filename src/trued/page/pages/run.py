@@ -88,7 +88,7 @@ def _figures(
     return {
         "met": sum(one.met for one in asked),
         "total": len(asked),
-        "grades": Counter(one.grade for one in asked),
+        "grades": Counter(one.grade for one in asked if one.judged),
         "figures": figures,
         "began": seen.began,
         "worked": seen.worked,
@@ -158,7 +158,8 @@ def ledger_piece(
 ) -> str:
     """The ledger in pages; what is in the way comes first, and shows its cases."""
     only = params.get("only", "")
-    shown = [one for one in ledger if not only or (only == "open") != one.met]
+    sorts = {one.id: "open" if not one.met else "guard" if one.guard else "met" for one in ledger}
+    shown = [one for one in ledger if not only or sorts[one.id] == only]
     paging = paged(shown, params, "only")
     cases = outcomes_of(material, [one for one in paging.items if not one.met][:OPEN])
     return piece(
@@ -166,7 +167,7 @@ def ledger_piece(
         record=record,
         paging=paging,
         only=only,
-        counts=(len(ledger), sum(not one.met for one in ledger), sum(one.met for one in ledger)),
+        counts=Counter(sorts.values()),
         cases=cases,
         turned=_turned(material, paging.items),
         held_back=bool(material.contract and material.contract.held_out and not material.ended),

@@ -65,7 +65,6 @@ def _waits(reader: Reader, every: list[RunRecord]) -> dict[str, str]:
             if number > WAITS:
                 return found
             summary = reader.summary(record)
-            met = sum(summary.grades.get(name, 0) for name in ("proven", "attested"))
             pictures = pictures_of(reader.material(record), one.requirement) if one.kind == "judge" else ()
             found[f"wait-{number}"] = piece(
                 "wait.html.j2",
@@ -74,7 +73,9 @@ def _waits(reader: Reader, every: list[RunRecord]) -> dict[str, str]:
                 record=record,
                 can_steer=reader.can_steer,
                 pictures=pictures,
-                progress=f"{met} of {summary.requirements} requirements are proven" if summary.requirements else "",
+                progress=f"{summary.met} of {summary.requirements} requirements are met"
+                if summary.requirements
+                else "",
             )
     return found
 

@@ -1,18 +1,17 @@
 """Every agent call of a run for the report: what it was asked, what it claimed, and what became of the claim."""
 
 import json
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trued.model import Event, Grade
+from trued.model import Event
 from trued.model.events.call import CallAnswered, CallAsked, CallWaits
-from trued.model.step_keys import scope_of
+from trued.model.step_keys import is_landing
 from trued.reporting.html.format import agent_name, clock, cut, moment
 from trued.reporting.html.material import Material, Proved, Spooled
-from trued.reporting.views.claims import FIRST, claim_of, claims_done
+from trued.reporting.views.claims import CallEnd, VerdictFact, claim_of, claims_done, done_claims
 from trued.reporting.views.rows import Call
 
 TRANSCRIPTS = 1_200_000  # characters of all transcripts together: the page has to open at once
@@ -247,13 +246,11 @@ def _every_fact(data: Mapping[str, Any]) -> str:
 
 def _with_refutations(every: Sequence[ReportedCall], history: Sequence[Proved]) -> Iterator[ReportedCall]:
     """A claim is refuted if the next check of the same scope, made by the engine, failed."""
-    in_order = sorted(history, key=lambda one: one.at)
-    by_scope: dict[str, list[Proved]] = defaultdict(list)
-    for one in in_order:
-        by_scope[one.scope].append(one)
+    verdicts = (
+        VerdictFact(one.key, one.at, {each.id: str(each.grade) for each in one.verdict.requirements})
+        for one in history
+        if not is_landing(one.key)
+    )
+    fell = {one.key: one.refuted for one in done_claims((CallEnd.of(call.row) for call in every), verdicts)}
     for call in every:
-        candidates = in_order if call.role in FIRST else by_scope[scope_of(call.key)]
-        place = bisect_left(candidates, call.ended, key=lambda one: one.at)
-        after = candidates[place] if place < len(candidates) else None
-        failed = [one.id for one in after.verdict.requirements if one.grade is Grade.REFUTED] if after else []
-        yield replace(call, refuted=", ".join(failed)) if call.claims_done and failed else call
+        yield replace(call, refuted=", ".join(fell.get(call.key, ())))

@@ -23,6 +23,11 @@ def money(usd: float) -> str:
     return f"${usd:.2f}" if usd >= 0.995 or usd == 0 else f"${usd:.4f}"
 
 
+def cost(usd: float, mark: str = "") -> str:
+    """What was paid; `mark`: `~` or `≤`. Who reports nothing may have paid."""
+    return f"{mark}{money(usd)}" if usd else "not reported"
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     return f"{amount(number)} {one if number == 1 else many or one + 's'}"
 

@@ -28,6 +28,7 @@ from trued.reporting.views import HELD_BACK
 
 OUTPUTS = 600_000  # characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300
+NOT_JUDGED = ("no work has been checked for it yet",)
 SHOWN = 200  # cases or test ids of one piece of evidence
 MOST_ROWS = 1_000  # of requirements that are met; those in the way are all there, up to twice as many
 # Elements that evidence may take: a browser lays out a page of 30,000 nodes at once, and one of 700,000 in 20 s.
@@ -125,6 +126,7 @@ class LedgerLine:
     lacks: str
     met: bool
     guard: bool
+    judged: bool = True  # a verdict has it; else nobody has looked at any work for it
 
 
 def lines(material: Material) -> list[LedgerLine]:
@@ -140,6 +142,7 @@ def lines(material: Material) -> list[LedgerLine]:
             lacks=one.lacks,
             met=_is_met(one, accept),
             guard=_is_guard(one),
+            judged=one.why != NOT_JUDGED,
         )
         for one in _judged(material)
     ]
@@ -193,8 +196,8 @@ def _is_guard(judged: Judged) -> bool:
 
 
 def _unseen(sealed: Requirement) -> Judged:
-    why = ("not checked yet",)
-    return Judged(id=sealed.id, text=sealed.text, source=str(sealed.source), grade=Grade.UNPROVEN, why=why, holds=False)
+    source = str(sealed.source)
+    return Judged(id=sealed.id, text=sealed.text, source=source, grade=Grade.UNPROVEN, why=NOT_JUDGED, holds=False)
 
 
 def checks_of(requirement: Requirement) -> str:

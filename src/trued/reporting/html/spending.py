@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trued.reporting.html.calls import ReportedCall
-from trued.reporting.html.format import agent_name, amount, money
+from trued.reporting.html.format import agent_name, amount, cost, money
 from trued.support.durations import duration
 
 
@@ -55,13 +55,13 @@ def _spent(own: Sequence[ReportedCall], share: float) -> Spent:
 
 
 def _cost(own: Sequence[ReportedCall]) -> str:
-    cost = sum(call.row.cost_usd for call in own)
+    paid = sum(call.row.cost_usd for call in own)
     known = {call.row.cost for call in own}
     if "ceiling" in known:
-        return f"≤{money(cost)} at the ceiling"
+        return f"≤{money(paid)} at the ceiling"
     if "computed" in known:
-        return f"~{money(cost)} computed"
-    return f"{'' if known == {'reported'} else _mark(own)}{money(cost)}" if cost else "not reported"
+        return f"~{money(paid)} computed"
+    return cost(paid, "" if known == {"reported"} else _mark(own))
 
 
 def _remark(own: Sequence[ReportedCall]) -> str:

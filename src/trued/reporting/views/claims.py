@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trued.model.step_keys import scope_of
+from trued.reporting.views.rows import Call
 
 FIRST = ("impl-agent",)  # builds before the first round that looks at it
 ADVISERS = (
@@ -27,6 +28,7 @@ class DoneClaim:
     agent: str
     at: float
     fell: bool = False
+    refuted: tuple[str, ...] = ()  # the requirements whose check failed, where the journal names them
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,13 @@ class CallEnd:
     at: float
     reply: Mapping[str, Any]  # the fields by which it claims something
 
+    @classmethod
+    def of(cls, row: Call) -> "CallEnd":
+        answer = row.answer
+        return cls(
+            row.key, row.role, row.agent, answer.state if answer else "", row.ended, (answer and answer.reply) or {}
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class VerdictFact:
@@ -52,13 +61,18 @@ class VerdictFact:
 
     @property
     def is_refuted(self) -> bool:
-        return "refuted" in self.grades.values() if self.grades else self.worst == "refuted"
+        return bool(self.refuted) if self.grades else self.worst == "refuted"
+
+    @property
+    def refuted(self) -> tuple[str, ...]:
+        return tuple(name for name, grade in self.grades.items() if grade == "refuted")
 
 
 def claim_of(reply: Mapping[str, Any]) -> str:
     """The word by which an agent says how its work ended."""
-    if isinstance(passed := reply.get("passes", reply.get("passed")), bool):
-        return "PASS" if passed else "not yet"
+    passed = [reply[name] for name in ("passes", "passed") if isinstance(reply.get(name), bool)]
+    if passed:
+        return "PASS" if all(passed) else "not yet"
     return str(reply.get("result") or reply.get("decision") or reply.get("status") or "")
 
 
@@ -78,5 +92,6 @@ def done_claims(calls: Iterable[CallEnd], verdicts: Iterable[VerdictFact]) -> It
             continue
         candidates = in_order if call.role in FIRST else by_scope[scope_of(call.key)]
         place = bisect_left(candidates, call.at, key=lambda one: one.at)
-        fell = place < len(candidates) and candidates[place].is_refuted
-        yield DoneClaim(call.key, call.role, call.agent, call.at, fell)
+        after = candidates[place] if place < len(candidates) else None
+        fell = after is not None and after.is_refuted
+        yield DoneClaim(call.key, call.role, call.agent, call.at, fell, after.refuted if after else ())

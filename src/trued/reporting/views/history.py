@@ -2,21 +2,20 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from trued.engine.run_store import RunStore
 from trued.model import Grade, RunRecord
 from trued.model.events.call import CallAnswered
-from trued.model.events.proof import VerdictReached
+from trued.model.events.proof import ContractSealed, VerdictReached
 from trued.model.step_keys import is_final_verdict, is_landing
 from trued.reporting.views import state_of
 from trued.reporting.views.claims import CallEnd, VerdictFact, done_claims
 from trued.reporting.views.stats import HistoryFilter, RunFacts
 from trued.wire import Amount, Spend
 
-MET = frozenset(str(one) for one in Grade if one.is_met())
 FIELDS = ("result", "decision", "status", "passes", "passed")  # of a reply, by which it claims something
 OF_THESE = "run in (select id from run where created_at >= ? and workflow = coalesce(?, workflow))"
 ANSWERS = f"""
@@ -32,7 +31,12 @@ VERDICTS = f"""
         from json_each(data, '$.requirements')) as grades, json_extract(data, '$.grade') as worst
     from event where kind = '{VerdictReached.KIND}' and {OF_THESE} order by id"""  # noqa: S608  (constants)
 
-
+ACCEPTS = """
+    select id, case when json_valid(inputs) then json_extract(inputs, '$.settings.accept') end as accept
+    from run where ? in ('', id)"""
+SEALED = f"""
+    select run, json_extract(data, '$.requirements') as requirements, max(id)
+    from event where kind = '{ContractSealed.KIND}' and {OF_THESE} group by run"""  # noqa: S608  (constants)
 SPENDS = f"""
     select run, step, role, agent, spent_usd, spent_tokens, spent_seconds, cost from spend where {OF_THESE}
     order by rowid"""  # noqa: S608  (constants)
@@ -45,16 +49,28 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
         return []
     these = (wanted.since, wanted.workflow or None)
     answers, verdicts, spends = _answers(store, these), _verdicts(store, these), _spends(store, these)
-    approved = store.journal.runs_with_approvals()
+    approved, accepts = store.journal.runs_with_approvals(), accepted_grades(store)
+    sealed = {row["run"]: int(row["requirements"] or 0) for row in store.journal.lean_rows(SEALED, these)}
     found = []
     for one in runs:
         own = verdicts.get(one.id, [])
-        grades = (one.id in approved and _grades_with_approvals(store, one)) or _last_grades(own)
-        met = sum(grade in MET for grade in grades.values())
+        grades = (one.id in approved and grades_with_approvals(store, one)) or _last_grades(own)
+        met = met_of(grades, accepts.get(one.id))
         claims = tuple(done_claims(answers.get(one.id, ()), (each for each in own if not is_landing(each.key))))
         record = one.model_copy(update={"state": state_of(one, store.journal.driver(one.id))})
-        found.append(RunFacts(record, met, len(grades), spends.get(one.id, ()), claims))
+        found.append(RunFacts(record, met, max(len(grades), sealed.get(one.id, 0)), spends.get(one.id, ()), claims))
     return [kept for one in found if (kept := wanted.part_of(one)) is not None]
+
+
+def met_of(grades: Mapping[str, str], accept: Grade | None) -> int:
+    """How many requirements are met, by the grade that the run's user accepts."""
+    return sum(Grade(grade).is_met(accept) for grade in grades.values())
+
+
+def accepted_grades(store: RunStore, run: str = "") -> dict[str, Grade]:
+    """Run → the grade that its user accepts; of one run, if it is named."""
+    rows = store.journal.lean_rows(ACCEPTS, (run,))
+    return {str(row["id"]): Grade(row["accept"]) for row in rows if row["accept"] in list(Grade)}
 
 
 def choices(store: RunStore) -> dict[str, list[str]]:
@@ -117,6 +133,7 @@ def _last_grades(verdicts: Sequence[VerdictFact]) -> dict[str, str]:
     return {name: grade for one in verdicts if not is_landing(one.key) for name, grade in one.grades.items()}
 
 
-def _grades_with_approvals(store: RunStore, record: RunRecord) -> dict[str, str]:
+def grades_with_approvals(store: RunStore, record: RunRecord) -> dict[str, str]:
+    """Requirement → its grade, with what people attested."""
     verdict = store.verdict(record.id)
     return {one.id: str(one.grade) for one in verdict.requirements} if verdict else {}

@@ -8,6 +8,7 @@ from trued.model import Event, Grade
 from trued.model.events import JournalEvent, call, landing, people, proof, run
 from trued.model.step_keys import inner_scope, is_landing, scope_of
 from trued.reporting.views.cases import stood
+from trued.reporting.views.claims import VerdictFact
 from trued.reporting.views.event_kinds import typed
 from trued.reporting.views.notices import few, notices_of
 from trued.reporting.views.rows import Call, Checks, Remark, Row
@@ -47,6 +48,7 @@ class Progress:
         self.names: dict[str, str] = {}  # scope → its title
         self.rows: dict[str, Row] = {}
         self.grades: dict[str, str] = {}  # requirement → its newest grade
+        self.verdicts: list[VerdictFact] = []  # in order
         self.requirements = 0
         self.served: set[str] = set()  # requirements that have a sealed check
         self.on_base: Counter[str] = Counter()  # how the cases ended there
@@ -293,6 +295,9 @@ class Progress:
     def _add_verdict(self, stored: Event, event: proof.VerdictReached) -> None:
         name, row = self._checks(stored.key)
         judged = tuple((one.id, str(one.grade), "; ".join(one.why)) for one in event.requirements or ())
+        self.verdicts.append(
+            VerdictFact(stored.key, stored.at, {name: grade for name, grade, _ in judged}, str(event.grade))
+        )
         grades = judged or row.grades
         self._grade(stored.key, grades)
         left = len(event.gaps or ())

@@ -1,0 +1,65 @@
+"""A figure that stands on several pages is the same on all of them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.page.made_up import add_events, demo, html_of
+from tests.reporting.html.sample import material
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.model import Event
+from trued.page.reader import Reader
+from trued.reporting.html.ledger import lines
+from trued.reporting.views.claims import claims_done
+from trued.reporting.views.stats import HistoryFilter
+
+RUN = "r-demo"
+
+
+def told_of_verdicts() -> list[Event]:
+    """The sample's verdicts as events."""
+    found = []
+    for one in material().history:
+        rows = [{"id": each.id, "grade": str(each.grade), "why": []} for each in one.verdict.requirements]
+        data = {"subject": one.verdict.subject, "commit": one.verdict.commit, "holds": True, "grade": "proven"}
+        key = one.key.partition("#")[0]
+        found.append(Event(id=0, at=one.at, key=key, kind="proven", data={**data, "requirements": rows}))
+    return found
+
+
+@pytest.mark.spec("PAGE-1")
+def test_requirements_met_and_claims_refuted_are_the_same_in_the_list_the_run_and_history(tmp_path: Path) -> None:
+    demo(tmp_path)
+    add_events(tmp_path, RUN, told_of_verdicts())
+    reader = Reader(tmp_path, {})
+    record = reader.run(RUN)
+    listed, own = reader.summary(record), [one for one in lines(reader.material(record)) if not one.guard]
+    past = reader.history(HistoryFilter()).runs[0]
+    assert (listed.met, listed.requirements) == (sum(one.met for one in own), len(own)) == (past.met, past.requirements)
+    fallen = sum(bool(one.refuted) for one in reader.calls(record))
+    assert listed.claims_refuted == fallen == sum(one.fell for one in past.claims) > 0
+    reader.close()
+
+
+@pytest.mark.spec("PAGE-1")
+@pytest.mark.parametrize("reply", [{"status": "DONE", "passed": False}, {"status": "DONE", "asks": "which one?"}])
+def test_who_said_that_it_does_not_pass_claimed_nothing_on_any_page(tmp_path: Path, reply: dict[str, object]) -> None:
+    demo(tmp_path)
+    said = {"role": "verify-agent", "agent": "scripted:x", "state": "done", "reply": reply}
+    add_events(tmp_path, RUN, [Event(id=0, at=1.0, key="round 9/verify-agent#1", kind="answered", data=said)])
+    journal = SqliteJournal(tmp_path / "journal.db")
+    lean = next(one for one in journal.events(RUN, lean=True) if one.key == "round 9/verify-agent#1").data["reply"]
+    journal.close()
+    assert not claims_done("verify-agent", "done", lean)
+    assert not claims_done("verify-agent", "done", reply)
+
+
+@pytest.mark.spec("PAGE-1")
+def test_the_filters_of_the_ledger_add_up_and_nothing_judged_is_no_share_of_the_bar(tmp_path: Path) -> None:
+    demo(tmp_path, state="running", verdict=None, history=(), events=())
+    reader = Reader(tmp_path, {})
+    html = html_of(reader, f"/r/{RUN}")
+    figures = html[html.index('id="figures"') : html.index("</dl>")]
+    assert "not checked yet" in figures
+    assert 'class="g-unproven"' not in figures
+    reader.close()
