@@ -1,5 +1,6 @@
 """A figure that stands on several pages is the same on all of them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from tests.reporting.html.sample import material
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Event
 from trued.page.reader import Reader
+from trued.reporting.html.calls import calls
 from trued.reporting.html.ledger import lines
+from trued.reporting.html.timeline import timeline
 from trued.reporting.views.claims import claims_done
 from trued.reporting.views.stats import HistoryFilter
 
@@ -63,3 +66,29 @@ def test_the_filters_of_the_ledger_add_up_and_nothing_judged_is_no_share_of_the_
     assert "not checked yet" in figures
     assert 'class="g-unproven"' not in figures
     reader.close()
+
+
+@pytest.mark.spec("PAGE-1")
+def test_a_check_that_was_taken_in_an_earlier_run_does_not_stretch_the_axis() -> None:
+    sample = material()
+    assert sample.contract
+    early = [one.model_copy(update={"began": one.began - 3600}) for one in sample.contract.base_facts]
+    again = replace(sample, contract=sample.contract.model_copy(update={"base_facts": tuple(early)}))
+    line = timeline(again, calls(again))
+    assert line.seconds == timeline(sample, calls(sample)).seconds
+    assert not [bar for lane in line.lanes for bar in lane.bars if bar.kind == "check base"]
+
+
+@pytest.mark.spec("PAGE-2")
+def test_a_run_that_is_about_to_be_driven_is_not_interrupted(tmp_path: Path) -> None:
+    demo(tmp_path, state="running")
+    journal = SqliteJournal(tmp_path / "journal.db")
+    reader = Reader(tmp_path, {})
+    assert reader.run(RUN).state == "interrupted"
+    journal.announce(RUN)
+    assert reader.run(RUN).state == "running"
+    with journal.claim(RUN):
+        assert reader.run(RUN).state == "running"
+    assert reader.run(RUN).state == "interrupted"
+    reader.close()
+    journal.close()

@@ -231,6 +231,16 @@ class SqliteJournal:
         finally:
             os.close(handle)
 
+    def announce(self, run: str) -> None:
+        """Say that this process is about to drive a new run, before it can be seen: nobody shall think it was left."""
+        lock = self._lock(run)
+        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)
+        finally:
+            os.close(handle)
+
     def driver(self, run: str) -> int:
         """The id of the process that drives the run; 0 for none. Takes no lock."""
         try:

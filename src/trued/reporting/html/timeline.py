@@ -208,7 +208,8 @@ def _bars(call: ReportedCall, links: Links) -> Iterator[Bar]:
 
 
 def _engine(material: Material, links: Links) -> Iterator[Lane]:
-    facts = {one.id: one for one in material.facts if one.began}
+    # A check whose fact was kept from an earlier run took no time in this one.
+    facts = {one.id: one for one in material.facts if one.began and one.began >= material.progress.began}
     bars = tuple(_check(one, links) for one in facts.values())
     marks = tuple(mark for proved in material.history for mark in _verdict(proved, links))
     if bars or marks:
@@ -269,7 +270,7 @@ def _what(requirement: str) -> str:
 def _axis(material: Material, bars: Sequence[Bar]) -> Axis:
     seen = material.progress
     times = [seen.began, seen.last] + [time for bar in bars for time in (bar.began, bar.ended)]
-    start = min((time for time in times if time > 0), default=material.record.created_at)
+    start = seen.began or min((time for time in times if time > 0), default=material.record.created_at)
     end = max([start + 0.1, *times])
     busy = sum(end - begin for begin, end in _union(bars))
     quiet = []
