@@ -16,7 +16,7 @@ from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import Question
 from trued.page.actions import Actions, visible
-from trued.page.confirmation import TRIES, Confirmations
+from trued.page.confirmation import TRIES, Confirmations, ProposedDecision
 from trued.proof.contract import contract_hash
 
 
@@ -38,8 +38,13 @@ class Typed:
         return await self.lines.get()
 
 
-async def _nobody(question: Question) -> str:
-    raise AssertionError(question)
+async def _leaves(proposal: ProposedDecision, state: str) -> None:
+    while proposal.state == state:  # noqa: ASYNC110  a proposal has no event: the page asks for its state
+        await asyncio.sleep(0)
+
+
+async def _nobody(question: Question) -> None:
+    return None
 
 
 async def _done() -> str:
@@ -237,21 +242,18 @@ async def test_what_was_confirmed_in_time_is_not_too_late_while_it_is_done() -> 
     listening = asyncio.create_task(confirmations.listen())
     proposal = confirmations.propose("one", slow)
     terminal.lines.put_nowait(proposal.number)
-    while proposal.state == "asked":  # noqa: ASYNC110  a proposal has no event: the page asks for its state
-        await asyncio.sleep(0)
+    await _leaves(proposal, "asked")
     expired = asyncio.Event()
     asyncio.get_running_loop().call_later(0.1, expired.set)
     await expired.wait()
-    assert proposal.state == "doing"
+    assert (proposal.state, proposal.said) == ("doing", "")
     with pytest.raises(BadInput, match="another decision"):
         confirmations.propose("two", _done)
     go_on.set()
-    while proposal.state == "doing":  # noqa: ASYNC110
-        await asyncio.sleep(0)
+    await _leaves(proposal, "doing")
     assert (proposal.state, proposal.said) == ("done", "recorded")
     late = confirmations.propose("three", _done)
-    while late.state == "asked":  # noqa: ASYNC110
-        await asyncio.sleep(0)
+    await _leaves(late, "asked")
     assert late.state == "too late"
     listening.cancel()
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.page.made_up import add_events, add_run, addresses, demo, html_of, view_of
 from tests.reporting.html.reading import Read
-from tests.reporting.html.sample import events, material
+from tests.reporting.html.sample import events, material, told
 from trued.engine.pending import Wait
 from trued.page.reader import Reader
 from trued.page.render import piece
@@ -78,3 +78,16 @@ def test_who_decides_says_which_commit_they_looked_at(reader: Reader) -> None:
     one = Wait(kind="judge", what="look", since=1.0, command="trued approve", requirement="slug", commit="c" * 40)
     html = piece("wait.html.j2", number=1, one=one, record=record, can_steer=True, pictures=())
     assert f'name="commit" value="{"c" * 40}"' in html
+
+
+@pytest.mark.spec("PAGE-3")
+def test_events_that_no_page_reads_are_counted_and_let_go(tmp_path: Path) -> None:
+    demo(tmp_path, state="interrupted")
+    reader = Reader(tmp_path, {})
+    watched = reader.watch(reader.run("r-demo"))
+    kept, count = len(watched.kept), watched.count
+    add_events(tmp_path, "r-demo", [told(90 + n, f"chunk {n}/x#1", "step", text="y" * 200) for n in range(300)])
+    add_events(tmp_path, "r-demo", [told(400, "x#1", "no progress")])
+    assert reader.watch(reader.run("r-demo")).count == count + 301
+    assert len(watched.kept) <= kept + 1
+    reader.close()

@@ -14,8 +14,8 @@ from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import EXISTING_TESTS, Approval, Contract, Event, Grade, RunRecord, Verdict
-from trued.model.events.call import CallAnswered, CallAsked, CallStarted
-from trued.model.events.proof import CheckRan, CheckSealed, CheckStarted, RequirementJudged
+from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted, CallWaits, QuotaReported
+from trued.model.events.run import EditApplied, RunResumed, SealedFileEdited
 from trued.model.step_keys import is_landing, is_verdict
 from trued.page.story import StoryLine, sentence, told
 from trued.page.transcript import Transcript
@@ -24,6 +24,7 @@ from trued.proof.contract import contract_hash
 from trued.reporting.html.calls import ReportedCall, calls
 from trued.reporting.html.gather import all_approvals, documents_of
 from trued.reporting.html.material import Material, Proved
+from trued.reporting.html.notices import WARNINGS
 from trued.reporting.html.pictures import reader as artifacts
 from trued.reporting.views import OVER, state_of
 from trued.reporting.views.claims import CallEnd, DoneClaim, done_claims
@@ -36,9 +37,10 @@ SUMMARIES = 1_000  # runs whose line in the list is kept
 WATCHED = 8  # runs whose events are kept folded; the one that was looked at longest ago is dropped
 STORY = 80  # lines of a run's story
 BATCH = 5_000  # events that are read at once
-# Folded, and then let go: there may be a hundred thousand of them.
-LET_GO = {one.KIND for one in (CallStarted, CheckRan, CheckSealed, CheckStarted, RequirementJudged)}
-EMPTIED = {CallAsked.KIND, CallAnswered.KIND}  # their time alone is kept; the call's row has the rest
+# All events are folded, and then let go, since there may be a hundred thousand of them; but for those that pages read.
+# Of what happens to a call between two waits the time alone is kept; the call's row has the rest.
+TIMES = {one.KIND for one in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
+READ = {CallWaits.KIND, EditApplied.KIND, RunResumed.KIND, SealedFileEdited.KIND, *(one.KIND for one in WARNINGS)}
 HASH = re.compile(r"[0-9a-f]{64}")
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -97,11 +99,14 @@ class WatchedRun:
     calls: tuple[object, tuple[ReportedCall, ...]] | None = None
 
     def add(self, events: list[Event]) -> None:
+        own = {one.KIND for one in self.progress.view.WARNINGS}
         for one in events:
             self.progress.add(one)
             self.story.extend(told(one, self.progress))
-            if one.kind not in LET_GO:
-                self.kept.append(one.model_copy(update={"data": {}}) if one.kind in EMPTIED else one)
+            if one.kind in TIMES:
+                self.kept.append(one.model_copy(update={"data": {}}))
+            elif one.kind in READ or one.kind in own:
+                self.kept.append(one)
         self.count += len(events)
         self.last = events[-1].id if events else self.last
 

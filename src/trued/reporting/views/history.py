@@ -64,7 +64,8 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
 
 def met_of(grades: Mapping[str, str], accept: Grade | None) -> int:
     """How many requirements are met, by the grade that the run's user accepts."""
-    return sum(Grade(grade).is_met(accept) for grade in grades.values())
+    known = [Grade(grade) for grade in grades.values() if grade in {*map(str, Grade)}]  # of other versions: not met
+    return sum(grade.is_met(accept) for grade in known)
 
 
 def accepted_grades(store: RunStore, run: str = "") -> dict[str, Grade]:
