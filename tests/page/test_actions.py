@@ -283,3 +283,13 @@ async def test_nothing_but_what_the_terminal_showed_is_landed_or_amended(tmp_pat
         changed = ContractChange(remove=("slug",), who="Ann Lee", why="x")
         with pytest.raises(BadInput, match="has the contract"):
             await amend_run(store, "r-demo", changed, contract_hash(contract))
+
+
+@pytest.mark.spec("PAGE-4")
+def test_an_answer_that_gives_up_proof_is_spoken(store: RunStore) -> None:
+    answer = {"run": RUN, "key": "go on", "comment": "fine\n\nThe page asks you"}
+    given_up = _actions(store).prepare(store, "answer", {**answer, "answer": " without "})
+    assert given_up.spoken
+    assert given_up.words == f"Ann Lee answers go on of {RUN}: without (fine The page asks you)"
+    assert not _actions(store).prepare(store, "answer", {**answer, "answer": "again"}).spoken
+    store.close()

@@ -36,6 +36,7 @@ from trued.inputs.settings.limits import parse_limits
 from trued.model import Contract, RunRecord
 from trued.proof.contract import contract_hash
 from trued.run.approvals import WHOLE
+from trued.run.examination.no_cases import WITHOUT
 from trued.support.redaction import plain
 
 LONGEST = 4_000  # characters of one field
@@ -144,6 +145,7 @@ class Actions:
     # -- steer ---------------------------------------------------------------------------------------------------------
 
     def _answer(self, store: RunStore, fields: Fields) -> Action:
+        """An answer steers; the one that builds without cases, so that nothing can be proven, is spoken."""
         record, key, answer = self._run(store, fields), fields.needed("key"), fields.needed("answer")
         comment = fields.text("comment")
 
@@ -152,7 +154,8 @@ class Actions:
             return f"{question.who} answered: {question.answer}"
 
         words = ("trued", "answer", record.id, "--question", key, answer)
-        return Action(f"answer {key} of {record.id}: {answer}", (*words, *_option("--comment", comment)), do)
+        said = visible(f"{self.who} answers {key} of {record.id}: {answer}{f' ({comment})' if comment else ''}")
+        return Action(said, (*words, *_option("--comment", comment)), do, spoken=answer == WITHOUT)
 
     def _comment(self, store: RunStore, fields: Fields) -> Action:
         record, text, now = self._run(store, fields), fields.needed("comment"), fields.text("when") == "now"
