@@ -28,7 +28,8 @@ ANSWERS = f"""
 VERDICTS = f"""
     select run, key, at, (
         select json_group_object(json_extract(value, '$.id'), json_extract(value, '$.grade'))
-        from json_each(data, '$.requirements')) as grades, json_extract(data, '$.grade') as worst
+        from json_each(data, '$.requirements') where json_extract(value, '$.id') is not null
+    ) as grades, json_extract(data, '$.grade') as worst
     from event where kind = '{VerdictReached.KIND}' and {OF_THESE} order by id"""  # noqa: S608  (constants)
 
 ACCEPTS = """
