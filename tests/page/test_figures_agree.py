@@ -1,5 +1,6 @@
 """A figure that stands on several pages is the same on all of them."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +11,14 @@ from tests.reporting.html.sample import material
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Event
 from trued.page.reader import Reader
+from trued.page.transcript import Transcript
 from trued.reporting.html.calls import calls
+from trued.reporting.html.format import agent_names
 from trued.reporting.html.ledger import lines
 from trued.reporting.html.timeline import timeline
 from trued.reporting.views.claims import claims_done
 from trued.reporting.views.stats import HistoryFilter
+from trued.support.hashing import folder_name
 
 RUN = "r-demo"
 
@@ -92,3 +96,50 @@ def test_a_run_that_is_about_to_be_driven_is_not_interrupted(tmp_path: Path) -> 
     assert reader.run(RUN).state == "interrupted"
     reader.close()
     journal.close()
+
+
+@pytest.mark.spec("PAGE-1")
+def test_refuted_claims_are_found_from_the_first_page_the_run_and_history(tmp_path: Path) -> None:
+    demo(tmp_path)
+    add_events(tmp_path, RUN, told_of_verdicts())
+    reader = Reader(tmp_path, {})
+    where = f'href="/r/{RUN}/calls?only=refuted"'
+    for address in ("/", "/?only=refuted", f"/r/{RUN}", "/history?since=all"):
+        assert where in html_of(reader, address), address
+    assert "No run fits" in html_of(reader, "/?only=work")
+    assert f'href="/r/{RUN}/ledger/count#claims"' in html_of(reader, f"/r/{RUN}")
+    reader.close()
+
+
+@pytest.mark.spec("PAGE-1")
+def test_an_ended_run_names_the_next_command_and_all_that_was_spent(tmp_path: Path) -> None:
+    demo(tmp_path)
+    reader = Reader(tmp_path, {})
+    assert f"<code>trued land {RUN}</code>" in html_of(reader, f"/r/{RUN}")
+    assert "All together" in html_of(reader, f"/r/{RUN}/spent")
+    reader.close()
+
+
+@pytest.mark.spec("PAGE-1")
+def test_agents_of_one_name_are_told_apart_by_their_folders() -> None:
+    alike = ["scripted:/a/shop/agents.py", "scripted:/a/links/agents.py", "scripted:/b/links/agents.py", "codex"]
+    names = agent_names(alike)
+    assert len(set(names.values())) == 4
+    assert (names[alike[0]], names["codex"]) == ("scripted: shop/agents.py", "codex")
+
+
+@pytest.mark.spec("PAGE-1")
+def test_what_the_supervisor_wrote_stands_in_words(tmp_path: Path) -> None:
+    folder = tmp_path / f"{folder_name('a#1')}.1"
+    folder.mkdir()
+    rows = [
+        {"at": 1.0, "kind": "began", "agent": "scripted:/x/agents.py", "attempt": 1, "resume": False},
+        {"at": 2.0, "kind": "usage", "simulated": True, "tokens_in": 1923, "tokens_out": 120, "estimated": True},
+        {"at": 3.0, "kind": "ended", "state": "done", "failure": "", "reaped": 0},
+        {"at": 4.0, "kind": "ended", "state": ["odd"], "failure": {"odd": 1}, "reaped": "odd"},
+    ]
+    (folder / "events.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    said = [one.text for one in Transcript(tmp_path, "a#1").window().lines]
+    assert said[0] == "attempt 1: scripted: agents.py"
+    assert said[1].endswith("tokens in, ~120 out, made up by a script")
+    assert said[2] == "done"

@@ -46,7 +46,9 @@ def _spent(whose: str, rows: list[Spend], limit: Limit) -> str:
     how = {row.cost for row in rows}
     mark = "≤" if "ceiling" in how else "~" if "computed" in how else ""
     parts = [
-        f"{mark}${used.usd:.2f}" + (f" of ${limit.usd:.2f}" if limit.usd else ""),
+        f"{mark}${used.usd:.2f}" + (f" of ${limit.usd:.2f}" if limit.usd else "")
+        if used.usd or limit.usd
+        else "cost not reported",
         f"{used.tokens:,} tokens" + (f" of {limit.tokens:,}" if limit.tokens else ""),
         f"{used.calls} call{'' if used.calls == 1 else 's'}" + (f" of {limit.calls}" if limit.calls else ""),
         f"{used.seconds / 60:.0f} min" + (f" of {limit.time / 60:.0f}" if limit.time else ""),

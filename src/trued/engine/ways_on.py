@@ -25,6 +25,27 @@ def ways_on(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
     return [*load(workflow.ways_on)(record.id, store.journal.events(record.id))]
 
 
+def next_steps(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
+    """Commands that a person may want next, now that nobody works on the run, each with what it does."""
+    name = record.id
+    look = [(f"trued diff {name}", "shows the work")]
+    resume = f"trued resume {name}"
+    own = {
+        "planned": [(f"trued approve {name}", "approves the contract"), (resume, "starts the work")],
+        "interrupted": [(resume, "continues it")],
+        "limited": [(resume, "continues it, with a higher limit")],
+        "failed": [(resume, "tries the failed call again"), (f"trued logs {name}", "says what happened")],
+        "unjudged": [(resume, "tries again")],
+        "not proven": look,
+        "done": [
+            *([] if store.journal.landed().get(name) else [(f"trued land {name}", "merges it")]),
+            *look,
+            (f"trued report {name}", "writes the report"),
+        ],
+    }
+    return [*ways_on(store, record), *own.get(record.state, [])]
+
+
 def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
     """Whether a person edited the file that the run's workflow lets them edit, and the run has not read it."""
     workflow = find_descriptor(record.workflow)

@@ -12,6 +12,7 @@ from trued.engine.comparisons import Comparison
 from trued.engine.inputs import Inputs
 from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
+from trued.engine.ways_on import next_steps
 from trued.errors import BadInput
 from trued.model import EXISTING_TESTS, Approval, Contract, Event, Grade, RunRecord, Verdict
 from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted, CallWaits, QuotaReported
@@ -97,6 +98,7 @@ class WatchedRun:
     material: tuple[object, Material] | None = None
     made: dict[str, tuple[Material, Any]] = field(default_factory=dict)  # parts of a page, and what they were made of
     calls: tuple[object, tuple[ReportedCall, ...]] | None = None
+    next_steps: tuple[object, list[tuple[str, str]]] | None = None
 
     def add(self, events: list[Event]) -> None:
         own = {one.KIND for one in self.progress.view.WARNINGS}
@@ -271,6 +273,14 @@ class Reader:
             )
         return found[1]
 
+    def claims_refuted(self) -> dict[str, int]:
+        """Run → how many claims of its agents fell, if any did. Of runs that nobody drives, history has it at once."""
+        if self.is_empty:
+            return {}
+        past = {one.record.id: sum(each.fell for each in one.claims) for one in self.history(HistoryFilter()).runs}
+        now = {one.id: self.summary(one).claims_refuted for one in self.runs() if one.state == "running"}
+        return {name: number for name, number in {**past, **now}.items() if number}
+
     def _attested(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
         """The grades with people's approvals, {} if there are none; and the grade that the run's user accepts."""
         given = grades_with_approvals(self.store, record) if self.store.journal.approvals(record.id) else {}
@@ -339,6 +349,14 @@ class Reader:
                 found = Verdict.model_validate_json(self.store.journal.step(record.id, key) or "")
                 run.verdicts[key] = Proved(key, ended, found)
             yield run.verdicts[key]
+
+    def next_steps(self, record: RunRecord) -> list[tuple[str, str]]:
+        """Commands that a person may want next; looked up again when something has happened."""
+        run = self.watch(record)
+        stamp = (run.last, record.state)
+        if run.next_steps is None or run.next_steps[0] != stamp:
+            run.next_steps = (stamp, next_steps(self.store, record))
+        return run.next_steps[1]
 
     def calls(self, record: RunRecord) -> tuple[ReportedCall, ...]:
         """Every call of the run with what became of its claim; briefs and replies are read by `call_texts`."""

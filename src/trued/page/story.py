@@ -1,7 +1,7 @@
 """A run as a story: what is worth a sentence, one line an event; and the one sentence that says what happens now."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trued.engine.pending import Wait
 from trued.model import Event, RunRecord
@@ -29,6 +29,7 @@ class StoryLine:
     text: str
     tone: str = ""  # a grade, `wait`, or "" for nothing special
     call: str = ""  # the key of the call that it is about
+    requirement: str = ""  # the first that was refuted
 
 
 def told(stored: Event, seen: Progress) -> Iterator[StoryLine]:
@@ -60,7 +61,8 @@ def _of_engine(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
             held = "held out" if event.held_out else "visible"
             yield line(f"seals the contract: {counted(event.requirements, 'requirement')}, cases {held}")
         case proof.VerdictReached():
-            yield line(*_verdict(event))
+            refuted = next((one.id for one in event.requirements or () if one.grade == "refuted"), "")
+            yield replace(line(*_verdict(event)), requirement=refuted)
         case _:
             return
 

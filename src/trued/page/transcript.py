@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trued.reporting.html.format import agent_name, amount, counted
 from trued.reporting.views.activity import describe_activity
 from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
@@ -123,8 +124,28 @@ def _spoken(number: int, line: bytes, left_out: int) -> SpokenLine:
     kind, at = str(row.get("kind", "")), row.get("at")
     rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
     when = float(at) if isinstance(at, int | float) and not isinstance(at, bool) else 0.0
-    head, text = (describe_activity(row), _facts(rest)) if kind == TOOL else ("", _facts(rest))
+    head, text = (describe_activity(row), _facts(rest)) if kind == TOOL else ("", _in_words(kind, rest))
     return SpokenLine(number, when, kind, head, text, left_out)
+
+
+def _in_words(kind: str, row: dict[str, Any]) -> str:
+    """What our own supervisor wrote, as a sentence; everything else as it stands."""
+    number = {name: value for name, value in row.items() if isinstance(value, int) and not isinstance(value, bool)}
+    match kind:
+        case "began":
+            again = ", in the same conversation" if row.get("resume") is True else ""
+            return f"attempt {number.get('attempt', 1)}{again}: {agent_name(str(row.get('agent') or ''))}"
+        case "ended":
+            left = number.get("reaped", 0)
+            ended = f"; {counted(left, 'left-over process', 'left-over processes')} ended" if left else ""
+            why = f" ({row['failure']})" if row.get("failure") else ""
+            return f"{row.get('state') or 'ended'}{why}{ended}"
+        case "usage" if "tokens_in" in number and "tokens_out" in number:
+            about = "~" if row.get("estimated") is True else ""
+            made_up = ", made up by a script" if row.get("simulated") is True else ""
+            return f"{about}{amount(number['tokens_in'])} tokens in, {about}{amount(number['tokens_out'])} out{made_up}"
+        case _:
+            return _facts(row)
 
 
 def _facts(row: dict[str, Any]) -> str:

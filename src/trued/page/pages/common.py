@@ -85,7 +85,15 @@ def run_head(reader: Reader, record: RunRecord, tab: str) -> dict[str, str]:
     """The head of every page of a run: its title, what happens now, and the way to the other pages."""
     seen, waits = reader.progress(record), reader.waits(record)
     who, words = sentence(record, seen, waits)
-    head = piece("run/head.html.j2", record=record, who=who, words=words, waits=waits, can_steer=reader.can_steer)
+    head = piece(
+        "run/head.html.j2",
+        record=record,
+        who=who,
+        words=words,
+        waits=waits,
+        can_steer=reader.can_steer,
+        next_steps=reader.next_steps(record),
+    )
     return {"head": head, "tabs": piece("run/tabs.html.j2", record=record, tabs=TABS, here=tab)}
 
 

@@ -10,6 +10,7 @@ from trued.page.pages.common import HOME, Paging, made, paged
 from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
+from trued.reporting.html.format import agent_names
 from trued.reporting.views.history import choices
 from trued.reporting.views.stats import HistoryFilter, RunFacts, Stats, Total, since
 
@@ -78,6 +79,7 @@ def history(reader: Reader, params: Params) -> PageView:
     found = reader.history(wanted)
     found_choices = {} if reader.is_empty else choices(reader.store)
     claiming = sorted((one for one in found.agents if one.claims), key=lambda one: (-one.claims, one.name))
+    names = agent_names(one.name for one in found.agents)
     parts = {"agent": found.agents, "role": found.roles, "workflow": found.workflows, "week": found.weeks}
     pieces = {
         "chosen": piece(
@@ -87,9 +89,13 @@ def history(reader: Reader, params: Params) -> PageView:
             times=TIMES,
             total=found.total,
         ),
-        "false-claims": piece("history/false_claims.html.j2", agents=claiming[:AGENTS], more=claiming[AGENTS:]),
-        "over-time": piece("history/over_time.html.j2", plot=plotted(found), weeks=found.weeks, stats=found),
-        "parts": piece("history/parts.html.j2", parts=parts, most=ROWS, total=found.total),
+        "false-claims": piece(
+            "history/false_claims.html.j2", agents=claiming[:AGENTS], more=claiming[AGENTS:], since=when, names=names
+        ),
+        "over-time": piece(
+            "history/over_time.html.j2", plot=plotted(found), weeks=found.weeks, stats=found, names=names
+        ),
+        "parts": piece("history/parts.html.j2", parts=parts, most=ROWS, total=found.total, names=names),
         "runs": _runs(reader, paged(found.runs, params, *given, size=ROWS)),
     }
     if not (wanted.workflow or wanted.agent or wanted.role):  # no agent works in a verification

@@ -71,20 +71,22 @@ def _figures(
     lies = sum(bool(call.refuted) for call in every)
     cost = f"{ {'ceiling': '≤', 'computed': '~'}.get(seen.cost, '') }{money(seen.cost_usd)}" if seen.cost_usd else ""
     figures = [
-        *((figure, of, remark) for figure, of, remark in seen.view.figures()),
-        (amount(len(every)), "call" if len(every) == 1 else "calls", f"{at_work} at work" if at_work else ""),
+        *((figure, of, remark, "") for figure, of, remark in seen.view.figures()),
+        (amount(len(every)), "call" if len(every) == 1 else "calls", f"{at_work} at work" if at_work else "", ""),
         (
             amount(lies),
             "claim refuted" if lies == 1 else "claims refuted",
             "by the engine's own checks" if lies else "",
+            f"{run_url(record.id, 'calls')}?only=refuted" if lies else "",
         ),
         (
             f"{'~' if estimated and used else ''}{amount(used)}",
             "tokens",
             "made up by scripts" if every and all(call.is_scripted for call in every) else _of(limit.tokens, amount),
+            "",
         ),
     ]
-    figures += [(cost, "spent", _of(limit.usd, money))] if cost or limit.usd else []
+    figures += [(cost, "spent", _of(limit.usd, money), "")] if cost or limit.usd else []
     return {
         "met": sum(one.met for one in asked),
         "total": len(asked),

@@ -11,7 +11,7 @@ from trued.reporting.views import OVER
 
 SIZE = 100  # runs on one page
 WAITS = 20  # that are shown whole; the others are on their runs' pages
-FILTERS = {"work": "at work", "waiting": "waiting", "done": "done", "rest": "not finished"}
+FILTERS = {"work": "at work", "waiting": "waiting", "done": "done", "rest": "not finished", "refuted": "claims refuted"}
 
 
 def runs(reader: Reader, params: Params) -> PageView:
@@ -19,7 +19,11 @@ def runs(reader: Reader, params: Params) -> PageView:
     waits = {one.id: reader.waits(one) for one in every if one.state not in OVER}
     kinds = {one.id: _kind(one, bool(waits.get(one.id))) for one in every}
     only, words = params.get("only", ""), params.get("q", "").strip()[:200]
-    shown = [one for one in every if (not only or kinds[one.id] == only) and _fits(reader, one, words)]
+    fallen = reader.claims_refuted()
+    fitting = {
+        kind: [one for one in every if kind in (kinds[one.id], fallen.get(one.id) and "refuted")] for kind in FILTERS
+    }
+    shown = [one for one in (fitting.get(only, []) if only else every) if _fits(reader, one, words)]
     paging = paged(shown, params, "only", "q", size=SIZE)
     number = sum(map(len, waits.values()))
     pieces = {
@@ -33,7 +37,7 @@ def runs(reader: Reader, params: Params) -> PageView:
             only=only,
             words=words,
             total=len(every),
-            counts={kind: sum(one == kind for one in kinds.values()) for kind in FILTERS},
+            counts={kind: len(those) for kind, those in fitting.items()},
             filters=FILTERS,
         ),
         "more": piece("runs/more.html.j2", comparisons=[] if reader.is_empty else comparisons(reader.store)[:50]),

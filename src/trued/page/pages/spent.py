@@ -7,6 +7,7 @@ from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.spending import spent as by_role
+from trued.reporting.html.spending import spent_by_all
 
 LINES = 200  # sums of tasks and roles
 
@@ -16,7 +17,11 @@ def spent(reader: Reader, params: Params) -> PageView:
     every = reader.calls(record)
     limit = limits_in_force(reader.store, record.id)
     pieces = {
-        "spent": piece("spent/roles.html.j2", rows=list(by_role(every))[:200]),
+        "spent": piece(
+            "spent/roles.html.j2",
+            rows=sorted(by_role(every), key=lambda one: -one.share)[:LINES],
+            total=spent_by_all(every) if every else None,
+        ),
         "limits": piece(
             "spent/limits.html.j2",
             record=record,

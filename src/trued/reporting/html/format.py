@@ -1,5 +1,7 @@
 """Times, sizes and sums as people read them."""
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
@@ -46,3 +48,19 @@ def agent_name(agent: str) -> str:
     kind, _, rest = agent.partition(":")
     name = " ".join(PurePosixPath(word).name if word.startswith("/") else word for word in rest.split(" "))
     return cut(f"{kind}: {name}" if rest else agent, 60)[0]
+
+
+def agent_names(agents: Iterable[str]) -> dict[str, str]:
+    """Agent → its name; of those that would be called the same, with the folder that tells them apart, or whole."""
+    every = list(dict.fromkeys(agents))
+    found = {one: agent_name(one) for one in every}
+    for longer in (_with_folder, str):
+        often = Counter(found.values())
+        found = {one: name if often[name] == 1 else longer(one) for one, name in found.items()}
+    return found
+
+
+def _with_folder(agent: str) -> str:
+    kind, _, rest = agent.partition(":")
+    words = ("/".join(PurePosixPath(word).parts[-2:]) if word.startswith("/") else word for word in rest.split(" "))
+    return f"{kind}: {' '.join(words)}" if rest else agent

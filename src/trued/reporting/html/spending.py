@@ -1,7 +1,7 @@
 """Tokens, money and time, by role and agent; what is estimated or simulated is marked so."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import agent_name, amount, cost, money
@@ -32,6 +32,11 @@ def spent(every: Sequence[ReportedCall]) -> Iterator[Spent]:
     everything = _total(every) or 1
     for own in by_agent.values():
         yield _spent(own, 100 * _total(own) / everything)
+
+
+def spent_by_all(every: Sequence[ReportedCall]) -> Spent:
+    """What all agents used together; there is at least one call."""
+    return replace(_spent(every, 100.0), role="all", agent="", remark="")
 
 
 def tokens_of(every: Sequence[ReportedCall]) -> str:
