@@ -26,7 +26,7 @@ async def start_runs(engine: Engine, requests: Sequence[Request]) -> list[RunRec
     if twice := next((one for one in branches if branches.count(one) > 1), ""):
         raise BadInput(f"two of them would work on the branch {twice}", then="name each ticket once")
     engine.shared = SharedSlots.of(min(inputs.settings.cap for inputs, _ in ready))
-    begun = [engine.begin(inputs, repository) for inputs, repository in ready]
+    begun = [engine.begin(inputs, repository, at_once=True) for inputs, repository in ready]
     return await _together(engine, [(record, engine.drive(record, inputs)) for record, inputs in begun])
 
 

@@ -88,7 +88,7 @@ class Engine:
 
     async def start(self, request: Request) -> RunRecord:
         """Check the request, then record the run and drive it. Bad input changes nothing."""
-        return await self.drive(*self.begin(*await self.ready(request)))
+        return await self.drive(*self.begin(*await self.ready(request), at_once=True))
 
     async def ready(self, request: Request) -> tuple[Inputs, Repository]:
         """The checked inputs of a run. Nothing is written."""
@@ -99,13 +99,14 @@ class Engine:
         )
         return await choose_ticket_branch(self.store, inputs, repository) if inputs.ticket else inputs, repository
 
-    def begin(self, inputs: Inputs, repository: Repository) -> tuple[RunRecord, Inputs]:
-        """Record a new run, with events for what people should know about its start."""
+    def begin(self, inputs: Inputs, repository: Repository, *, at_once: bool = False) -> tuple[RunRecord, Inputs]:
+        """Record a new run, with events for what people should know about its start. `at_once`: it is driven next."""
         record = new_record(inputs, repository, {one.id for one in self.store.journal.runs()})
         if not repository.head and not inputs.base:
             base = create_root_commit(repository, record.branch, time.time())
             record = record.model_copy(update={"base": base, "head": base})
-        self.store.journal.announce(record.id)
+        if at_once:
+            self.store.journal.announce(record.id)
         self.store.journal.add(record, inputs.model_dump_json())
         record = self.store.journal.run(record.id)
         emit = self.store.writer(record).emit

@@ -138,7 +138,8 @@ def sentence(record: RunRecord, seen: Progress, waits: Sequence[Wait]) -> tuple[
         return "", f"It waits for you: {_cut(first.what.partition(chr(10))[0])}{more}"
     if record.state == "done":
         return "", "It has ended: every requirement is met."
-    return "", f"{STATES.get(record.state, record.state)}{f' {_cut(record.why)}' if record.why else ''}"
+    why = f" {_cut(record.why)}" if record.why not in ("", record.state) else ""
+    return "", f"{STATES.get(record.state, record.state)}{why}"
 
 
 def _at_work(seen: Progress) -> tuple[str, str]:
