@@ -142,16 +142,25 @@ def test_a_decision_is_finished_in_the_terminal(browser: Browser, tmp_path: Path
         form.locator("input[name=who]").fill("Ann Lee")
         form.locator("input[name=reason]").fill("I looked at it")
         form.get_by_role("button", name="Accept").click()
-        said = tab.locator("[data-said][data-state=number]")
-        expect(said).to_contain_text("Ann Lee accepts look")
-        number = said.inner_text().split()[1]
+        asked = tab.locator("#asked")
+        expect(asked).to_contain_text("Ann Lee accepts look")
+        number = asked.locator("b").inner_text()
         assert served.reads("press Enter to refuse").count("Ann Lee accepts look") == 1
+        tab.goto(f"{served.url}/history")  # whoever comes back finds the number, on every page
+        expect(asked.locator("b")).to_have_text(number)
+        tab.goto(f"{served.url}/r/{ENDED}")
+        expect(asked.locator("b")).to_have_text(number)
         served.types(number)
         served.reads("recorded")
         journal = SqliteJournal(tmp_path / "state" / "journal.db", read_only=True)
         assert [one.who for one in journal.approvals(ENDED)] == ["Ann Lee"]
         journal.close()
         expect(tab.locator("form[data-do=approve] input[name=requirement][value=look]")).to_have_count(0)
+        expect(asked).to_contain_text("recorded: ")
+        expect(asked.get_by_role("button")).to_be_hidden()
+        tab.reload()
+        tab.wait_for_selector("html[data-connection=live]")
+        expect(asked).to_be_hidden()
         context.close()
 
 
@@ -225,4 +234,7 @@ def test_reject_demands_a_name_and_a_reason_but_no_ticked_box(browser: Browser, 
         assert set(invalid.evaluate_all("every => every.map((one) => one.type)")) == {"checkbox"}
         reject.click()
         served.reads("Ann Lee rejects look")
+        tab.get_by_role("button", name="Withdraw it").click()
+        served.reads("nothing was recorded: withdrawn on the page")
+        expect(tab.locator("#asked")).to_contain_text("not recorded: withdrawn on the page")
         context.close()

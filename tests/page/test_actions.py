@@ -57,7 +57,7 @@ def _no_bug(error: BaseException) -> None:
 
 async def _answered(confirmations: Confirmations, terminal: Typed, *lines: str | None) -> str:
     listening = asyncio.create_task(confirmations.listen())
-    proposal = confirmations.propose("Ann Lee accepts look of r-1 at 1324266ff7: it is right", _done)
+    proposal = confirmations.propose("Ann Lee accepts look of r-1 at 1324266ff7: it is right", _done, 1)
     for line in lines:
         terminal.lines.put_nowait(proposal.number if line == "the number" else line)
     while proposal.state == "asked":  # noqa: ASYNC110  a proposal has no event: the page asks for its state
@@ -88,10 +88,10 @@ async def test_decisions_are_asked_one_at_a_time_and_what_was_typed_before_is_no
     terminal = Typed()
     terminal.lines.put_nowait("0000")
     confirmations = Confirmations(terminal, lambda: None, _no_bug)
-    confirmations.propose("one", _done)
+    confirmations.propose("one", _done, 1)
     assert terminal.lines.empty()
     with pytest.raises(BadInput, match="another decision"):
-        confirmations.propose("two", _done)
+        confirmations.propose("two", _done, 2)
 
 
 @pytest.mark.spec("PAGE-4")
@@ -102,19 +102,59 @@ async def test_a_bug_in_an_action_is_reported_and_the_terminal_asks_again() -> N
     terminal, bugs = Typed(), list[BaseException]()
     confirmations = Confirmations(terminal, lambda: None, bugs.append)
     listening = asyncio.create_task(confirmations.listen())
-    proposal = confirmations.propose("one", broken)
+    proposal = confirmations.propose("one", broken, 1)
     terminal.lines.put_nowait(proposal.number)
     while proposal.state == "asked":  # noqa: ASYNC110  a proposal has no event: the page asks for its state
         await asyncio.sleep(0)
     assert (proposal.state, [str(one) for one in bugs]) == ("failed", ["a bug"])
-    assert confirmations.propose("two", _done).state == "asked"
+    assert confirmations.propose("two", _done, 2).state == "asked"
+    listening.cancel()
+
+
+@pytest.mark.spec("PAGE-4")
+async def test_only_the_session_that_proposed_a_decision_sees_its_number_and_can_withdraw_it() -> None:
+    terminal = Typed()
+    confirmations = Confirmations(terminal, lambda: None, _no_bug)
+    proposal = confirmations.propose("one", _done, 1)
+    assert confirmations.pending(1) is proposal
+    assert confirmations.pending(2) is None
+    with pytest.raises(BadInput, match="nothing that you could withdraw"):
+        confirmations.withdraw(2)
+    with pytest.raises(BadInput, match="withdraw it"):
+        confirmations.propose("two", _done, 1)
+    confirmations.withdraw(1)
+    assert (proposal.state, proposal.said, confirmations.pending(1)) == ("refused", "withdrawn on the page", None)
+    assert terminal.said[-1] == "nothing was recorded: withdrawn on the page"
+
+
+@pytest.mark.spec("PAGE-4")
+async def test_what_is_being_recorded_cannot_be_withdrawn() -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> str:
+        begun.set()
+        await may_end.wait()
+        return "recorded"
+
+    terminal = Typed()
+    confirmations = Confirmations(terminal, lambda: None, _no_bug)
+    listening = asyncio.create_task(confirmations.listen())
+    proposal = confirmations.propose("one", slow, 1)
+    terminal.lines.put_nowait(proposal.number)
+    await begun.wait()
+    with pytest.raises(BadInput, match="nothing that you could withdraw"):
+        confirmations.withdraw(1)
+    may_end.set()
+    while proposal.state == "doing":  # noqa: ASYNC110  a proposal has no event: the page asks for its state
+        await asyncio.sleep(0)
+    assert proposal.state == "done"
     listening.cancel()
 
 
 @pytest.mark.spec("PAGE-4")
 async def test_without_a_terminal_nothing_can_be_proposed() -> None:
     with pytest.raises(BadInput, match="without a terminal"):
-        Confirmations(None, lambda: None, _no_bug).propose("one", _done)
+        Confirmations(None, lambda: None, _no_bug).propose("one", _done, 1)
 
 
 @pytest.fixture
@@ -225,7 +265,7 @@ async def test_what_is_higher_than_the_terminal_is_not_asked() -> None:
     terminal = Typed()
     for words in ("\n".join(["Ann accepts one"] * 21), "x" * 80 * 21):
         with pytest.raises(BadInput, match="higher than 20 rows"):
-            Confirmations(terminal, lambda: None, _no_bug).propose(words, _done)
+            Confirmations(terminal, lambda: None, _no_bug).propose(words, _done, 1)
     assert terminal.said == []
 
 
@@ -240,7 +280,7 @@ async def test_what_was_confirmed_in_time_is_not_too_late_while_it_is_done() -> 
     terminal = Typed()
     confirmations = Confirmations(terminal, lambda: None, _no_bug, within_s=0.05)
     listening = asyncio.create_task(confirmations.listen())
-    proposal = confirmations.propose("one", slow)
+    proposal = confirmations.propose("one", slow, 1)
     terminal.lines.put_nowait(proposal.number)
     await _leaves(proposal, "asked")
     expired = asyncio.Event()
@@ -248,11 +288,11 @@ async def test_what_was_confirmed_in_time_is_not_too_late_while_it_is_done() -> 
     await expired.wait()
     assert (proposal.state, proposal.said) == ("doing", "")
     with pytest.raises(BadInput, match="another decision"):
-        confirmations.propose("two", _done)
+        confirmations.propose("two", _done, 1)
     go_on.set()
     await _leaves(proposal, "doing")
     assert (proposal.state, proposal.said) == ("done", "recorded")
-    late = confirmations.propose("three", _done)
+    late = confirmations.propose("three", _done, 1)
     await _leaves(late, "asked")
     assert late.state == "too late"
     listening.cancel()

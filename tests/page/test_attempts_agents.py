@@ -119,6 +119,10 @@ def test_33_a_stolen_session_cannot_speak_because_the_terminal_wants_the_number(
     assert f"Mallory accepts look of {RUN} at" in shown
     assert json.loads(answer.body)["number"] not in shown  # who did not ask for it cannot know it
     assert spoken.post("/do/approve", APPROVE).status == 409  # one at a time
+    assert json.loads(spoken.post("/pending", {}).body)["number"] == json.loads(answer.body)["number"]
+    only_cookie = {"Cookie": spoken.session["Cookie"]}
+    assert [spoken.post(path, {}, session=only_cookie).status for path in ("/pending", "/withdraw")] == [403, 403]
+    assert spoken.get("/pending").status == 405
     assert _approvals(spoken) == []
     spoken.types("")
     spoken.reads("nothing was recorded: refused in the terminal")

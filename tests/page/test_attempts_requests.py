@@ -319,7 +319,7 @@ def test_37_a_page_that_only_looks_has_no_way_to_change_anything(tmp_path: Path)
         assert "Slugs" in one.get("/").body
         paths = [path for path, _ in _every_route(tmp_path / "other", look=True)]
         assert not any(path.startswith("/do") for path in paths)
-        for path in (*paths, "/do/answer", "/do/cancel", "/do/approve", "/do/x", "/proposal/x"):
+        for path in (*paths, "/do/answer", "/do/cancel", "/do/approve", "/do/x", "/proposal/x", "/pending"):
             if path != "/enter":
                 assert one.post(path, YES).status == 404, path
         assert _is_unanswered(one)

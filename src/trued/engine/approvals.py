@@ -67,7 +67,7 @@ def _regraded(store: RunStore, record: RunRecord) -> RunRecord:
 def _goes_on(record: RunRecord, news: list[Approval]) -> str:
     rejected = [one for one in news if one.rejected]
     if not rejected:
-        return f"everything is decided; continue with `trued resume {record.id}`"
+        return f"everything is decided; continue with: trued resume {record.id}"
     said = "; ".join(one.gap.what for one in rejected)
     return f"{said}; `trued resume {record.id}` passes it to the agents"
 

@@ -35,6 +35,8 @@ class ProposedDecision:
     number: str
     words: str  # what would be recorded, word for word
     act: Callable[[], Awaitable[str]]
+    session: int  # whose proposal it is: nobody else sees its number
+    until: float  # when it is too late, in seconds since the epoch
     state: DecisionState = "asked"
     said: str = ""
     tries: int = 0
@@ -63,16 +65,18 @@ class Confirmations:
     def has_terminal(self) -> bool:
         return self._terminal is not None
 
-    def propose(self, words: str, act: Callable[[], Awaitable[str]]) -> ProposedDecision:
-        """Ask in the terminal. Raises BadInput while another decision is asked there, or without a terminal."""
+    def propose(self, words: str, act: Callable[[], Awaitable[str]], session: int) -> ProposedDecision:
+        """Ask in the terminal, for this session. Raises BadInput while another is asked, or without a terminal."""
         if self._terminal is None:
             raise BadInput("the page was started without a terminal")
         if self._open is not None:
-            raise BadInput("another decision waits in the terminal", then="finish that one first")
+            then = "type its number there, or withdraw it" if self._open.session == session else "finish that one first"
+            raise BadInput("another decision waits in the terminal", then=then)
         if sum(-(-len(one) // WIDTH) or 1 for one in words.split("\n")) > HIGHEST:
             what = f"what would be recorded is higher than {HIGHEST} rows of the terminal"
             raise BadInput(what, then="decide less at once, or use the command line")
-        proposal = ProposedDecision(secrets.token_urlsafe(16), f"{secrets.randbelow(10_000):04}", words, act)
+        name, number = secrets.token_urlsafe(16), f"{secrets.randbelow(10_000):04}"
+        proposal = ProposedDecision(name, number, words, act, session, time.time() + WITHIN_S)
         self._open = proposal
         self._past = {**dict(list(self._past.items())[-20:]), proposal.id: proposal}
         self._expiry = asyncio.get_running_loop().call_later(
@@ -90,6 +94,17 @@ class Confirmations:
         if name not in self._past:
             raise BadInput("there is no such decision")
         return self._past[name]
+
+    def pending(self, session: int) -> ProposedDecision | None:
+        """What the terminal asks now, if this session proposed it."""
+        found = self._open
+        return found if found is not None and found.session == session and found.state == "asked" else None
+
+    def withdraw(self, session: int) -> None:
+        """Ask no more for what this session proposed. Raises BadInput if nothing of it is asked, or it is recorded."""
+        if (proposal := self.pending(session)) is None:
+            raise BadInput("the terminal asks for nothing that you could withdraw")
+        self._close(proposal, "refused", "withdrawn on the page")
 
     async def listen(self) -> None:
         """Read the terminal until it ends. Without one there is nothing to read."""
@@ -114,7 +129,7 @@ class Confirmations:
             elif self._terminal is not None:
                 self._terminal.say("that is not the number; once more, or Enter to refuse:")
         else:
-            proposal.state = "doing"  # from here on it cannot be too late
+            proposal.state = "doing"  # from here on it is neither too late nor withdrawn
             self._stop_expiry()
             try:
                 said = await proposal.act()

@@ -36,9 +36,9 @@ def piece(template: str, **values: object) -> str:
     return environment().get_template(template).render(**values)
 
 
-def document(view: PageView, address: str) -> str:
+def document(view: PageView, address: str, *, can_act: bool = True) -> str:
     """The whole page, as it is sent when somebody opens its address. It can be read without any script."""
-    return environment().get_template("document.html.j2").render(view=view, address=address)
+    return environment().get_template("document.html.j2").render(view=view, address=address, can_act=can_act)
 
 
 def visible(text: str) -> str:

@@ -29,7 +29,7 @@ from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput, TruedError
 from trued.model.settings import NotifySettings
 from trued.page.actions import Actions
-from trued.page.confirmation import Confirmations, PersonTerminal
+from trued.page.confirmation import Confirmations, PersonTerminal, ProposedDecision
 from trued.page.entry_file import EntryFile
 from trued.page.guard import COOKIE, ENTER, PageAddress, PageGate
 from trued.page.live import ALL_STREAMS, STREAMS, JournalTail, Live, ReaderThread, Watcher, message
@@ -216,7 +216,12 @@ class PageServer:
 
     def _changing(self) -> list[Route]:
         """The routes that change something. A page that only looks has none of them."""
-        return [Route("/do/{action}", self.act, methods=["POST"]), Route("/proposal/{id}", self.proposal)]
+        return [
+            Route("/do/{action}", self.act, methods=["POST"]),
+            Route("/pending", self.pending, methods=["POST"]),  # POST: it needs the key of the session's tabs
+            Route("/withdraw", self.withdraw, methods=["POST"]),
+            Route("/proposal/{id}", self.proposal),
+        ]
 
     async def act(self, request: Request) -> Response:
         """Do what steers at once; propose in the terminal what is spoken."""
@@ -227,9 +232,18 @@ class PageServer:
         if not self.confirmations.has_terminal:
             said = "this page was started without a terminal: decide with this command in your own"
             return JSONResponse({"said": said, "command": action.command_line}, 409)
-        proposal = self.confirmations.propose(action.words, lambda: self._with_store(action.do))
-        shown = {"proposal": proposal.id, "number": proposal.number, "words": proposal.words}
-        return JSONResponse({**shown, "command": action.command_line}, 202)
+        session = request.scope["session"].number
+        proposal = self.confirmations.propose(action.words, lambda: self._with_store(action.do), session)
+        return JSONResponse({**_shown(proposal), "command": action.command_line}, 202)
+
+    async def pending(self, request: Request) -> Response:
+        """The decision that this session has proposed and nobody has finished: a page that is opened shows it again."""
+        found = self.confirmations.pending(request.scope["session"].number)
+        return JSONResponse(_shown(found) if found else {})
+
+    async def withdraw(self, request: Request) -> Response:
+        self.confirmations.withdraw(request.scope["session"].number)
+        return JSONResponse({"said": "withdrawn: nothing was recorded"})
 
     async def proposal(self, request: Request) -> Response:
         """What became of a decision that was proposed in the terminal."""
@@ -261,7 +275,7 @@ class PageServer:
         # quoted, as the browser sent it: a call's key holds `#`
         address = quote(request.scope["path"]) + (f"?{request.url.query}" if request.url.query else "")
         view = await self.reader.read(self._render(address))
-        return HTMLResponse(document(view, address))
+        return HTMLResponse(document(view, address, can_act=not self.options.look))
 
     async def pieces(self, request: Request) -> Response:
         """The same as a stream's first message, for who cannot have a stream."""
@@ -323,6 +337,16 @@ class QuietServer(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+def _shown(proposal: ProposedDecision) -> dict[str, object]:
+    """A proposal as its own session sees it."""
+    return {
+        "proposal": proposal.id,
+        "number": proposal.number,
+        "words": proposal.words,
+        "until": round(proposal.until * 1000),
+    }
 
 
 _PATTERNS = [(one, compile_path(one.path)[0]) for one in PAGES]

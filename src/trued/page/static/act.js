@@ -10,7 +10,7 @@ const tabs = new BroadcastChannel("trued");
 const key = () => sessionStorage.getItem("tab-key");
 tabs.onmessage = ({ data }) => {
   if (data.wanted && key()) tabs.postMessage({ key: key() });
-  if (data.key && !key()) sessionStorage.setItem("tab-key", data.key);
+  if (data.key && !key()) { sessionStorage.setItem("tab-key", data.key); pending(); }
 };
 if (!key()) tabs.postMessage({ wanted: true });
 
@@ -44,31 +44,75 @@ async function send(form, button) {
     return say(form, "not sent: the page is not connected", "refused");
   }
   if (answer.status === 202) return confirmed(form, told);
-  if (!answer.ok) return say(form, told.command ? `${told.said}: ${told.command}` : told.said, "refused");
+  if (!answer.ok) { pending(); return say(form, told.command ? `${told.said}: ${told.command}` : told.said, "refused"); }
   if (form.querySelector("[data-ended]")) form.reset(); // a comment is said once
   say(form, `sent: ${told.said}`, "sent");
+  done = { form, said: told.said };
   settle(form, before, told.said);
 }
+
+// When the journal has settled it, its form goes; what became of it is said above until the next load.
+let done = null;
+document.addEventListener("shown", () => { if (done && !current(done.form)) { announce(done.said, "sent"); done = null; } });
 
 const settle = (form, before, said) => setTimeout(() => document.body.dataset.event === before && say(form, `not heard yet: ${said}`, "waiting"), NOT_HEARD_MS);
 
 // -- what is spoken is finished in the terminal --
 async function confirmed(form, told) {
   const before = document.body.dataset.event;
-  say(form, `Type ${told.number} into the terminal where trued page runs. It will record: ${told.words}`, "number");
+  say(form, "your terminal asks for the number above", "waiting");
+  const now = await finished(told);
+  say(form, now.state === "done" ? `sent: ${now.said}` : now.said, now.state === "done" ? "sent" : "refused");
+  if (now.state === "done") settle(form, before, now.said);
+}
+
+// The bar over the page holds the number of what this session has proposed, and then what became of it.
+const asked = document.getElementById("asked");
+
+const made = (name, text) => Object.assign(document.createElement(name), { textContent: text });
+const coded = (text) => text.split("`").map((part, number) => (number % 2 ? made("code", part) : part));
+let watching = false;
+
+function announce(words, state, more = "") {
+  const [said, rest, button] = asked.children;
+  said.replaceChildren(...(Array.isArray(words) ? words : coded(words)));
+  said.dataset.state = state;
+  rest.textContent = more;
+  button.hidden = state !== "number";
+  asked.hidden = false;
+}
+
+async function finished(told) {
+  watching = true;
+  announce(["Type ", made("b", told.number), ` into the terminal where trued page runs, by ${new Date(told.until).toLocaleTimeString()}. It will record:`], "number", told.words);
   for (;;) {
-    await new Promise((done) => setTimeout(done, ASK_MS));
+    await new Promise((passed) => setTimeout(passed, ASK_MS));
     let now;
     try {
       now = await (await fetch(`/proposal/${encodeURIComponent(told.proposal)}`)).json();
     } catch {
-      return say(form, "not connected: the terminal shows whether it was recorded", "waiting");
+      now = { state: "lost", said: "not connected: the terminal shows whether it was recorded" };
     }
     if (["asked", "doing"].includes(now.state)) continue;
-    say(form, now.state === "done" ? `sent: ${now.said}` : `not recorded: ${now.said}`, now.state === "done" ? "sent" : "refused");
-    return now.state === "done" && settle(form, before, now.said);
+    if (now.state !== "done" && now.state !== "lost") now.said = `not recorded: ${now.said}`;
+    watching = false;
+    announce(now.said, now.state === "done" ? "sent" : "refused");
+    return now;
   }
 }
+
+const post = (path) => fetch(path, { method: "POST", headers: { "Content-Type": "application/json", "X-Tab-Key": key() }, body: "{}" });
+
+// A page that is opened meanwhile shows it again. Nobody but the session that proposed it is told.
+async function pending() {
+  if (!asked || watching || !key()) return;
+  try {
+    const told = await (await post("/pending")).json();
+    if (told.proposal && !watching) finished(told);
+  } catch { /* nothing is shown, nothing is lost */ }
+}
+asked?.querySelector("button").addEventListener("click", () => post("/withdraw"));
+pending();
 
 // A box with data-binds is demanded for that action alone: nobody ticks off what they reject.
 document.addEventListener("click", (event) => {
