@@ -105,9 +105,9 @@ class Engine:
         if not repository.head and not inputs.base:
             base = create_root_commit(repository, record.branch, time.time())
             record = record.model_copy(update={"base": base, "head": base})
+        self.store.journal.add(record, inputs.model_dump_json())
         if at_once:
             self.store.journal.announce(record.id)
-        self.store.journal.add(record, inputs.model_dump_json())
         record = self.store.journal.run(record.id)
         emit = self.store.writer(record).emit
         emit(

@@ -232,7 +232,7 @@ class SqliteJournal:
             os.close(handle)
 
     def announce(self, run: str) -> None:
-        """Say that this process is about to drive a new run, before it can be seen: nobody shall think it was left."""
+        """Say that this process is about to drive a new run, so that nobody thinks it was left."""
         lock = self._lock(run)
         lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
