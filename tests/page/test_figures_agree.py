@@ -11,7 +11,7 @@ from tests.reporting.html.sample import material
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Event
 from trued.page.reader import Reader
-from trued.page.transcript import Transcript
+from trued.page.transcript import CallTranscript
 from trued.reporting.html.calls import calls
 from trued.reporting.html.format import agent_names
 from trued.reporting.html.ledger import lines
@@ -139,7 +139,7 @@ def test_what_the_supervisor_wrote_stands_in_words(tmp_path: Path) -> None:
         {"at": 4.0, "kind": "ended", "state": ["odd"], "failure": {"odd": 1}, "reaped": "odd"},
     ]
     (folder / "events.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
-    said = [one.text for one in Transcript(tmp_path, "a#1").window().lines]
+    said = [one.text for one in CallTranscript(tmp_path, "a#1").window().lines]
     assert said[0] == "attempt 1: scripted: agents.py"
     assert said[1].endswith("tokens in, ~120 out, made up by a script")
     assert said[2] == "done"

@@ -19,7 +19,7 @@ from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted
 from trued.model.events.run import EditApplied, RunResumed, SealedFileEdited
 from trued.model.step_keys import is_landing, is_verdict
 from trued.page.story import StoryLine, sentence, told
-from trued.page.transcript import Transcript
+from trued.page.transcript import CallTranscript
 from trued.page.work_diff import CloneDiffs
 from trued.proof.contract import contract_hash
 from trued.reporting.html.calls import ReportedCall, calls
@@ -177,7 +177,7 @@ class Reader:
         self._newest: dict[str, int] = {}
         self._summaries = Recent[str, tuple[object, RunSummary]](SUMMARIES)
         self._stats = Recent[HistoryFilter, tuple[object, Stats]](8)
-        self._transcripts = Recent[tuple[str, str], Transcript](16)
+        self._transcripts = Recent[tuple[str, str], CallTranscript](16)
 
     @property
     def store(self) -> RunStore:
@@ -390,13 +390,13 @@ class Reader:
         reply = json.dumps(said[-1].reply, indent=2, ensure_ascii=False) if said else ""
         return asked[-1].brief if asked else "", reply
 
-    def transcript(self, record: RunRecord, call: ReportedCall) -> Transcript | None:
+    def transcript(self, record: RunRecord, call: ReportedCall) -> CallTranscript | None:
         """What the call's processes wrote; None while it is held back."""
         if call.held_back:
             return None
         place = (record.id, call.key)
         found = self._transcripts.get(place)
-        return found or self._transcripts.put(place, Transcript(self.store.folder(record.id) / "spool", call.key))
+        return found or self._transcripts.put(place, CallTranscript(self.store.folder(record.id) / "spool", call.key))
 
     def documents(self, record: RunRecord) -> dict[str, str]:
         """Name → text of the run's documents. Read again when its head or its own files have changed."""

@@ -45,7 +45,7 @@ class TranscriptWindow:
         return self.before + len(self.lines) + self.after
 
 
-class Transcript:
+class CallTranscript:
     """The transcript of one call: all its attempts, one after the other. Only what is new is scanned."""
 
     def __init__(self, spool: Path, key: str) -> None:

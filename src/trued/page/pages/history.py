@@ -39,7 +39,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Column:
+class WeekBar:
     """One week's cost."""
 
     x: float
@@ -55,7 +55,7 @@ class Plot:
 
     weeks: tuple[tuple[float, str], ...]  # x and label; "": no room for it
     lines: tuple[Line, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[WeekBar, ...]
     most_share: float
     most_usd: float
     width: float = WIDTH
@@ -125,7 +125,7 @@ def plotted(found: Stats) -> Plot:
         for number, agent in enumerate(agents, 1)
     )
     columns = (
-        Column(
+        WeekBar(
             places[one.name] - step * 0.35,
             HEIGHT - FOOT - high * one.usd / most_usd,
             step * 0.7,

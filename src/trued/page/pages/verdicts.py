@@ -13,7 +13,7 @@ TURNS = 12  # requirements that are named for one verdict
 
 
 @dataclass(frozen=True)
-class Turn:
+class GradeChange:
     """How one requirement's grade differs between two verdicts; "" where it was not judged."""
 
     id: str
@@ -29,7 +29,7 @@ class VerdictRow:
     grade: str
     holds: bool
     judged: int
-    turns: tuple[Turn, ...]  # since the verdict that judged each requirement last
+    turns: tuple[GradeChange, ...]  # since the verdict that judged each requirement last
     gaps: tuple[str, ...]
     seconds: float
 
@@ -55,7 +55,7 @@ def _rows(material: Material) -> list[VerdictRow]:
         verdict = proved.verdict
         own = {each.id: str(each.grade) for each in verdict.requirements}
         turns = tuple(
-            Turn(name, grades.get(name, ""), grade) for name, grade in own.items() if grades.get(name) != grade
+            GradeChange(name, grades.get(name, ""), grade) for name, grade in own.items() if grades.get(name) != grade
         )
         grades |= own
         gaps = dict.fromkeys(f"{each.id}: {gap.what}" for each in verdict.requirements for gap in each.gaps)
@@ -77,10 +77,10 @@ def _named(material: Material, key: str) -> Proved | None:
     return next((one for one in material.history if one.key == key), None)
 
 
-def _between(one: Proved, other: Proved) -> list[Turn]:
+def _between(one: Proved, other: Proved) -> list[GradeChange]:
     before = {each.id: str(each.grade) for each in one.verdict.requirements}
     after = {each.id: str(each.grade) for each in other.verdict.requirements}
-    every = [Turn(name, before.get(name, ""), after.get(name, "")) for name in dict.fromkeys([*before, *after])]
+    every = [GradeChange(name, before.get(name, ""), after.get(name, "")) for name in dict.fromkeys([*before, *after])]
     return sorted(every, key=lambda turn: turn.before == turn.after)[:200]
 
 
