@@ -187,7 +187,7 @@ async def test_an_edit_that_cannot_be_read_stays_where_it_was_written_and_is_hea
     assert (record.state, record.code) == ("done", 0)
     (told_so,) = events(engine, record, "edit not understood")
     assert ".trued/team/backlog.md:" in told_so.data["why"]
-    assert "Somebody's edit could not be read" in write(engine.store, record.id).read_text().replace("&#39;", "'")
+    assert "A person's edit could not be read" in write(engine.store, record.id).read_text().replace("&#39;", "'")
     assert len(events(engine, record, "edit honoured")) == 1
     assert "- [x] **F1-T2**: write triple, and well" in one.page(record, "backlog.md")
 
