@@ -313,6 +313,16 @@ def test_doctor_tries_whether_agents_could_speak_for_the_person(trued: Trued, le
     assert ("could act as you" in found["says"]) is bool(found["fix"]) is bool(found["facts"]["reached"])
 
 
+@pytest.mark.spec("LAW-7", "USE-7")
+def test_a_network_that_landlock_cannot_give_is_named_by_doctor(trued: Trued) -> None:
+    if not level_state("landlock").works:
+        pytest.skip(level_state("landlock").why)
+    done = trued("doctor", "--json", variables={"TRUED_SANDBOX": "landlock", "TRUED_NETWORK": "loopback"})
+    (found,) = [one for one in json.loads(done.stdout) if one["name"] == "network"]
+    assert found["state"] == "broken"
+    assert "bubblewrap" in found["fix"]
+
+
 @pytest.mark.spec("USE-9")
 def test_private_state_is_where_trued_home_says(trued: Trued, home: Path, tmp_path: Path) -> None:
     assert trued("ls").returncode == 0

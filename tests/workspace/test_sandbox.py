@@ -19,7 +19,7 @@ from trued.errors import BadInput
 from trued.wire import Confinement, Limits, from_json, to_json
 from trued.workspace.sandbox import landlock
 from trued.workspace.sandbox.command_line import confine
-from trued.workspace.sandbox.levels import LEVELS, choose_level, level_state, probe_levels
+from trued.workspace.sandbox.levels import LEVELS, check_agent_network, choose_level, level_state, probe_levels
 from trued.workspace.sandbox.visible_folders import interpreter_folders, parts_without
 
 # what a level does not promise; everything else that escapes.py tries must fail in it
@@ -153,10 +153,18 @@ def test_network_is_what_was_asked_for(level: str, network: str, tmp_path: Path)
         ("bubblewrap", "loopback"): "own alone",
         ("bubblewrap", "host"): "own host",
         ("landlock", "none"): "nothing alone",
-        ("landlock", "loopback"): "own host",  # Landlock knows ports, not addresses
+        ("landlock", "loopback"): "nothing alone",  # Landlock knows ports, not addresses: none was named
         ("landlock", "host"): "own host",
     }
     assert " ".join(ran.stdout.split()) == expected[level, network]
+
+
+@pytest.mark.spec("LAW-7")
+def test_a_network_that_a_level_cannot_narrow_is_refused_and_not_widened() -> None:
+    with pytest.raises(BadInput, match="cannot tell addresses apart"):
+        check_agent_network("landlock", "loopback")
+    for level, network in [("bubblewrap", "loopback"), ("landlock", "none"), ("landlock", "host")]:
+        check_agent_network(level, network)
 
 
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from trued.cli.project_kind import kind_here
 from trued.engine import agent_selection as agents
-from trued.engine.diagnostics import agent_reach, runs_with_leftover_logins
+from trued.engine.diagnostics import agent_reach, check_network, runs_with_leftover_logins
 from trued.errors import BadInput
 from trued.inputs.project.kind import STEPS
 from trued.model import Settings
@@ -85,6 +85,10 @@ def _logins(settings: Settings, home: Path) -> Iterator[Diagnosis]:
 def _network(settings: Settings) -> Diagnosis:
     if settings.network == "host":
         return Diagnosis("network", "ok", 'agents use this machine\'s network (network = "host"); checks never do')
+    try:
+        check_network(settings)
+    except BadInput as error:
+        return Diagnosis("network", "broken", error.what, error.then)
     says = f'agents cannot reach a provider (network = "{settings.network}")'
     return Diagnosis("network", "missing", says, 'set network = "host" in trued.toml, unless the model runs here')
 

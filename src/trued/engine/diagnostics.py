@@ -6,13 +6,18 @@ from trued.agents.spool.borrowed_login import NOTE
 from trued.agents.spool.call_folder import is_supervised
 from trued.model import Settings
 from trued.wire import Confinement
-from trued.workspace.sandbox.levels import choose_level, reachable_sockets
+from trued.workspace.sandbox.levels import check_agent_network, choose_level, reachable_sockets
 
 
 def agent_reach(settings: Settings) -> tuple[str, tuple[str, ...]]:
     """The sandbox that agents would have with these settings, and what of the person's session they could reach."""
     level = choose_level(settings.sandbox, allow_unsandboxed=True)
     return level, reachable_sockets(Confinement(level=level, network=settings.network, readable=settings.readable))
+
+
+def check_network(settings: Settings) -> None:
+    """Raises BadInput if the sandbox that agents would have here cannot give them the network in these settings."""
+    check_agent_network(choose_level(settings.sandbox, allow_unsandboxed=True), settings.network)
 
 
 def runs_with_leftover_logins(home: Path) -> list[str]:

@@ -29,7 +29,7 @@ from trued.workflows.handoff.feature_list import is_feature_list
 from trued.workflows.input_checks import ways_to_read
 from trued.workflows.registry import default_workflow, descriptor, descriptors
 from trued.workspace.git.repository import Repository, blocking_file, open_repository, person_of
-from trued.workspace.sandbox.levels import choose_level
+from trued.workspace.sandbox.levels import check_agent_network, choose_level
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
@@ -86,6 +86,8 @@ def prepare_inputs(
     requirements = load_requirements(request.requirements) if request.requirements else None
     requirements = _of_chosen_parts(requirements, goal, settings, workflow)
     workflow.check(goal, requirements, ticket)
+    level = choose_level(settings.sandbox, settings.allow_unsandboxed)
+    check_agent_network(level, settings.network)
     return Inputs(
         goal=goal,
         ticket=ticket,
@@ -95,7 +97,7 @@ def prepare_inputs(
         requirements_file=str(request.requirements.resolve()) if request.requirements else "",
         requirements_blobs=blobs_of(request.requirements.read_bytes()) if request.requirements else (),
         instructions=_instructions(repository.root),
-        level=choose_level(settings.sandbox, settings.allow_unsandboxed),
+        level=level,
         version=version("trued"),
         dirty=repository.dirty[:50],
         looked=looked,

@@ -82,6 +82,15 @@ def choose_level(level_wanted: str, allow_unsandboxed: bool) -> str:
     return level_wanted
 
 
+def check_agent_network(level: str, network: str) -> None:
+    """Raises BadInput if this level cannot give agents that network and no more."""
+    if level == LANDLOCK and network == "loopback":
+        raise BadInput(
+            'agents cannot have network = "loopback" in the sandbox landlock, which cannot tell addresses apart',
+            then='set network = "none" or "host", or install bubblewrap',
+        )
+
+
 def _refusal(level_wanted: str) -> str:
     if level_wanted == NONE:
         return "without a sandbox agents and checks could read and write everything that you can"
