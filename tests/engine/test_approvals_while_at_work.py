@@ -53,6 +53,16 @@ async def _planned(ground: Ground, level: str) -> tuple[Engine, RunRecord]:
     return engine, await ground.run(engine, sandbox=level, plan_only=True)
 
 
+@pytest.mark.spec("LAW-7")
+async def test_a_run_whose_sandbox_cannot_narrow_the_network_is_refused_before_it_begins(ground: Ground) -> None:
+    if not level_state("landlock").works:
+        pytest.skip(level_state("landlock").why)
+    engine, _ = ground.engine()
+    with pytest.raises(BadInput, match="cannot tell addresses apart"):
+        await ground.run(engine, sandbox="landlock", network="loopback", plan_only=True)
+    assert not list(engine.store.journal.runs())
+
+
 @pytest.mark.spec("LAW-3", "RUN-8")
 async def test_where_an_agent_can_reach_the_session_no_word_is_taken_while_it_works(ground: Ground) -> None:
     """At Landlock's level sockets by path are open, on every kernel: the hole is real here."""
