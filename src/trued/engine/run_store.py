@@ -3,16 +3,29 @@
 Commands that only look at runs load nothing heavier than this module.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from trued.engine.inputs import Inputs
 from trued.engine.journals.sqlite import RunJournal, SqliteJournal
+from trued.engine.verdict_so_far import VerdictSoFar
 from trued.model import Approval, Contract, Event, Heard, RunRecord, Value, Verdict
-from trued.model.step_keys import is_amendment, is_contract, is_decision, is_final_verdict, is_task_verdict
+from trued.model.step_keys import (
+    AMENDMENT,
+    CONTRACTS,
+    DECISIONS,
+    FINISH,
+    PROOF,
+    is_amendment,
+    is_contract,
+    is_decision,
+    is_final_verdict,
+    is_task_verdict,
+)
 from trued.proof.contract import apply_approvals, contract_hash
 from trued.run import approvals as people
 from trued.run.approvals import WHOLE, Since, asked_of
@@ -23,6 +36,7 @@ if TYPE_CHECKING:
     from trued.workspace.git.workspace import GitWorkspace
 
 FINISHED = ("done", "not proven", "stopped", "cancelled")  # ended; of these only `ways_on.CONTINUABLE` can be continued
+KEPT = 8  # runs whose contract and verdict so far are kept: who watches a run asks again after every step
 
 Listener: TypeAlias = Callable[[RunRecord, Event], None]
 
@@ -49,6 +63,8 @@ class RunStore:
     ) -> None:
         self.home, self.environ, self.listen = home, environ, listen
         self.journal = SqliteJournal(home / "journal.db", read_only=read_only)
+        self._contracts = OrderedDict[str, tuple[str, Contract]]()  # run → the contract, as stored and as read
+        self._so_far = OrderedDict[str, VerdictSoFar]()
 
     def __enter__(self) -> "RunStore":
         return self
@@ -108,15 +124,20 @@ class RunStore:
 
     def contract(self, run_id: str) -> Contract | None:
         """The contract in force: as sealed first, or as a person amended it or a replaced case changed it."""
-        keys = [key for key, _, _ in self.journal.steps(run_id) if is_contract(key)]
+        keys = [key for key, _, _ in self.journal.steps(run_id, *CONTRACTS) if is_contract(key)]
         found = self.journal.step(run_id, keys[-1]) if keys else None
-        if found and is_amendment(keys[-1]):
-            return Amendment.model_validate_json(found).contract
-        return Contract.model_validate_json(found) if found else None
+        if not found:
+            return None
+        text, kept = self._contracts.get(run_id, ("", None))
+        if kept is None or text != found:
+            amended = Amendment.model_validate_json(found).contract if is_amendment(keys[-1]) else None
+            kept = amended or Contract.model_validate_json(found)
+            _keep(self._contracts, run_id, (found, kept))
+        return kept
 
     def amendments(self, run_id: str) -> list[Amendment]:
         """Every amendment of the contract, oldest first."""
-        keys = [key for key, _, _ in self.journal.steps(run_id) if is_amendment(key)]
+        keys = [key for key, _, _ in self.journal.steps(run_id, AMENDMENT) if is_amendment(key)]
         return [Amendment.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def verdict(self, run_id: str) -> Verdict | None:
@@ -126,7 +147,7 @@ class RunStore:
 
     def final_verdict(self, run_id: str) -> Verdict | None:
         """The newest verdict on the finished work, without approvals: of `finish`, or by an amended contract."""
-        for key, _, _ in reversed(self.journal.steps(run_id)):
+        for key, _, _ in reversed(self.journal.steps(run_id, FINISH, AMENDMENT)):
             found = self.journal.step(run_id, key) if is_final_verdict(key) or is_amendment(key) else None
             if found and is_final_verdict(key):
                 return Verdict.model_validate_json(found)
@@ -136,7 +157,7 @@ class RunStore:
 
     def task_verdicts(self, run_id: str) -> list[Verdict]:
         """Verdicts on single tasks, oldest first."""
-        keys = [key for key, _, _ in self.journal.steps(run_id) if is_task_verdict(key)]
+        keys = [key for key, _, _ in self.journal.steps(run_id, PROOF) if is_task_verdict(key)]
         return [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def latest_verdicts(self, run_id: str) -> dict[str, Verdict]:
@@ -147,13 +168,11 @@ class RunStore:
 
     def _verdict_so_far(self, run_id: str) -> Verdict | None:
         """The newest verdict on each requirement, as one verdict."""
-        verdicts = self.task_verdicts(run_id)
-        judged = {one.id: one for verdict in verdicts for one in verdict.requirements}
-        newest = {one.id: verdict for verdict in verdicts for one in (*verdict.requirements, *verdict.suites)}
-        every = ((verdict, one) for verdict in verdicts for one in verdict.evidence)
-        evidence = tuple(one for verdict, one in every if newest.get(one.requirement, verdict) is verdict)
-        parts = {"subject": "so far", "requirements": tuple(judged.values()), "evidence": evidence}
-        return verdicts[-1].model_copy(update=parts) if verdicts else None
+        found = self._so_far.get(run_id) or _keep(self._so_far, run_id, VerdictSoFar())
+        for number, key, _, value in self.journal.steps_after(run_id, found.last, PROOF):
+            if is_task_verdict(key):
+                found.add(number, value)
+        return found.verdict
 
     def owned_files(self, run_id: str) -> tuple[str, ...]:
         """Files that the engine writes, and that are no part of the run's work."""
@@ -201,8 +220,20 @@ class RunStore:
 
     def _heard(self, run_id: str) -> list[Heard]:
         """What the run's workflow has taken up so far."""
-        keys = [key for key, _, _ in self.journal.steps(run_id) if is_decision(key)]
+        keys = [key for key, _, _ in self.journal.steps(run_id, *DECISIONS) if is_decision(key)]
         return [Heard.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
+
+
+Key = TypeVar("Key")
+Kept = TypeVar("Kept")
+
+
+def _keep(kept: OrderedDict[Key, Kept], key: Key, value: Kept) -> Kept:
+    """Keep it, and no more than a few others."""
+    kept[key] = value
+    while len(kept) > KEPT:
+        kept.popitem(last=False)
+    return value
 
 
 def records_approvals(record: RunRecord) -> bool:

@@ -8,6 +8,10 @@ import re
 
 LANDING = "land onto "
 AMENDMENT = "amend#"
+# How the names of some steps begin, without their scopes: by these the journal finds them among all others.
+PROOF, FINISH = "prove#", "finish#"
+CONTRACTS = ("seal#", "sealed anew#", AMENDMENT)
+DECISIONS = ("by hand ", "decided#")
 
 
 def scope_of(key: str) -> str:
@@ -69,22 +73,22 @@ def is_landing(key: str) -> bool:
 
 def is_verdict(key: str) -> bool:
     """Whether a step's result is a verdict: of a part of the run, or of all of it."""
-    return label_of(key).startswith(("prove#", "finish#"))
+    return label_of(key).startswith((PROOF, FINISH))
 
 
 def is_final_verdict(key: str) -> bool:
     """Whether a step's result is the verdict on all of the run's work."""
-    return key.startswith("finish#")
+    return key.startswith(FINISH)
 
 
 def is_task_verdict(key: str) -> bool:
     """Whether a step's result is the verdict on a part of the run's work."""
-    return label_of(key).startswith("prove#")
+    return label_of(key).startswith(PROOF)
 
 
 def is_contract(key: str) -> bool:
     """Whether a step's result is a contract, or an amendment that holds one."""
-    return label_of(key).startswith(("seal#", "sealed anew#", AMENDMENT))
+    return label_of(key).startswith(CONTRACTS)
 
 
 def amendment_key(number: int) -> str:
@@ -98,7 +102,7 @@ def is_amendment(key: str) -> bool:
 
 def is_decision(key: str) -> bool:
     """Whether the workflow reads people's decisions in this step."""
-    return label_of(key).startswith(("by hand ", "decided#"))
+    return label_of(key).startswith(DECISIONS)
 
 
 def landing_part(onto: str, proof: str) -> str:

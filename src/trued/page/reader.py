@@ -3,10 +3,11 @@
 import json
 import re
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast, overload
 
 from trued.engine.comparisons import Comparison
 from trued.engine.inputs import Inputs
@@ -17,14 +18,14 @@ from trued.errors import BadInput
 from trued.model import EXISTING_TESTS, Approval, Contract, Event, Grade, RunRecord, Verdict
 from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted, CallWaits, QuotaReported
 from trued.model.events.run import EditApplied, RunResumed, SealedFileEdited
-from trued.model.step_keys import is_landing, is_verdict
+from trued.model.step_keys import FINISH, PROOF, is_landing, is_verdict
 from trued.page.story import StoryLine, sentence, told
 from trued.page.transcript import CallTranscript
 from trued.page.work_diff import CloneDiffs
 from trued.proof.contract import contract_hash
 from trued.reporting.html.calls import ReportedCall, calls
 from trued.reporting.html.gather import all_approvals, documents_of
-from trued.reporting.html.material import Material, Proved
+from trued.reporting.html.material import Material, ProofSummary, Proved
 from trued.reporting.html.notices import WARNINGS
 from trued.reporting.html.pictures import reader as artifacts
 from trued.reporting.views import OVER, state_of
@@ -38,8 +39,10 @@ SUMMARIES = 1_000  # runs whose line in the list is kept
 WATCHED = 8  # runs whose events are kept folded; the one that was looked at longest ago is dropped
 STORY = 80  # lines of a run's story
 BATCH = 5_000  # events that are read at once
+TOLD = 200  # events that are read at once, from the newest back, until the story is long enough
+PROOFS = 64  # verdicts that are kept whole
 # All events are folded, and then let go, since there may be a hundred thousand of them; but for those that pages read.
-# Of what happens to a call between two waits the time alone is kept; the call's row has the rest.
+# Of what ends a call's wait the time alone is kept; the call's row has the rest.
 TIMES = {one.KIND for one in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
 READ = {CallWaits.KIND, EditApplied.KIND, RunResumed.KIND, SealedFileEdited.KIND, *(one.KIND for one in WARNINGS)}
 HASH = re.compile(r"[0-9a-f]{64}")
@@ -91,8 +94,11 @@ class WatchedRun:
     last: int = 0  # id of the newest event that is folded
     count: int = 0  # of its events
     kept: list[Event] = field(default_factory=list)  # those that a page shows by themselves
+    waiting: set[str] = field(default_factory=set)  # keys of calls whose last wait has no end among `kept`
     story: deque[StoryLine] = field(default_factory=lambda: deque(maxlen=STORY))
-    verdicts: dict[str, Proved] = field(default_factory=dict)  # step key → the verdict; a step never changes
+    told: int = 0  # id of the newest event that the story has
+    proofs: list[ProofSummary] = field(default_factory=list)  # a step never changes: each is read once
+    last_step: int = 0  # number of the newest one
     inputs: Inputs | None = None
     decided: tuple[object, Decided] | None = None
     material: tuple[object, Material] | None = None
@@ -104,13 +110,38 @@ class WatchedRun:
         own = {one.KIND for one in self.progress.view.WARNINGS}
         for one in events:
             self.progress.add(one)
-            self.story.extend(told(one, self.progress))
-            if one.kind in TIMES:
-                self.kept.append(one.model_copy(update={"data": {}}))
-            elif one.kind in READ or one.kind in own:
+            if one.kind in READ or one.kind in own:
                 self.kept.append(one)
+            elif one.key in self.waiting and one.kind in TIMES:
+                self.kept.append(one.model_copy(update={"data": {}}))
+            else:
+                continue
+            (self.waiting.add if one.kind == CallWaits.KIND else self.waiting.discard)(one.key)
         self.count += len(events)
         self.last = events[-1].id if events else self.last
+
+
+class StoredProofs(Sequence[Proved]):
+    """The verdicts of a run, each read when it is looked at: all of them together are as large as the journal."""
+
+    def __init__(self, summaries: Sequence[ProofSummary], read: Callable[[ProofSummary], Proved]) -> None:
+        self.summaries, self._read = tuple(summaries), read
+
+    def __len__(self) -> int:
+        return len(self.summaries)
+
+    @overload
+    def __getitem__(self, place: int) -> Proved: ...
+    @overload
+    def __getitem__(self, place: slice) -> "StoredProofs": ...
+    def __getitem__(self, place: int | slice) -> "Proved | StoredProofs":
+        if isinstance(place, slice):
+            return StoredProofs(self.summaries[place], self._read)
+        return self._read(self.summaries[place])
+
+    def about(self, name: str) -> "StoredProofs":
+        """Those that judge this requirement."""
+        return StoredProofs([one for one in self.summaries if one.is_about(name)], self._read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +209,7 @@ class Reader:
         self._summaries = Recent[str, tuple[object, RunSummary]](SUMMARIES)
         self._stats = Recent[HistoryFilter, tuple[object, Stats]](8)
         self._transcripts = Recent[tuple[str, str], CallTranscript](16)
+        self._proofs = Recent[tuple[str, str], Proved](PROOFS)
 
     @property
     def store(self) -> RunStore:
@@ -253,7 +285,7 @@ class Reader:
             return []
         journal = self.store.journal
         asked = journal.questions(record.id, only_open=True)
-        given, steps = len(journal.approvals(record.id)), len(journal.steps(record.id))  # decisions come with steps
+        given, steps = len(journal.approvals(record.id)), journal.step_count(record.id)  # decisions come with steps
         stamp = (steps, record.state, record.why, len(asked), given)
         found = self._waits.get(record.id)
         if found is None or found[0] != stamp:
@@ -299,18 +331,18 @@ class Reader:
     def material(self, record: RunRecord) -> Material:
         """What the report is made of, without briefs, replies and transcripts. Kept until something happens."""
         run, store = self.watch(record), self.store
-        steps = store.journal.steps(record.id)
+        steps = store.journal.step_count(record.id)
         questions, approvals = store.journal.questions(record.id), store.journal.approvals(record.id)
         answered = sum(bool(one.answer) for one in questions)
-        stamp = (run.last, len(steps), record.state, record.head, len(questions), answered, len(approvals))
+        stamp = (run.last, steps, record.state, record.head, len(questions), answered, len(approvals))
         if run.material is None or run.material[0] != stamp:
-            run.material = (stamp, self._gathered(record, run, [(key, ended) for key, _, ended in steps]))
+            run.material = (stamp, self._gathered(record, run, steps))
         return run.material[1]
 
-    def _gathered(self, record: RunRecord, run: WatchedRun, steps: list[tuple[str, float]]) -> Material:
+    def _gathered(self, record: RunRecord, run: WatchedRun, steps: int) -> Material:
         store, inputs = self.store, run.inputs or self.store.inputs(record.id)
         run.inputs = inputs
-        decided, folder = self._decided(record, run, len(steps)), store.folder(record.id)
+        decided, folder, history = self._decided(record, run, steps), store.folder(record.id), self.history_of(record)
         return Material(
             record=record,
             events=run.kept,
@@ -321,7 +353,8 @@ class Reader:
             contract=decided.contract,
             contract_hash=decided.name,
             verdict=decided.verdict,
-            history=tuple(self._history(record, run, steps)),
+            history=history,
+            summed_up=history.summaries,
             approvals=decided.approvals,
             questions=store.journal.questions(record.id),
             folder=folder,
@@ -341,14 +374,34 @@ class Reader:
             run.decided = (stamp, Decided(contract, name, verdict, tuple(all_approvals(store, record.id))))
         return run.decided[1]
 
-    def _history(self, record: RunRecord, run: WatchedRun, steps: list[tuple[str, float]]) -> Iterator[Proved]:
-        for key, ended in steps:
-            if not is_verdict(key):
-                continue
-            if key not in run.verdicts:
-                found = Verdict.model_validate_json(self.store.journal.step(record.id, key) or "")
-                run.verdicts[key] = Proved(key, ended, found)
-            yield run.verdicts[key]
+    def history_of(self, record: RunRecord) -> StoredProofs:
+        """The run's verdicts, oldest first."""
+        run = self.watch(record)
+        for number, key, ended, value in self.store.journal.steps_after(record.id, run.last_step, PROOF, FINISH):
+            run.last_step = number
+            if is_verdict(key):
+                run.proofs.append(ProofSummary.read(key, ended, json.loads(value)))
+        return StoredProofs(run.proofs, partial(self._proved, record.id))
+
+    def _proved(self, run: str, proof: ProofSummary) -> Proved:
+        found = self._proofs.get((run, proof.key))
+        if found is None:
+            verdict = Verdict.model_validate_json(self.store.journal.step(run, proof.key) or "")
+            found = self._proofs.put((run, proof.key), Proved(proof.key, proof.at, verdict))
+        return found
+
+    def story(self, record: RunRecord) -> list[StoryLine]:
+        """The newest lines of the run's story, newest first. Only as many events are read as it takes."""
+        run, lines = self.watch(record), list[StoryLine]()
+        before = run.last + 1
+        while before > run.told + 1 and len(lines) < STORY:
+            events = self.store.journal.last_events(record.id, TOLD, before=before, lean=True)
+            for one in reversed(events):
+                lines += [] if one.id <= run.told else [*told(one, run.progress)][::-1]
+            before = events[0].id if len(events) == TOLD else 0
+        run.story.extend(lines[:STORY][::-1])
+        run.told = run.last
+        return list(run.story)[::-1]
 
     def next_steps(self, record: RunRecord) -> list[tuple[str, str]]:
         """Commands that a person may want next; looked up again when something has happened."""
@@ -436,5 +489,5 @@ class Reader:
         return None
 
     def _shown_pictures(self, record: RunRecord) -> set[str]:
-        over, facts = record.state in OVER, self.material(record).facts
-        return {shot.sha256 for one in facts if over or not one.held_out for shot in one.pictures}
+        over, runs = record.state in OVER, self.material(record).check_runs
+        return {picture for one in runs if over or not one.held_out for picture in one.pictures}

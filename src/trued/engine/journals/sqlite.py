@@ -332,9 +332,25 @@ class SqliteJournal:
         rows = self._rows("select value from step where run = ? and key = ?", (run, key))
         return str(rows[0]["value"]) if rows else None
 
-    def steps(self, run: str) -> list[tuple[str, float, float]]:
-        rows = self._rows("select key, began, ended from step where run = ? order by rowid", (run,))
+    def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
+        """Key, begin and end of each step, oldest first; of those alone whose name begins so, if `names` are given."""
+        where, values = _named(names)
+        statement = f"select key, began, ended from step where run = ? and {where} order by rowid"  # noqa: S608
+        rows = self._rows(statement, (run, *values))
         return [(row["key"], row["began"], row["ended"]) for row in rows]
+
+    def steps_after(self, run: str, after: int, *names: str) -> list[tuple[int, str, float, str]]:
+        """Number, key, end and result of the steps after this number whose name begins so, oldest first."""
+        where, values = _named(names)
+        columns = "rowid as number, key, ended, value"
+        rows = self._rows(
+            f"select {columns} from step where run = ? and rowid > ? and {where} order by rowid",  # noqa: S608
+            (run, after, *values),
+        )
+        return [(row["number"], row["key"], row["ended"], row["value"]) for row in rows]
+
+    def step_count(self, run: str) -> int:
+        return int(self._rows("select count(*) as number from step where run = ?", (run,))[0]["number"])
 
     def questions(self, run: str, *, only_open: bool = False) -> list[Question]:
         rows = self._rows("select * from question where run = ? order by id", (run,))
@@ -520,6 +536,12 @@ class RunJournal:
 
 _AMOUNTS = ("usd", "tokens", "seconds")
 _PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "at")
+
+
+def _named(names: Sequence[str]) -> tuple[str, list[str]]:
+    """The condition that a step's name, without its scopes, begins with one of these; any step if there are none."""
+    patterns = [pattern for one in names for pattern in (f"{one}*", f"*/{one}*")]
+    return f"({' or '.join(['key glob ?'] * len(patterns)) or 'true'})", patterns
 
 
 def _spend(row: sqlite3.Row) -> "Spend":

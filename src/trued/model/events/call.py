@@ -30,7 +30,7 @@ class CallAsked(JournalEvent, kind="asked"):
 
     role: str
     agent: str
-    brief: str
+    brief: str = ""  # left out where only facts are read
     chars: int  # of the brief
     resume: bool  # in the conversation that it had before
 
@@ -43,7 +43,7 @@ class CallAnswered(JournalEvent, kind="answered"):
     state: str
     kind: str  # of failure
     why: str
-    reply: dict[str, Any] | None
+    reply: dict[str, Any] | None = None
     attempts: int
     asks: int  # how often it was asked to keep its reply contract
     resumed: bool

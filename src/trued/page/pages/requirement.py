@@ -1,5 +1,7 @@
 """One requirement: the user's words, red before green case by case, every verdict, and the claims that fell."""
 
+from dataclasses import replace
+
 from trued.errors import BadInput
 from trued.page.pages.common import run_page
 from trued.page.pages.run import outcomes_of
@@ -15,7 +17,7 @@ CASES = 60
 
 def requirement(reader: Reader, params: Params) -> PageView:
     record, name = reader.run(params["run"]), params["requirement"]
-    material = reader.material(record)
+    material = replace(reader.material(record), history=reader.history_of(record).about(name))
     found = [one for one in lines(material) if one.id == name]
     row = row_of(material, name)
     if not found or row is None:

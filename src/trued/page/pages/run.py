@@ -39,9 +39,7 @@ def run(reader: Reader, params: Params) -> PageView:
         **_own_section(material),
         "call": _call(reader, record, every, material),
         "ledger": ledger_piece(reader, record, material, ledger, params),
-        "story": piece(
-            "run/story.html.j2", record=record, story=list(watched.story)[::-1][:STORY], count=watched.count
-        ),
+        "story": piece("run/story.html.j2", record=record, story=reader.story(record)[:STORY], count=watched.count),
     }
     return run_page(reader, record, "", "", pieces, layout="now")
 

@@ -1,12 +1,13 @@
 """Each proof in order: what was checked on which commit, what turned, and how long it took; two of them compared."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from trued.page.pages.common import paged, run_page
 from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
-from trued.reporting.html.material import Material, Proved
+from trued.reporting.html.material import Material, ProofSummary, Proved
 
 SIZE = 60
 TURNS = 12  # requirements that are named for one verdict
@@ -37,44 +38,45 @@ class VerdictRow:
 def verdicts(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
     material = reader.material(record)
-    rows = _rows(material)[::-1]
-    pieces = {}
+    turns, pieces = _turns(material.proofs), {}
+    paging = paged(range(len(turns))[::-1], params, size=SIZE)
+    rows = [_row(material.history[place], turns[place]) for place in paging.items]
     one, other = (_named(material, params.get(name, "")) for name in ("one", "other"))
     if one and other:
         pieces["compared"] = piece("verdicts/compared.html.j2", one=one, other=other, turns=_between(one, other))
     pieces["verdicts"] = piece(
-        "verdicts/list.html.j2", record=record, paging=paged(rows, params, size=SIZE), one=params.get("one", "")
+        "verdicts/list.html.j2", record=record, paging=replace(paging, items=rows), one=params.get("one", "")
     )
     return run_page(reader, record, "verdicts", "Verdicts", pieces)
 
 
-def _rows(material: Material) -> list[VerdictRow]:
+def _turns(proofs: Sequence[ProofSummary]) -> list[tuple[GradeChange, ...]]:
+    """For each proof, the first requirements whose grade is another than before."""
     grades: dict[str, str] = {}
     found = []
-    for proved in material.history:
-        verdict = proved.verdict
-        own = {each.id: str(each.grade) for each in verdict.requirements}
-        turns = tuple(
-            GradeChange(name, grades.get(name, ""), grade) for name, grade in own.items() if grades.get(name) != grade
-        )
-        grades |= own
-        gaps = dict.fromkeys(f"{each.id}: {gap.what}" for each in verdict.requirements for gap in each.gaps)
-        found.append(
-            VerdictRow(
-                proved=proved,
-                grade=str(verdict.grade),
-                holds=verdict.holds,
-                judged=len(own),
-                turns=turns[:TURNS],
-                gaps=tuple(gaps)[:TURNS],
-                seconds=sum(each.seconds for each in verdict.evidence),
-            )
-        )
+    for one in proofs:
+        changed = [name for name, grade in one.grades.items() if grades.get(name) != grade][:TURNS]
+        found.append(tuple(GradeChange(name, grades.get(name, ""), one.grades[name]) for name in changed))
+        grades |= one.grades
     return found
 
 
+def _row(proved: Proved, turns: tuple[GradeChange, ...]) -> VerdictRow:
+    verdict = proved.verdict
+    gaps = dict.fromkeys(f"{each.id}: {gap.what}" for each in verdict.requirements for gap in each.gaps)
+    return VerdictRow(
+        proved=proved,
+        grade=str(verdict.grade),
+        holds=verdict.holds,
+        judged=len(verdict.requirements),
+        turns=turns,
+        gaps=tuple(gaps)[:TURNS],
+        seconds=sum(each.seconds for each in verdict.evidence),
+    )
+
+
 def _named(material: Material, key: str) -> Proved | None:
-    return next((one for one in material.history if one.key == key), None)
+    return next((material.history[place] for place, one in enumerate(material.proofs) if one.key == key), None)
 
 
 def _between(one: Proved, other: Proved) -> list[GradeChange]:

@@ -10,7 +10,7 @@ from trued.model import Event
 from trued.model.events.call import CallAnswered, CallAsked, CallWaits
 from trued.model.step_keys import is_landing
 from trued.reporting.html.format import agent_name, clock, cut, moment
-from trued.reporting.html.material import Material, Proved, Spooled
+from trued.reporting.html.material import Material, ProofSummary, Spooled
 from trued.reporting.views.claims import CallEnd, VerdictFact, claim_of, claims_done, done_claims
 from trued.reporting.views.rows import Call
 
@@ -145,7 +145,7 @@ def calls(material: Material, *, texts: bool = True) -> tuple[ReportedCall, ...]
         by_key[event.key].append(event)
     rows = [row for row in material.progress.calls if row.asked]
     every = [_reported(material, row, by_key[row.key], f"call-{number}") for number, row in enumerate(rows, 1)]
-    every = list(_with_refutations(every, material.history))
+    every = list(_with_refutations(every, material.proofs))
     if not texts:
         return tuple(every)
     number = max(1, min(SHOWN, len(every)))
@@ -244,13 +244,10 @@ def _every_fact(data: Mapping[str, Any]) -> str:
     return " · ".join(f"{name} {value}" for name, value in data.items() if value not in ("", None, [], {}))
 
 
-def _with_refutations(every: Sequence[ReportedCall], history: Sequence[Proved]) -> Iterator[ReportedCall]:
+def _with_refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> Iterator[ReportedCall]:
     """A claim is refuted if the next check of the same scope, made by the engine, failed."""
-    verdicts = (
-        VerdictFact(one.key, one.at, {each.id: str(each.grade) for each in one.verdict.requirements})
-        for one in history
-        if not is_landing(one.key)
-    )
-    fell = {one.key: one.refuted for one in done_claims((CallEnd.of(call.row) for call in every), verdicts)}
+    verdicts = (VerdictFact(one.key, one.at, one.grades) for one in proofs if not is_landing(one.key))
+    claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)
+    fell = {one.key: one.refuted for one in claims if one.refuted}
     for call in every:
-        yield replace(call, refuted=", ".join(fell.get(call.key, ())))
+        yield replace(call, refuted=", ".join(fell[call.key])) if call.key in fell else call

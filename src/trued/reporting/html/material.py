@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from trued.engine.pending import Wait
-from trued.model import Approval, Comment, Contract, Event, Evidence, Goal, Question, RunRecord, Settings, Verdict
+from trued.model import (
+    Approval,
+    Comment,
+    Contract,
+    Event,
+    Evidence,
+    Goal,
+    Outcomes,
+    Question,
+    RunRecord,
+    Settings,
+    Verdict,
+)
 from trued.model.step_keys import scope_of
 from trued.reporting.views import OVER
 from trued.reporting.views.progress import Progress
@@ -45,6 +57,86 @@ class Proved:
         return scope_of(self.key)
 
 
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """One run of a check by the engine, without what it printed."""
+
+    id: str  # of the evidence
+    requirement: str
+    side: str
+    turn: int
+    began: float
+    seconds: float
+    tried: int
+    passed: int
+    is_void: bool
+    held_out: bool
+    pictures: tuple[str, ...]  # by their hashes
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
+        """Of evidence as it is stored: an `Evidence` has ten times the size."""
+        tried = stored.get("tried", ())
+        return cls(
+            id=stored["id"],
+            requirement=stored["requirement"],
+            side=stored["side"],
+            turn=stored.get("turn", 1),
+            began=stored.get("began", 0.0),
+            seconds=stored.get("seconds", 0.0),
+            tried=len(tried),
+            passed=sum(one["outcome"] == Outcomes.PASSED for one in tried),
+            is_void=bool(stored.get("why_void")),
+            held_out=bool(stored.get("held_out")),
+            pictures=tuple(one["sha256"] for one in stored.get("pictures", ())),
+        )
+
+    @classmethod
+    def of(cls, one: Evidence) -> "CheckRun":
+        return cls(
+            id=one.id,
+            requirement=one.requirement,
+            side=one.side,
+            turn=one.turn,
+            began=one.began,
+            seconds=one.seconds,
+            tried=len(one.tried),
+            passed=sum(tried.outcome is Outcomes.PASSED for tried in one.tried),
+            is_void=bool(one.why_void),
+            held_out=one.held_out,
+            pictures=tuple(shot.sha256 for shot in one.pictures),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProofSummary:
+    """A verdict without its texts: the grade of each requirement, and the checks that were run."""
+
+    key: str
+    at: float
+    grades: Mapping[str, str]
+    suites: tuple[str, ...]  # of the base's own tests
+    runs: tuple[CheckRun, ...]
+
+    @classmethod
+    def read(cls, key: str, at: float, stored: Mapping[str, Any]) -> "ProofSummary":
+        """Of a verdict as it is stored."""
+        grades = {one["id"]: one["grade"] for one in stored.get("requirements", ())}
+        suites = tuple(one["id"] for one in stored.get("suites", ()))
+        return cls(key, at, grades, suites, tuple(map(CheckRun.read, stored.get("evidence", ()))))
+
+    @classmethod
+    def of(cls, proved: Proved) -> "ProofSummary":
+        verdict = proved.verdict
+        grades = {one.id: str(one.grade) for one in verdict.requirements}
+        suites = tuple(one.id for one in verdict.suites)
+        return cls(proved.key, proved.at, grades, suites, tuple(map(CheckRun.of, verdict.evidence)))
+
+    def is_about(self, name: str) -> bool:
+        """Does it judge this requirement, or this one of the base's own tests?"""
+        return name in self.grades or name in self.suites
+
+
 @dataclass(frozen=True)
 class Material:
     record: RunRecord
@@ -69,11 +161,24 @@ class Material:
     compared: Mapping[str, Any] | None = None  # with other runs, as `compare --json` tells it
     picture_address: str = ""  # where a picture is found by its hash, if it is not to stand in the page itself
     folded: Progress | None = None  # the run's tree, if somebody has it already
+    summed_up: Sequence[ProofSummary] | None = None  # the history without its texts, if somebody has it already
 
     @cached_property
     def progress(self) -> Progress:
         """The run's tree."""
         return self.folded or Progress(self.events, self.record.workflow)
+
+    @cached_property
+    def proofs(self) -> Sequence[ProofSummary]:
+        """The history without its texts."""
+        return self.summed_up if self.summed_up is not None else tuple(map(ProofSummary.of, self.history))
+
+    @property
+    def check_runs(self) -> Iterator[CheckRun]:
+        """Every time that the engine ran a check: on the base first, then in the order of the verdicts."""
+        yield from map(CheckRun.of, self.contract.base_facts if self.contract else ())
+        for proof in self.proofs:
+            yield from proof.runs
 
     @property
     def ended(self) -> bool:
@@ -94,7 +199,7 @@ class Material:
 
     @property
     def facts(self) -> Iterator[Evidence]:
-        """Every time that the engine ran a check: on the base first, then in the order of the verdicts."""
+        """What came of every run of a check, in the same order."""
         yield from self.contract.base_facts if self.contract else ()
         for proved in self.history:
             yield from proved.verdict.evidence

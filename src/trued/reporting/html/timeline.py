@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from trued.model import Approval, Evidence, Grade, Outcomes
+from trued.model import Approval, Grade
 from trued.model.events import of_kind
 from trued.model.events.run import RunResumed
 from trued.model.step_keys import inner_scope, step_name
 from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import agent_name, counted
-from trued.reporting.html.material import Material, Proved
+from trued.reporting.html.material import CheckRun, Material, ProofSummary
 from trued.reporting.views.rows import Remark
 from trued.support.durations import duration
 
@@ -209,25 +209,25 @@ def _bars(call: ReportedCall, links: Links) -> Iterator[Bar]:
 
 def _engine(material: Material, links: Links) -> Iterator[Lane]:
     # A check whose fact was kept from an earlier run took no time in this one.
-    facts = {one.id: one for one in material.facts if one.began and one.began >= material.progress.began}
-    bars = tuple(_check(one, links) for one in facts.values())
-    marks = tuple(mark for proved in material.history for mark in _verdict(proved, links))
+    runs = {one.id: one for one in material.check_runs if one.began and one.began >= material.progress.began}
+    bars = tuple(_check(one, links) for one in runs.values())
+    marks = tuple(mark for proof in material.proofs for mark in _verdict(proof, links))
     if bars or marks:
         failed = sum(bar.kind == "check failed" for bar in bars)
         says = f"{counted(len(bars), 'check run')}, {failed} failed on the head"
         yield Lane("engine", "its own checks", "engine", bars, marks, says=says)
 
 
-def _verdict(proved: Proved, links: Links) -> Iterator[Mark]:
-    refuted = [one.id for one in proved.verdict.requirements if one.grade is Grade.REFUTED]
+def _verdict(proof: ProofSummary, links: Links) -> Iterator[Mark]:
+    refuted = [name for name, grade in proof.grades.items() if grade == Grade.REFUTED]
     if refuted:
-        yield Mark(proved.at, "refuted", f"{proved.key}: {', '.join(refuted[:20])} refuted", links.ledger)
+        yield Mark(proof.at, "refuted", f"{proof.key}: {', '.join(refuted[:20])} refuted", links.ledger)
 
 
-def _check(one: Evidence, links: Links) -> Bar:
-    failed = sum(tried.outcome is not Outcomes.PASSED for tried in one.tried)
-    kind = "check base" if one.side == "base" else "check failed" if failed or one.why_void else "check"
-    counts = f"{len(one.tried) - failed} passed, {failed} did not"
+def _check(one: CheckRun, links: Links) -> Bar:
+    failed = one.tried - one.passed
+    kind = "check base" if one.side == "base" else "check failed" if failed or one.is_void else "check"
+    counts = f"{one.passed} passed, {failed} did not"
     title = f"{one.requirement} on {one.side}, run {one.turn}: {counts}, in {duration(one.seconds)}"
     return Bar(one.began, one.began + one.seconds, kind, title, links.ledger)
 

@@ -1,0 +1,52 @@
+"""The newest verdict on each requirement of a run that is not finished, as one verdict."""
+
+import json
+from typing import Any
+
+from trued.model import Evidence, Judged, Verdict
+
+
+class VerdictSoFar:
+    """Folds the verdicts on single tasks, oldest first. A step never changes, so that each is read once.
+
+    What a newer verdict replaces is never more than JSON: of thousands of proofs few are the newest.
+    """
+
+    def __init__(self) -> None:
+        self.last = 0  # number of the newest step in it
+        self._newest = ""
+        self._judged: dict[str, Judged | dict[str, Any]] = {}  # requirement → its newest judgement
+        self._known: set[str] = set()  # requirements and suites that were judged
+        self._facts: dict[str, dict[int, Evidence | dict[str, Any]]] = {}  # requirement → place → its newest evidence
+        self._places = 0
+        self._made: Verdict | None = None
+
+    def add(self, number: int, value: str) -> None:
+        """Take the next verdict: the result of the step with this number."""
+        self.last, self._newest, self._made, found = number, value, None, json.loads(value)
+        judged = {one["id"]: one for one in found.get("requirements", ())}
+        own = {*judged, *(one["id"] for one in found.get("suites", ()))}
+        self._judged.update(judged)
+        self._known |= own
+        for name in own:
+            self._facts.pop(name, None)
+        for fact in found.get("evidence", ()):
+            name = fact["requirement"]
+            if name in own or name not in self._known:
+                self._facts.setdefault(name, {})[self._places] = fact
+                self._places += 1
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """None before the first task was judged."""
+        if self._made is None and self._newest:
+            for name, one in self._judged.items():
+                self._judged[name] = Judged.model_validate(one)
+            places: dict[int, Evidence] = {}
+            for facts in self._facts.values():
+                for place, fact in facts.items():
+                    facts[place] = places[place] = Evidence.model_validate(fact)
+            evidence = tuple(places[place] for place in sorted(places))
+            parts = {"subject": "so far", "requirements": tuple(self._judged.values()), "evidence": evidence}
+            self._made = Verdict.model_validate_json(self._newest).model_copy(update=parts)
+        return self._made
