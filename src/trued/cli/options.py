@@ -159,7 +159,8 @@ class SafetyOptions:
     """What confines agents and checks, and what of the repository the user trusts."""
 
     sandbox: Annotated[
-        str | None, typer.Option(metavar="LEVEL", help="auto, bubblewrap, landlock or none.", show_default="auto")
+        str | None,
+        typer.Option(metavar="LEVEL", help="Sandbox: auto, bubblewrap, landlock or none.", show_default="auto"),
     ] = None
     allow_unsandboxed: Annotated[
         bool, typer.Option("--allow-unsandboxed", help="Run agents and checks even if no sandbox works.")

@@ -55,11 +55,14 @@ def verify(  # noqa: PLR0913 - one parameter an option
     accept: Annotated[
         str | None,
         typer.Option(
-            metavar="GRADE", help="The lowest grade that counts as met: tested, examined …", show_default=False
+            metavar="GRADE",
+            help="The lowest grade that counts as met: tested, examined, attested or proven.",
+            show_default=False,
         ),
     ] = None,
     sandbox: Annotated[
-        str | None, typer.Option(metavar="LEVEL", help="auto, bubblewrap, landlock or none.", show_default=False)
+        str | None,
+        typer.Option(metavar="LEVEL", help="Sandbox: auto, bubblewrap, landlock or none.", show_default=False),
     ] = None,
     allow_unsandboxed: Annotated[
         bool, typer.Option("--allow-unsandboxed", help="If no sandbox works, run the checks without one.")

@@ -13,7 +13,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 MARKER = "TRUED_CALL"
-AGENTS = (MARKER, "CLAUDECODE", "AI_AGENT", "CODEX_SANDBOX", "GEMINI_CLI", "OPENCODE", "QWEN_CODE", "CURSOR_AGENT")
+AGENT_VARIABLES = (
+    MARKER,
+    "CLAUDECODE",
+    "AI_AGENT",
+    "CODEX_SANDBOX",
+    "GEMINI_CLI",
+    "OPENCODE",
+    "QWEN_CODE",
+    "CURSOR_AGENT",
+)
 PATIENCE_S = 10.0  # a process that survives SIGKILL this long hangs in the kernel
 _PROC = Path("/proc")
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
@@ -28,7 +37,7 @@ def agent_around() -> str:
     """The environment variable that shows that an agent started us, directly or not; or ""."""
     pid, carried = os.getpid(), set(os.environ)
     while pid > 1:
-        if found := [name for name in AGENTS if name in carried]:
+        if found := [name for name in AGENT_VARIABLES if name in carried]:
             return found[0]
         stat = _stat(pid)
         pid = stat[1] if stat else 0

@@ -26,7 +26,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Everything that trued knows about one agent: its file defines `AGENT`, and nothing is registered elsewhere."""
+    """One agent, defined as `AGENT` in its file; what must be known without loading that file, a test lists."""
 
     title: str
     capabilities: Capabilities

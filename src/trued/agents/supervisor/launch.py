@@ -29,7 +29,7 @@ SETTLE, SETTLE_S = 8, 0.005  # the processes of a sandbox end with it, but not i
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
 PIPE_READS = 64  # more than a pipe can hold
-AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # no agent may start one of these
+KNOWN_AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # no agent may start one of these
 PACKAGES = {
     "@anthropic-ai/claude-code": "claude",
     "@openai/codex": "codex",
@@ -307,7 +307,7 @@ def _agent_name(pid: int) -> str:
         if package := PACKAGE.search(program):
             return PACKAGES[package[1]]
     name = Path(program).name.removesuffix(".js").removesuffix(".exe")
-    return name if name in AGENTS else ""
+    return name if name in KNOWN_AGENTS else ""
 
 
 def _ordered_programs(agent: str) -> set[str]:

@@ -1,0 +1,31 @@
+"""What has to be known of an agent where its own file is not loaded: a new one fails here until all places know it."""
+
+import sys
+
+import pytest
+
+from tests.real_agents.conformance.rows import ROWS
+from trued.agents.adapters import agent_names, load_agent
+from trued.agents.supervisor.launch import KNOWN_AGENTS, PACKAGES
+from trued.engine.agent_selection import PREFERRED
+from trued.engine.estimate import OVERHEAD
+
+OWN_PROGRAMS = [name for name in agent_names() if load_agent(name).program not in ("", sys.executable)]
+
+
+def test_there_are_agents_to_look_at() -> None:
+    assert {"claude", "codex"} <= set(OWN_PROGRAMS)
+
+
+@pytest.mark.parametrize("name", OWN_PROGRAMS)
+def test_an_agent_with_a_program_is_known_everywhere(name: str) -> None:
+    agent = load_agent(name)
+    package = agent.install.removeprefix("npm install -g ") if agent.install.startswith("npm ") else ""
+    places = {
+        "KNOWN_AGENTS in agents/supervisor/launch.py (else other agents may start it)": agent.program in KNOWN_AGENTS,
+        "PACKAGES in agents/supervisor/launch.py": not package or PACKAGES.get(package) == agent.program,
+        "PREFERRED in engine/agent_selection.py (else it is never chosen)": name in PREFERRED,
+        "OVERHEAD in engine/estimate.py": name in OVERHEAD,
+        "ROWS in tests/real_agents/conformance/rows.py": name in {row.kind for row in ROWS},
+    }
+    assert [place for place, known in places.items() if not known] == []

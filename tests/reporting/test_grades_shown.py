@@ -1,0 +1,22 @@
+"""Every grade has its colour and its place wherever grades are drawn; a new one fails here until all places have it."""
+
+from importlib.resources import files
+
+import pytest
+
+from trued.cli.format import GRADES
+from trued.model import Grade
+
+PAGE = files("trued.page")
+REPORT = files("trued.reporting.html")
+
+
+@pytest.mark.parametrize("grade", list(Grade))
+def test_a_grade_is_drawn_everywhere(grade: Grade) -> None:
+    places = {
+        "GRADES in cli/format.py": grade in GRADES,
+        "page/static/page.css": f".g-{grade} " in (PAGE / "static/page.css").read_text(),
+        "scale in page/templates/parts.html.j2": f'"{grade}"' in (PAGE / "templates/parts.html.j2").read_text(),
+        "reporting/html/templates/style.css": f".g-{grade} " in (REPORT / "templates/style.css").read_text(),
+    }
+    assert [place for place, drawn in places.items() if not drawn] == []
