@@ -78,6 +78,7 @@ def test_what_outlived_the_agent_is_counted_and_nothing_else_is_touched(tmp_path
     mine = [os.spawnvpe(os.P_NOWAIT, "sleep", sleep, ours) for _ in range(3)]
     other = os.spawnvpe(os.P_NOWAIT, "sleep", sleep, others)
     wait_for(lambda: processes.carriers(mark) == set(mine), "the start of three")
+    wait_for(lambda: processes.carriers(f"{mark}0") == {other}, "the start of the other")
     try:
         assert processes.reap(mark) == 3
         assert not processes.carriers(mark)
