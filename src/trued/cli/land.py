@@ -120,7 +120,7 @@ def data(landing: LandingResult) -> dict[str, Any]:
 
 def _say(store: RunStore, record: RunRecord, landing: LandingResult) -> None:
     for path, kind in landing.asks.items():
-        err().print(Text(f"it changes {line(path)} ({kind})", "bold yellow"), soft_wrap=True)
+        err().print(Text(f"this run changes {line(path)} ({kind})", "bold yellow"), soft_wrap=True)
     if landing.verdict and not landing.landed:
         found = ledger(landing.verdict, None, over=True)
         ledger_lines(record, found, "on the new base", accept=store.inputs(record.id).settings.accept)

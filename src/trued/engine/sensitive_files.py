@@ -128,7 +128,7 @@ def sensitivity_of(path: str) -> str:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    """Does the path match, or replace a folder of the pattern?"""
+    """Whether the path matches the pattern, or is a file in the place of one of its folders."""
     return fnmatchcase(path, pattern) or pattern.startswith(f"{path}/")
 
 

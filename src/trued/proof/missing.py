@@ -35,7 +35,7 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
     """What kept this case from being judged."""
     kind, _, name = tried.kind.partition(" ")
     if kind == "module" and name:
-        return missing_module(name, node=_is_node(check))
+        return _missing_go_module(name) if _is_go(check) else missing_module(name, node=_is_node(check))
     if kind == "path" and name:
         what = f"{_command(check)} does not find the project's own module {name}"
         return MissingFromEnvironment(name=name, what=what, fix='say where modules lie: `environment: {path: ["."]}`')
@@ -101,6 +101,11 @@ def missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
     return MissingFromEnvironment(name=name, what=f"the module {name} is not installed", fix=fix)
 
 
+def _missing_go_module(name: str) -> MissingFromEnvironment:
+    fix = f"declare it: `go get {name}` writes it to go.mod; `go mod vendor` brings it where checks have no network"
+    return MissingFromEnvironment(name=name, what=f"the module {name} is not there", fix=fix)
+
+
 def not_installed(package: str, why: str) -> MissingFromEnvironment:
     """A package that the head declares, and that could not be installed for its checks."""
     what = (
@@ -142,6 +147,10 @@ def each_once(parts: Iterable[MissingFromEnvironment]) -> tuple[MissingFromEnvir
 
 def _command(check: Check) -> str:
     return check.command if isinstance(check, TestsCheck | CommandCheck) else check.kind
+
+
+def _is_go(check: Check) -> bool:
+    return isinstance(check, TestsCheck) and check.command.split()[:1] == ["go"]
 
 
 def _is_node(check: Check) -> bool:

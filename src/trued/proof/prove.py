@@ -138,9 +138,8 @@ def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, .
 async def _earlier_failures(
     workspace: Workspace, contract: Contract, commit: str, trial: "_Trial"
 ) -> tuple[Evidence, ...]:
-    """What the same tree showed before, under the same contract: no second roll of the dice.
-
-    It is recorded for the commit that is judged now: no store may have the earlier one any more."""
+    """Evidence kept from an earlier judgement of the same tree under the same contract, so that trying again cannot
+    turn a failure into a pass. It is recorded for the commit that is judged now: the earlier one may be gone."""
     baseline = FactCache(workspace.kept, workspace.repository)
     tree, level = await workspace.tree(commit), workspace.confinement().level
     before = baseline.of_head(contract, tree, level)

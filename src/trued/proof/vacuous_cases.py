@@ -127,7 +127,7 @@ def _route_fits(route: str, path: str) -> bool:
 
 
 def unnamed_entry(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
-    """Which part of the entry point neither the user's words nor the base name, or ""."""
+    """The first part of the entry point that is neither in the user's words nor in the base; "" if all are."""
     if isinstance(shown, CallCase):
         name = shown.call.rpartition(":")[2]
         last = name.rpartition(".")[2]

@@ -99,7 +99,7 @@ async def begun_with_nothing(place: Landable) -> RunRecord:
 async def test_what_began_with_nothing_lands_on_the_branch_that_is_still_to_come(place: Landable) -> None:
     record = await begun_with_nothing(place)
     (place.repository / "tiny.py").write_text("mine")
-    with pytest.raises(BadInput, match="would be overwritten"):
+    with pytest.raises(BadInput, match="would overwrite"):
         await place.land(record)
     assert "refs/heads/main" not in place.git("show-ref")
     (place.repository / "tiny.py").unlink()

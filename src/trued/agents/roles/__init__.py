@@ -136,4 +136,4 @@ def _read(paths: Iterable[Path], origin: str, inside: Path | None = None) -> Ite
 
 def _kept_inside(path: Path, folder: Path | None) -> None:
     if folder is not None and not path.resolve().is_relative_to(folder.resolve()):
-        raise BadInput(f"{path} leads out of the repository", then="put the file itself there")
+        raise BadInput(f"{path} is a link that leads out of the repository", then="replace the link by the file")

@@ -101,8 +101,8 @@ def _alone(key: str, chunk: str, file: str, line: int) -> Located:
 
 
 def _entries(head: str, file: str, known: Collection[str]) -> Iterator[tuple[str, int, str]]:
-    """Field by field. A description often continues with lines like `user: …`: there only a known name
-    starts a field."""
+    """Name, line and text of each field. In a description only a known name starts the next field, since
+    descriptions contain lines like `user: …`."""
     key, begun, lines = "", 2, list[str]()
     for number, line in enumerate(head.split("\n"), 2):
         found = FIELD.match(line)

@@ -142,7 +142,7 @@ def _session(folder: Path) -> str:
 
 
 def _remember_session(folder: Path, session: str) -> None:
-    """Record a session that can be resumed; the presence of the file says so."""
+    """Write down the session's id; that the file exists means that the session can be resumed."""
     try:
         with (folder / "session").open("w", encoding="utf-8") as file:
             file.write(session)

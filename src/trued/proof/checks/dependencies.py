@@ -129,7 +129,7 @@ def _of_lines(text: str) -> Iterator[str]:
 
 
 def _normal(entry: str) -> str:
-    """The package's name as every installer compares it; an option or address as it is."""
+    """The normalised name of the package (PEP 503); an option or address unchanged."""
     match = _NAME.match(entry)
     if entry.startswith("-") or "://" in entry.split(" @ ")[0] or not match:
         return " ".join(entry.split())

@@ -82,7 +82,7 @@ async def _one(name: str, case: Case, bench: Bench, taken: _Taken) -> None:
 
 
 async def _exchanged(every: _Named, wanted: set[str], bench: Bench, taken: _Taken) -> None:
-    """All exchanges of the check in their order, even when few are asked about: one may rest on those before it."""
+    """Run all HTTP exchanges in order, even if only some are asked for: one may depend on those before it."""
     cases = [(name, case) for name, case in every if isinstance(case, HttpCase)]
     flaws = {name: case_flaw(case) if bench.serve else NO_SERVER for name, case in cases}
     taken.tried += [_malformed(name, why) for name, why in flaws.items() if why and name in wanted]

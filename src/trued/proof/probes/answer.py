@@ -133,7 +133,7 @@ class Rendering:
         return self.heir(value, kind)
 
     def heir(self, value: Any, kind: Any) -> tuple[str, Any]:
-        """An heir of a plain type is the data in it, unless it changes how that data compares or is read."""
+        """A subclass of a built-in type counts as its data, unless it overrides how that data is compared or read."""
         lineage = type.__dict__["__mro__"].__get__(kind)
         plain = next((one for one in PLAIN if one in lineage), None)
         name = f"{OBJECT},{text(f'{kind.__module__}.{kind.__qualname__}')}", None

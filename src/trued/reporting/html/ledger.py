@@ -350,7 +350,7 @@ def _facts(one: Evidence, hidden: bool) -> Iterator[tuple[str, str]]:
 
 
 def _wanted(case: Case) -> str:
-    """What a command line must say; of a call or an exchange it is said already."""
+    """What a command line must print; "" for a call or an exchange, whose own text has it."""
     if not isinstance(case, RunCase):
         return ""
     given = [f"stdin {case.stdin!r}"] if case.stdin else []

@@ -264,7 +264,7 @@ def _trimmed(one: Proposed, cases: Sequence[Case]) -> Proposed | None:
 
 
 def _answered(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
-    """Without the cases that a second examiner answers so; exchanges are left to prepare others, if there are any."""
+    """The check without the cases that the second examiner answered so; exchanges stay as set-up for later ones."""
     places = {one.number for one in doubts if one.of == origin and one.what == what}
     if not places or not run.cases:
         return None if places else run

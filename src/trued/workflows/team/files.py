@@ -44,8 +44,7 @@ class Records(Value):
     # -- what earlier runs left ----------------------------------------------------------------------------------------
 
     def continued(self, texts: Mapping[str, str]) -> "Records":
-        """With the logs that earlier runs left, to be continued. `texts`: the files of the folder, by their path in
-        it."""
+        """A copy that appends to the logs of earlier runs. `texts`: path in the folder → content."""
         logs = dict(self.logs)
         for name, (path, title) in LOGS.items():
             if text := texts.get(path):

@@ -77,8 +77,8 @@ class TargetBranch:
         for tree in trees:
             await self._clean(tree, new)
             if there := await asyncio.to_thread(_in_the_way, tree, changed, set(await self.store.entries(old))):
-                what = f"{_listed(there)} in {tree} would be overwritten, and git has no copy"
-                raise BadInput(what, then="move it away, or commit it, and land again")
+                what = f"landing would overwrite {_listed(there)} in {tree}, which is not committed"
+                raise BadInput(what, then="commit it or move it away, then land again")
         return trees
 
     async def _free(self) -> None:
