@@ -18,7 +18,7 @@ function say(state) {
 const entitle = () => { document.title = waiting ? `(${waiting}) ${named}` : named; };
 
 // -- replacing elements keeps what a person did to them, by what a thing is and not by where it stands --
-const WATCHED = "details, summary, input:not([type=hidden]), textarea, select, button, a, [data-said], [tabindex]";
+const WATCHED = "details, summary, input:not([type=hidden]), textarea, select, button, a, [data-said], [tabindex], .panel";
 const above = (element) => element.parentElement?.closest("[id]")?.id ?? "";
 export const asks = (form) => (form ? form.dataset.do + JSON.stringify([...form.querySelectorAll("input[type=hidden]")].map((one) => [one.name, one.value])) : "");
 
@@ -31,6 +31,9 @@ function sign(element) {
 }
 
 const within = (root, query) => [...(root.matches(query) ? [root] : []), ...root.querySelectorAll(query)];
+// In a transcript the line that is read keeps its place, though older ones go above it.
+const firstLine = (log) => { const top = log.getBoundingClientRect().top, line = [...log.querySelectorAll("li[id]")].find((one) => one.getBoundingClientRect().bottom > top); return line && [line.id, line.getBoundingClientRect().top - top]; };
+const topOf = (log, { top, line }) => { const now = line && log.querySelector(`#${CSS.escape(line[0])}`); return now ? now.getBoundingClientRect().top - log.getBoundingClientRect().top + log.scrollTop - line[1] : top; };
 function remember(root, was) {
   for (const one of within(root, WATCHED)) {
     const state = {};
@@ -38,7 +41,7 @@ function remember(root, was) {
     if ("value" in one && one.localName !== "button" && (one.value !== one.defaultValue || one.checked !== one.defaultChecked)) Object.assign(state, { value: one.value, checked: one.checked });
     if ("said" in one.dataset && one.textContent) Object.assign(state, { said: one.textContent, how: one.dataset.state });
     if (one === document.activeElement) Object.assign(state, { focus: true, range: one.selectionStart === undefined ? null : [one.selectionStart, one.selectionEnd] });
-    if (one.scrollTop || one.scrollLeft || "follow" in one.dataset) Object.assign(state, { top: one.scrollTop, left: one.scrollLeft, atEnd: one.scrollHeight - one.scrollTop - one.clientHeight < 8, held: one.dataset.held });
+    if (one.scrollTop || one.scrollLeft || "follow" in one.dataset) Object.assign(state, { top: one.scrollTop, left: one.scrollLeft, atEnd: one.scrollHeight - one.scrollTop - one.clientHeight < 8, held: one.dataset.held, line: firstLine(one) });
     if (Object.keys(state).length) was.set(sign(one), state);
   }
 }
@@ -51,7 +54,7 @@ function restore(root, was) {
     if (state.value !== undefined) { one.value = state.value; if (state.checked !== undefined) one.checked = state.checked; }
     if (state.said) { one.textContent = state.said; one.dataset.state = state.how; }
     if (state.held !== undefined) one.dataset.held = state.held;
-    if (state.top !== undefined) one.scrollTo(state.left, state.atEnd && "follow" in one.dataset && state.held === undefined ? one.scrollHeight : state.top);
+    if (state.top !== undefined) one.scrollTo(state.left, state.atEnd && "follow" in one.dataset && state.held === undefined ? one.scrollHeight : topOf(one, state));
     if (!state.focus) continue;
     one.focus({ preventScroll: true });
     if (state.range?.[0] !== null && one.setSelectionRange) try { one.setSelectionRange(...state.range); } catch { /* it has no text */ }
@@ -80,15 +83,53 @@ function made(html) {
   return holder.content.firstElementChild;
 }
 
+// -- the view stays where it is: the first thing in sight keeps its place, whatever comes in or goes above it --
+// (This takes the place of the browser's own scroll anchoring, which loses its anchor when a piece is replaced.)
+let places = [], followed = null, room = 0, put = NaN; // [id, top] of what is in sight, in order; where the end of a transcript stood
+const held = new ResizeObserver(stay); // what gets its size late: pictures, rows that were not drawn yet
+const end = () => document.querySelector(".whole [data-follow]:not([data-held]) li:last-child");
+
+function look() {
+  put = NaN;
+  if (room && scrollY + innerHeight <= document.documentElement.scrollHeight - room) document.body.style.paddingBottom = `${(room = 0)}px`;
+  const top = Math.max(0, document.querySelector(".bar").getBoundingClientRect().bottom), around = [];
+  places = [];
+  for (const piece of document.querySelectorAll("main > [id]")) {
+    const at = piece.getBoundingClientRect();
+    if (at.bottom <= top || at.top >= innerHeight || getComputedStyle(piece).position === "sticky") continue;
+    for (const one of [piece, ...piece.querySelectorAll("[id]:not(#log *)")]) {
+      const its = one.getBoundingClientRect();
+      if (its.height && its.top >= top && its.top < innerHeight) places.push([one.id, its.top]);
+      else if (its.top < top && its.bottom > top) around.unshift([one.id, its.top]);
+    }
+  }
+  const last = end()?.getBoundingClientRect(), first = places.length && document.getElementById(places[0][0]);
+  followed = last && last.bottom > top && last.bottom <= innerHeight && first.closest?.("[data-follow]") ? last.bottom : null;
+  places.push(...around);
+}
+
+function stay() {
+  const [id, top] = places.find(([one]) => document.getElementById(one)) ?? [];
+  const by = followed !== null && end() ? end().getBoundingClientRect().bottom - followed : id === undefined ? 0 : document.getElementById(id).getBoundingClientRect().top - top;
+  if (Math.abs(by) < 1) return;
+  const lacks = scrollY + by + innerHeight - document.documentElement.scrollHeight; // rows at the end have gone: room instead
+  if (lacks > 0) document.body.style.paddingBottom = `${(room += lacks)}px`;
+  scrollBy({ top: by, behavior: "instant" });
+  put = scrollY;
+}
+addEventListener("scroll", () => Math.abs(scrollY - put) < 1 || look(), { passive: true }); // our own scrolling is no look elsewhere
+for (const piece of document.querySelectorAll("main > [id]")) held.observe(piece);
+
 export function show(sent) {
+  look();
   const main = document.querySelector("main"), was = new Map(), fresh = [];
   for (const [id, html] of Object.entries(sent.pieces)) if (known.get(id) !== html) { known.set(id, html); fresh.push([document.getElementById(id), made(html)]); }
   const changed = fresh.filter(([old, next]) => next && !old?.isEqualNode(next));
   const gone = [...main.children].filter((one) => one.id && !sent.order.includes(one.id));
   for (const old of [...changed.map(([one]) => one), ...gone]) if (old) remember(old, was);
   for (const [old, next] of changed) keepForms(old, next);
-  for (const [old, next] of changed) old ? old.replaceWith(next) : main.append(next);
-  for (const old of gone) { known.delete(old.id); old.remove(); }
+  for (const [old, next] of changed) { old ? old.replaceWith(next) : main.append(next); if (old) held.unobserve(old); held.observe(next); }
+  for (const old of gone) { known.delete(old.id); held.unobserve(old); old.remove(); }
   let last = null;
   for (const id of sent.order) {
     const one = document.getElementById(id);
@@ -97,11 +138,12 @@ export function show(sent) {
     last = one;
   }
   for (const [, next] of changed) restore(next, was);
-  newest = document.body.dataset.event = String(sent.event);
   if (sent.layout !== undefined && main.className !== sent.layout) main.className = sent.layout;
+  newest = document.body.dataset.event = String(sent.event);
   named = `${sent.title} · trued`;
   entitle();
   document.dispatchEvent(new CustomEvent("shown", { detail: sent.order }));
+  stay();
 }
 
 // -- one stream while the tab is visible; a hidden tab only counts what waits --
