@@ -1,9 +1,9 @@
 """The three seams of the engine: `Runtime` (who works), `Workspace` (where) and `Journal` (what is remembered); and, at
-its edge, `Tracker` and `Forge`."""
+its edge, `Tracker` and `Forge`. `JournalStore` keeps the journals of all runs."""
 
 import socket
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkabl
 from trued.wire import Confinement, Order, Report, Spend
 
 if TYPE_CHECKING:
-    from trued.model import Approval, Comment
+    from trued.model import Approval, Comment, Event, Question, RunRecord
     from trued.model.events import JournalEvent
 
 Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): what an agent or its supervisor reports, as plain data
@@ -383,6 +383,164 @@ class Journal(Protocol):
 
     def past(self, role: str, agent: str) -> list[Spend]:
         """What earlier calls of this role by this agent used, over all runs in the journal, newest first."""
+        ...
+
+
+class JournalStore(Protocol):
+    """The journals of all runs: in one file for one machine, or in a database that several machines share.
+
+    Reading needs no claim. Steps, questions and spending are written by the run's driver, under its claim; what people
+    say (answers, approvals, comments, limits) is written by whoever they say it to.
+    """
+
+    # -- runs
+
+    def add(self, record: "RunRecord", inputs: str = "") -> None:
+        """Add a run with all its inputs, in one write."""
+        ...
+
+    def update(self, record: "RunRecord") -> None:
+        """Write how a run is now; its id and the time of its start stay."""
+        ...
+
+    def runs(self) -> "list[RunRecord]":
+        """All runs, newest first."""
+        ...
+
+    def inputs(self, run: str) -> str:
+        """The inputs of a run, as JSON."""
+        ...
+
+    def run(self, name: str) -> "RunRecord":
+        """The run with this id, or with the only id that begins so. Raises BadInput if there is none."""
+        ...
+
+    def of(self, run: str, listen: "Callable[[Event], None] | None" = None) -> Journal:
+        """The journal of one run; `listen` is called with every event that is written through it."""
+        ...
+
+    def claim(self, run: str) -> AbstractContextManager[None]:
+        """Drive the run: nobody else does meanwhile. Raises Busy if somebody drives it."""
+        ...
+
+    def announce(self, run: str) -> None:
+        """Say that this process is about to drive a new run, so that nobody thinks it was left."""
+        ...
+
+    def driver(self, run: str) -> int:
+        """Who drives the run, by a number of the store's own (a process, an epoch); 0 if nobody does."""
+        ...
+
+    # -- events
+
+    def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> "list[Event]":
+        """The events of a run after this id, oldest first; at most `limit`, if that is not 0. Whoever continues after
+        the last id has missed none.
+
+        `lean`: without briefs, and of replies only what they claim, and the beginning of `summary`.
+        """
+        ...
+
+    def last_events(self, run: str, limit: int, *, before: int = 0, lean: bool = False) -> "list[Event]":
+        """The newest events of a run, or the newest of those before an id: at most `limit`, oldest first."""
+        ...
+
+    def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> "list[Event]":
+        """Those events of a run that are of one of these kinds, oldest first."""
+        ...
+
+    def events_of_call(self, run: str, key: str) -> "list[Event]":
+        """The events under one key, whole and oldest first: of a call, with its brief and reply."""
+        ...
+
+    def search_events(
+        self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
+    ) -> "tuple[int, list[Event]]":
+        """How many events of a run hold all these words in kind, key or lean data, and the newest of them before an id.
+
+        Newest first. `silent`: roles of whose events, known by role or key, only bare facts are searched and returned.
+        """
+        ...
+
+    def runs_changed(self, after: int = 0) -> dict[str, int]:
+        """Run → the id of its newest event, for every run with an event after this id."""
+        ...
+
+    def last_event_id(self) -> int:
+        """The id of the newest event of all runs; 0 if there is none."""
+        ...
+
+    def data_version(self) -> int:
+        """A number that changes whenever another connection has written something."""
+        ...
+
+    def landed(self) -> dict[str, list[str]]:
+        """Run → branches that its work landed on."""
+        ...
+
+    # -- steps and spending
+
+    def step(self, run: str, key: str) -> str | None:
+        """The result of a recorded step; None if it was not recorded."""
+        ...
+
+    def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
+        """Key, begin and end of each step, oldest first; of those alone whose name begins so, if `names` are given."""
+        ...
+
+    def steps_after(self, run: str, after: int, *names: str) -> list[tuple[int, str, float, str]]:
+        """Number, key, end and result of the steps after this number whose name begins so, oldest first. Whoever
+        continues after the last number has missed none."""
+        ...
+
+    def step_count(self, run: str) -> int:
+        """How many steps of a run are recorded."""
+        ...
+
+    def spends(self, run: str) -> list[Spend]:
+        """Everything that a run has reserved and spent."""
+        ...
+
+    def past(self, role: str, agent: str) -> list[Spend]:
+        """What earlier calls of this role and agent used, newest first."""
+        ...
+
+    # -- people
+
+    def questions(self, run: str, *, only_open: bool = False) -> "list[Question]":
+        """The questions of a run, oldest first; `only_open`: those without an answer."""
+        ...
+
+    def approve(self, run: str, approval: "Approval", *, instead: bool = False) -> bool:
+        """Record an approval, unless the same work has one and this is not `instead` of it. Returns whether it did."""
+        ...
+
+    def approvals(self, run: str) -> "list[Approval]":
+        """Approvals and rejections, oldest first."""
+        ...
+
+    def runs_with_approvals(self) -> set[str]:
+        """The runs in which somebody approved or rejected something."""
+        ...
+
+    def add_comment(self, run: str, comment: "Comment", event: "Callable[[int], JournalEvent]", key: str) -> int:
+        """Record a comment and its event, which gets the comment's number, in one write. Returns that number."""
+        ...
+
+    def comments(self, run: str) -> "list[Comment]":
+        """What people said to the run's agents, oldest first, each with the calls that took it up."""
+        ...
+
+    def change_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:
+        """Record a limit that a person raised, lowered or set."""
+        ...
+
+    def limit_changes(self, run: str) -> list[tuple[str, str, float]]:
+        """Scope, kind and amount of every limit that people changed, oldest first."""
+        ...
+
+    def close(self) -> None:
+        """Close every connection."""
         ...
 
 

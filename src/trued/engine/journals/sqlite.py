@@ -11,17 +11,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trued.errors import BadInput, Busy, Diverged, StateFailed
-from trued.model import Approval, Comment, Delivery, Event, Question, RunRecord, TakenComments
-from trued.model.step_keys import is_comments
+from trued.engine.journals.rows import (
+    PAST,
+    approval_columns,
+    comments_of,
+    landings,
+    question_of,
+    select_run,
+    spend_columns,
+    spend_of,
+)
+from trued.errors import Busy, Diverged, StateFailed
+from trued.model import Approval, Comment, Event, Question, RunRecord
 from trued.support import processes
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
     from trued.protocols import Decide, Step
-    from trued.wire import Amount, Spend
+    from trued.wire import Spend
 
-PAST = 50  # calls that are enough to know what one takes
 BUSY_S = 20.0  # longer than any write of ours; then another process has hung in mid-write
 
 # An event's data without its brief, and with what its reply claims: the rest is nine tenths of a journal.
@@ -201,13 +209,7 @@ class SqliteJournal:
 
     def run(self, name: str) -> RunRecord:
         """The run with this id, or with the only id that begins so. Raises BadInput if there is none."""
-        fitting = [one for one in self.runs() if one.id == name] or [
-            one for one in self.runs() if one.id.startswith(name)
-        ]
-        if len(fitting) == 1 and name:
-            return fitting[0]
-        found = f"{len(fitting)} runs begin with {name!r}" if fitting else f"there is no run {name!r}"
-        raise BadInput(found, then="`trued ls` lists the runs")
+        return select_run(self.runs(), name)
 
     def of(self, run: str, listen: Callable[[Event], None] | None = None) -> "RunJournal":
         return RunJournal(self, run, listen)
@@ -321,11 +323,7 @@ class SqliteJournal:
 
     def landed(self) -> dict[str, list[str]]:
         """Run → branches that its work landed on."""
-        found: dict[str, list[str]] = {}
-        for row in self._rows("select run, data from event where kind = 'landed' order by id"):
-            onto = str(json.loads(row["data"]).get("onto"))
-            found[row["run"]] = list(dict.fromkeys((*found.get(row["run"], ()), onto)))
-        return found
+        return landings(map(dict, self._rows("select run, data from event where kind = 'landed' order by id")))
 
     def step(self, run: str, key: str) -> str | None:
         """The result of a recorded step; None if it was not recorded."""
@@ -354,23 +352,11 @@ class SqliteJournal:
 
     def questions(self, run: str, *, only_open: bool = False) -> list[Question]:
         rows = self._rows("select * from question where run = ? order by id", (run,))
-        fields = [{**dict(row), "options": tuple(json.loads(row["options"]))} for row in rows]
-        every = [Question(**{name: value for name, value in row.items() if name != "run"}) for row in fields]
-        return [one for one in every if not (only_open and one.answer)]
+        return [one for row in rows if not ((one := question_of(dict(row))).answer and only_open)]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
         """Record an approval, unless the same work has one and this is not `instead` of it. Returns whether it did."""
-        row = {
-            "run": run,
-            "requirement": approval.requirement,
-            "contract": approval.contract,
-            "seen": approval.commit,
-            "asked": approval.asked,
-            "who": approval.who,
-            "why": approval.why,
-            "rejected": approval.rejected,
-            "way": approval.way,
-        }
+        row = approval_columns(run, approval)
         same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
         same += " and contract = :contract" if approval.requirement == "*" else ""
         with self.writing(self._synced) as db:
@@ -405,20 +391,14 @@ class SqliteJournal:
         rows = self._rows(f"select {columns} from comment where run = ? order by id", (run,))  # noqa: S608
         if not rows:
             return []
-        given: dict[int, list[Delivery]] = {}
         steps = self._rows(
             "select key, value from step where run = ? and key like '% comments%' order by rowid", (run,)
         )
-        for row in (one for one in steps if is_comments(one["key"])):
-            taken = TakenComments.model_validate_json(row["value"])
-            for one in taken.comments:
-                given.setdefault(one.id, []).append(Delivery(role=taken.role, call=taken.call))
-        found = [{("to" if name == "sent_to" else name): value for name, value in dict(row).items()} for row in rows]
-        return [Comment(**row, given=tuple(given.get(row["id"], ()))) for row in found]
+        return comments_of(map(dict, rows), map(dict, steps))
 
     def spends(self, run: str) -> "list[Spend]":
         """Everything that a run has reserved and spent."""
-        return [_spend(row) for row in self._rows("select * from spend where run = ? order by rowid", (run,))]
+        return [spend_of(dict(row)) for row in self._rows("select * from spend where run = ? order by rowid", (run,))]
 
     def runs_with_approvals(self) -> set[str]:
         return {str(row["run"]) for row in self._rows("select distinct run from approval")}
@@ -431,7 +411,7 @@ class SqliteJournal:
         """What earlier calls of this role and agent used, newest first."""
         where = "role = ? and agent = ? and state = 'done'"
         rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
-        return [_spend(row) for row in rows]
+        return [spend_of(dict(row)) for row in rows]
 
     def change_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:
         """Record a limit that a person raised, lowered or set."""
@@ -503,11 +483,11 @@ class RunJournal:
         with self.journal.writing(self.journal._synced) as db:
             cursor = db.execute("select * from spend where run = ? order by rowid", (self.run,))
             cursor.row_factory = sqlite3.Row
-            decided = decide([_spend(row) for row in cursor.fetchall()])
+            decided = decide([spend_of(dict(row)) for row in cursor.fetchall()])
             if decided is None:
                 return None
             decided = replace(decided, at=max(decided.at, self.journal.clock()))  # whose clock may have been set back
-            row = {"run": self.run, **_columns(decided)}
+            row = {"run": self.run, **spend_columns(decided)}
             marks = ", ".join("?" * len(row))
             db.execute(f"insert or replace into spend ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608
         return decided
@@ -534,29 +514,10 @@ class RunJournal:
         return self.journal.approve(self.run, approval, instead=instead)
 
 
-_AMOUNTS = ("usd", "tokens", "seconds")
-_PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "at")
-
-
 def _named(names: Sequence[str]) -> tuple[str, list[str]]:
     """The condition that a step's name, without its scopes, begins with one of these; any step if there are none."""
     patterns = [pattern for one in names for pattern in (f"{one}*", f"*/{one}*")]
     return f"({' or '.join(['key glob ?'] * len(patterns)) or 'true'})", patterns
-
-
-def _spend(row: sqlite3.Row) -> "Spend":
-    from trued.wire import Amount, Spend  # loaded where calls are looked at
-
-    def amounts(of: str) -> "Amount":
-        return Amount(**{name: row[f"{of}_{name}"] for name in _AMOUNTS})
-
-    return Spend(**{name: row[name] for name in _PLAIN}, reserved=amounts("reserved"), spent=amounts("spent"))
-
-
-def _columns(spend: "Spend") -> dict[str, object]:
-    plain = {name: getattr(spend, name) for name in _PLAIN}
-    reserved = {f"reserved_{name}": getattr(spend.reserved, name) for name in _AMOUNTS}
-    return {**plain, **reserved, **{f"spent_{name}": getattr(spend.spent, name) for name in _AMOUNTS}}
 
 
 def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:

@@ -1,0 +1,84 @@
+"""What every journal makes of the rows of its tables, whatever database they are in."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from trued.errors import BadInput
+from trued.model import Approval, Comment, Delivery, Question, RunRecord, TakenComments
+from trued.model.step_keys import is_comments
+
+if TYPE_CHECKING:
+    from trued.wire import Amount, Spend
+
+PAST = 50  # calls that are enough to know what one takes
+
+_AMOUNTS = ("usd", "tokens", "seconds")
+_PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "at")
+
+
+def select_run(runs: Sequence[RunRecord], name: str) -> RunRecord:
+    """The run with this id, or with the only id that begins so. Raises BadInput if there is none."""
+    fitting = [one for one in runs if one.id == name] or [one for one in runs if one.id.startswith(name)]
+    if len(fitting) == 1 and name:
+        return fitting[0]
+    found = f"{len(fitting)} runs begin with {name!r}" if fitting else f"there is no run {name!r}"
+    raise BadInput(found, then="`trued ls` lists the runs")
+
+
+def landings(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Run → branches that its work landed on, from the run and data of every event of that kind."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        onto = str(json.loads(row["data"]).get("onto"))
+        found[row["run"]] = list(dict.fromkeys((*found.get(row["run"], ()), onto)))
+    return found
+
+
+def question_of(row: Mapping[str, Any]) -> Question:
+    """A row of `question`."""
+    fields = {**row, "options": tuple(json.loads(row["options"]))}
+    return Question(**{name: value for name, value in fields.items() if name != "run"})
+
+
+def approval_columns(run: str, approval: Approval) -> dict[str, object]:
+    """Column → value of an approval, without the time."""
+    return {
+        "run": run,
+        "requirement": approval.requirement,
+        "contract": approval.contract,
+        "seen": approval.commit,
+        "asked": approval.asked,
+        "who": approval.who,
+        "why": approval.why,
+        "rejected": approval.rejected,
+        "way": approval.way,
+    }
+
+
+def comments_of(rows: Iterable[Mapping[str, Any]], steps: Iterable[Mapping[str, Any]]) -> list[Comment]:
+    """Rows of `comment`, each with the calls that took it up; `steps`: key and value of those that may say so."""
+    given: dict[int, list[Delivery]] = {}
+    for row in (one for one in steps if is_comments(one["key"])):
+        taken = TakenComments.model_validate_json(row["value"])
+        for one in taken.comments:
+            given.setdefault(one.id, []).append(Delivery(role=taken.role, call=taken.call))
+    found = [{("to" if name == "sent_to" else name): value for name, value in row.items()} for row in rows]
+    return [Comment(**row, given=tuple(given.get(row["id"], ()))) for row in found]
+
+
+def spend_of(row: Mapping[str, Any]) -> "Spend":
+    """A row of `spend`."""
+    from trued.wire import Amount, Spend  # loaded where calls are looked at
+
+    def amounts(of: str) -> "Amount":
+        return Amount(**{name: row[f"{of}_{name}"] for name in _AMOUNTS})
+
+    return Spend(**{name: row[name] for name in _PLAIN}, reserved=amounts("reserved"), spent=amounts("spent"))
+
+
+def spend_columns(spend: "Spend") -> dict[str, object]:
+    """Column → value of a spend, without the run."""
+    plain = {name: getattr(spend, name) for name in _PLAIN}
+    reserved = {f"reserved_{name}": getattr(spend.reserved, name) for name in _AMOUNTS}
+    return {**plain, **reserved, **{f"spent_{name}": getattr(spend.spent, name) for name in _AMOUNTS}}
