@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.postgres import PostgresServer
 from tests.warm import Warm, warm
 
 
@@ -34,6 +35,20 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
     """An interpreter that has loaded everything: most of a short command's time goes into imports."""
     with warm(tmp_path_factory.mktemp("warm")) as one:
         yield one
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    server = PostgresServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def postgres(postgres_server: PostgresServer) -> PostgresServer:
+    """A Postgres that runs, whatever an earlier test did to it."""
+    postgres_server.start()
+    return postgres_server
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,0 +1,170 @@
+"""Database: connections to one Postgres that outlive its restarts, with errors as sentences for people."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import psycopg
+from psycopg import errors, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import DictRow, dict_row
+
+from trued.errors import Busy, StateFailed
+from trued.hub.schema import MIGRATIONS
+
+T = TypeVar("T")
+Connection: TypeAlias = psycopg.Connection[DictRow]
+
+LOCK_S = 20  # longer than any write of ours; then another process has hung in mid-write
+IDLE_S = 5  # a client that is frozen in mid-write loses the transaction, and with it every lock
+AGAIN_S = 0.1  # between two attempts to connect
+# A connection that was cut silently is noticed within seconds; what the URL says goes first.
+QUICK = {
+    "connect_timeout": "3",
+    "tcp_user_timeout": "4000",
+    "keepalives_idle": "2",
+    "keepalives_interval": "1",
+    "keepalives_count": "3",
+    "application_name": "trued",
+}
+
+
+class Database:
+    """One schema of a Postgres database.
+
+    Whatever is sent may be sent twice: when a connection is lost, nobody knows whether the last write was committed.
+    So every write must be repeatable. `patience` says for how many seconds a database that is away is waited for.
+    Raises StateFailed or Busy.
+    """
+
+    def __init__(self, url: str, schema: str, patience: Callable[[], float], *, read_only: bool = False) -> None:
+        given = conninfo_to_dict(url)
+        self._info = make_conninfo(url, **{name: value for name, value in QUICK.items() if name not in given})
+        self.name = f"{given.get('dbname', 'postgres')} on {given.get('host', 'this machine')}"  # no user, no password
+        self.schema, self.patience, self.read_only = schema, patience, read_only
+        self._turn = threading.RLock()
+        self._open: dict[bool, Connection] = {}
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+        """Send one statement, which is a transaction of its own, and return its rows."""
+        return self._patiently(lambda db: _rows(db, statement, values))
+
+    def rows_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+        """The same; what it writes becomes durable with the next synced write."""
+        return self._patiently(lambda db: _rows(db, statement, values), synced=False)
+
+    def transaction(self, work: Callable[[Connection], T]) -> T:
+        """Let `work` send several statements in one transaction; all of it is done again if the connection is lost."""
+
+        def whole(db: Connection) -> T:
+            with db.transaction():
+                return work(db)
+
+        return self._patiently(whole)
+
+    def try_once(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
+        """Send one statement and wait for nothing; None if the database is away."""
+        try:
+            with self._turn:
+                return _rows(self._connected(synced=True), statement, values)
+        except psycopg.Error:
+            return None
+
+    def close(self) -> None:
+        with self._turn:
+            for db in self._open.values():
+                db.close()
+            self._open.clear()
+
+    def migrate(self) -> None:
+        """Make or convert the tables. `read_only`: only look whether they are those of this version."""
+        if self.read_only:
+            self._check(self._version_found())
+            return
+
+        def convert(db: Connection) -> None:
+            db.execute("select pg_advisory_xact_lock(hashtext('trued schema'))")  # others wait
+            db.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(self.schema)))
+            db.execute("create table if not exists format (version integer not null)")
+            found = db.execute("select coalesce(max(version), 0) as version from format").fetchone()
+            version = int(found["version"]) if found else 0
+            if version > len(MIGRATIONS):
+                raise StateFailed(f"{self.name} was written by a newer trued (format {version}): upgrade trued")
+            for number, statements in enumerate(MIGRATIONS[version:], version + 1):
+                db.execute(statements)
+                db.execute("insert into format values (%s)", (number,))
+
+        if self._version_found() != len(MIGRATIONS):
+            self.transaction(convert)
+
+    def _version_found(self) -> int:
+        if not self.rows("select to_regclass('format') is not null as there")[0]["there"]:
+            return 0
+        return int(self.rows("select coalesce(max(version), 0) as version from format")[0]["version"])
+
+    def _check(self, version: int) -> None:
+        if version == 0:
+            raise StateFailed(f"there is no journal in {self.name} yet: the first run makes it")
+        if version != len(MIGRATIONS):
+            age, then = ("a newer", "upgrade trued") if version > len(MIGRATIONS) else ("an older", "a run converts it")
+            raise StateFailed(f"{self.name} was written by {age} trued (format {version}): {then}")
+
+    def _patiently(self, send: Callable[[Connection], T], *, synced: bool = True) -> T:
+        with self._turn:
+            until = 0.0
+            while True:
+                db = None
+                try:
+                    db = self._connected(synced=synced)
+                    return send(db)
+                except psycopg.Error as error:
+                    away = db is None or db.closed
+                    until = until or time.monotonic() + self.patience()  # not before: this process may have been frozen
+                    if not away or time.monotonic() > until:
+                        raise _translated(error, self.name, away=away) from error
+                time.sleep(AGAIN_S)
+
+    def _connected(self, *, synced: bool) -> Connection:
+        db = self._open.get(synced)
+        if db is None or db.closed:
+            db = psycopg.connect(self._info, autocommit=True, row_factory=dict_row)
+            try:
+                db.execute(self._settings(synced=synced))
+            except psycopg.Error:
+                db.close()
+                raise
+            self._open[synced] = db
+        return db
+
+    def _settings(self, *, synced: bool) -> sql.Composed:
+        settings: dict[str, str | int] = {
+            "search_path": self.schema,
+            "synchronous_commit": "on" if synced else "off",
+            "default_transaction_read_only": "on" if self.read_only else "off",
+            "lock_timeout": LOCK_S * 1000,
+            "idle_in_transaction_session_timeout": IDLE_S * 1000,
+        }
+        each = [sql.SQL("set {} = {}").format(sql.Identifier(one), sql.Literal(to)) for one, to in settings.items()]
+        return sql.SQL("; ").join(each)
+
+
+def _rows(db: Connection, statement: str, values: Sequence[object]) -> list[dict[str, Any]]:
+    cursor = db.execute(statement, values)
+    return cursor.fetchall() if cursor.description else []
+
+
+def _translated(error: psycopg.Error, name: str, *, away: bool) -> Busy | StateFailed:
+    words = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    if away:
+        return StateFailed(f"{name} does not answer ({words}); nothing is lost: `trued resume` when it is back")
+    if isinstance(error, errors.LockNotAvailable):
+        return Busy(f"{name} is busy: another process has held a row for {LOCK_S} s; try again")
+    what = {
+        errors.DiskFull: "its disk is full; free space, then `trued resume`",
+        errors.ReadOnlySqlTransaction: "it cannot be written: this connection only reads",
+        errors.InsufficientPrivilege: f"this login may not do that ({words}); ask whoever runs the hub",
+    }
+    return StateFailed(
+        f"journal {name}: {next((then for kind, then in what.items() if isinstance(error, kind)), words)}"
+    )

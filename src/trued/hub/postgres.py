@@ -1,0 +1,466 @@
+"""The journal of many machines in one Postgres database, by the same protocol as the embedded one."""
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from trued.engine.journals.rows import (
+    PAST,
+    approval_columns,
+    comments_of,
+    landings,
+    question_of,
+    select_run,
+    spend_columns,
+    spend_of,
+)
+from trued.errors import Busy, Diverged, Fenced
+from trued.hub.claim import SOON, Claim
+from trued.hub.database import Connection, Database
+from trued.hub.short_events import bare, lean
+from trued.model import Approval, Comment, Event, Question, RunRecord
+
+if TYPE_CHECKING:
+    from trued.model.events import JournalEvent
+    from trued.protocols import Decide, Step
+    from trued.wire import Spend
+
+LEASE_S = 300.0  # far longer than any cut or restart of the database: it costs waiting after a machine's death only
+PATIENCE_S = 5.0  # how long somebody who drives nothing waits for a database that is away
+
+
+class PostgresJournal:
+    """All runs of one hub. `of(run)` is the part that one run may write.
+
+    A run is driven under an epoch: `claim` takes the next one, and every step, question and spending is written only
+    while that is the newest, checked by the statement that writes. Whoever lost a claim can write nothing about the
+    run through this object any more: it raises Fenced.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        clock: Callable[[], float] = time.time,
+        *,
+        name: str = "",
+        schema: str = "trued",
+        lease_s: float = LEASE_S,
+        patience_s: float = PATIENCE_S,
+        read_only: bool = False,
+    ) -> None:
+        """`name`: of this machine or worker, for people. `patience_s`: how long a database that is away is waited for;
+        who drives a run waits for a whole lease. `read_only`: create and migrate nothing; every write raises
+        StateFailed. Raises StateFailed if the database cannot be used."""
+        self.clock, self.name, self.lease_s = clock, name or "another process", lease_s
+        self._epochs: dict[str, int] = {}  # of the runs that are claimed, and of those that were lost
+        self._announced: dict[str, int] = {}
+
+        def patience() -> float:
+            return lease_s if self._epochs else patience_s
+
+        def connect() -> Database:
+            return Database(url, schema, patience, read_only=read_only)
+
+        self._connect = connect
+        self._database = self._connect()
+        try:
+            self._database.migrate()
+        except BaseException:
+            self._database.close()
+            raise
+
+    # -- runs ----------------------------------------------------------------------------------------------------------
+
+    def add(self, record: RunRecord, inputs: str = "") -> None:
+        """Add a run with all its inputs, in one write."""
+        now = self.clock()
+        row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now, "inputs": inputs}
+        names, marks = ", ".join(row), ", ".join(["%s"] * len(row))
+        self._rows(f"insert into run ({names}) values ({marks}) on conflict (id) do nothing", list(row.values()))  # noqa: S608
+        stored = self._rows("select created_at, inputs from run where id = %s", (record.id,))[0]
+        if stored != {"created_at": now, "inputs": inputs}:
+            raise Busy(f"there is a run {record.id} already: another process has just added it")
+
+    def update(self, record: RunRecord) -> None:
+        row = {**record.model_dump(mode="json", exclude={"id", "created_at"}), "updated_at": self.clock()}
+        sets, epoch = ", ".join(f"{name} = %s" for name in row), self._epochs.get(record.id, 0)
+        where = "id = %s and (%s::bigint = 0 or epoch = %s)"
+        values = [*row.values(), record.id, epoch, epoch]
+        if not self._rows(f"update run set {sets} where {where} returning 1", values) and epoch:  # noqa: S608
+            raise self.fenced(record.id)
+
+    def runs(self) -> list[RunRecord]:
+        columns = ", ".join(RunRecord.model_fields)
+        rows = self._rows(f"select {columns} from run order by created_at desc, id")  # noqa: S608
+        return [RunRecord(**row) for row in rows]
+
+    def inputs(self, run: str) -> str:
+        """The inputs of a run, as JSON."""
+        return str(self._rows("select inputs from run where id = %s", (run,))[0]["inputs"])
+
+    def run(self, name: str) -> RunRecord:
+        """The run with this id, or with the only id that begins so. Raises BadInput if there is none."""
+        return select_run(self.runs(), name)
+
+    def of(self, run: str, listen: Callable[[Event], None] | None = None) -> "PostgresRunJournal":
+        return PostgresRunJournal(self, run, listen)
+
+    @contextmanager
+    def claim(self, run: str) -> Iterator[None]:
+        """Drive the run under its next epoch. Raises Busy while the lease of another driver holds."""
+        epoch = self._announced.pop(run, 0) or self._take(run)
+        claim = Claim(self._connect(), run, epoch, self.lease_s)
+        self._epochs[run] = epoch
+        try:
+            with claim:
+                yield
+        finally:
+            if claim.release():
+                del self._epochs[run]
+            claim.close()
+
+    def announce(self, run: str) -> None:
+        """Take the epoch of a new run now, so that nobody thinks it was left; `claim` will use it."""
+        self._announced[run] = self._take(run)
+
+    def driver(self, run: str) -> int:
+        """The epoch under which the run is driven; 0 if no lease on it holds."""
+        rows = self._rows("select epoch from run where id = %s and until > clock_timestamp()", (run,))
+        return int(rows[0]["epoch"]) if rows else 0
+
+    def _take(self, run: str) -> int:
+        """The next epoch of a run that nobody drives. The token makes it ours if it has to be asked for twice."""
+        token = uuid.uuid4()
+        free = "(until is null or until <= clock_timestamp() or claim = %s)"
+        statement = f"""update run set epoch = epoch + 1, driver = %s, claim = %s, until = {SOON}
+            where id = %s and {free} returning epoch"""  # noqa: S608  (constants)
+        if taken := self._rows(statement, (self.name, token, self.lease_s, run, token)):
+            return int(taken[0]["epoch"])
+        self.run(run)  # which says so if there is none
+        rows = self._rows("select driver, epoch from run where id = %s", (run,))
+        who = f"{rows[0]['driver']} (epoch {rows[0]['epoch']})"
+        raise Busy(f"run {run} is driven by {who}; follow it with `trued logs -f {run}`")
+
+    def driving(self, run: str) -> int:
+        """The epoch under which this object drives the run. Raises Fenced if it never claimed it."""
+        if epoch := self._epochs.get(run, 0):
+            return epoch
+        raise self.fenced(run)
+
+    def fenced(self, run: str) -> Fenced:
+        """The error for whoever writes without the newest epoch."""
+        return Fenced(
+            f"run {run} is not driven by this process any more: another driver has it; see `trued show {run}`"
+        )
+
+    # -- events, steps, decisions --------------------------------------------------------------------------------------
+
+    def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
+        """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
+
+        `lean`: without briefs, and of replies only what they claim, and the beginning of `summary`.
+        """
+        return self._events("run = %s and id > %s", (run, after), limit=limit, lean=lean)
+
+    def last_events(self, run: str, limit: int, *, before: int = 0, lean: bool = False) -> list[Event]:
+        """The newest events of a run, or the newest of those before an id: at most `limit`, oldest first."""
+        where, values = ("run = %s and id < %s", (run, before)) if before else ("run = %s", (run,))
+        return self._events(where, values, limit=limit, newest=True, lean=lean)
+
+    def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> list[Event]:
+        """Those events of a run that are of one of these kinds, oldest first."""
+        return self._events("run = %s and kind = any(%s)", (run, list(kinds)), lean=lean)
+
+    def events_of_call(self, run: str, key: str) -> list[Event]:
+        """The events under one key, whole and oldest first: of a call, with its brief and reply."""
+        return self._events("run = %s and key = %s", (run, key))
+
+    def search_events(
+        self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
+    ) -> tuple[int, list[Event]]:
+        """How many events of a run hold all these words in kind, key or lean data, and the newest of them before an id.
+
+        Newest first. `silent`: roles of whose events, known by role or key, only bare facts are searched and returned.
+        """
+        own = "(role = %s or starts_with(key, %s) or strpos(key, %s) > 0)"
+        shown = f"(case when {' or '.join([own] * len(silent)) or 'false'} then bare else coalesce(lean, data) end)"
+        silent = [one for role in silent for one in (role, f"{role}#", f"/{role}#")]
+        holds = f"strpos(lower(kind || ' ' || key || ' ' || {shown}), lower(%s)) > 0"
+        where = " and ".join(["run = %s", *[holds] * len(words)])
+        values: list[object] = [run, *(value for one in words for value in (*silent, one))]
+        total = self._rows(f"select count(*) as number from event where {where}", values)[0]["number"]  # noqa: S608
+        older, values = (" and id < %s", [*values, before]) if before else ("", values)
+        found = self._rows(
+            f"select id, at, key, kind, {shown} as data from event where {where}{older} order by id desc limit %s",  # noqa: S608
+            (*silent, *values, limit),
+        )
+        return int(total), [_event(row) for row in found]
+
+    def _events(
+        self, where: str, values: Sequence[object], *, limit: int = 0, newest: bool = False, lean: bool = False
+    ) -> list[Event]:
+        columns = f"id, at, key, kind, {'coalesce(lean, data)' if lean else 'data'} as data"
+        order = f"order by id{' desc' if newest else ''} limit %s"
+        rows = self._rows(f"select {columns} from event where {where} {order}", (*values, limit or None))  # noqa: S608
+        found = [_event(row) for row in rows]
+        return found[::-1] if newest else found
+
+    def runs_changed(self, after: int = 0) -> dict[str, int]:
+        """Run → the id of its newest event, for every run with an event after this id."""
+        rows = self._rows("select run, max(id) as last from event where id > %s group by run", (after,))
+        return {row["run"]: row["last"] for row in rows}
+
+    def last_event_id(self) -> int:
+        """The id of the newest event of all runs; 0 if there is none."""
+        return int(self._rows("select coalesce(max(id), 0) as last from event")[0]["last"])
+
+    def data_version(self) -> int:
+        """A number that changes whenever another connection has written something: which transactions are over."""
+        statement = "select hashtextextended(pg_current_snapshot()::text, 0) as version"
+        return int(self._rows(statement)[0]["version"])
+
+    def landed(self) -> dict[str, list[str]]:
+        """Run → branches that its work landed on."""
+        return landings(self._rows("select run, data from event where kind = 'landed' order by id"))
+
+    def step(self, run: str, key: str) -> str | None:
+        """The result of a recorded step; None if it was not recorded."""
+        rows = self._rows("select value from step where run = %s and key = %s", (run, key))
+        return str(rows[0]["value"]) if rows else None
+
+    def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
+        """Key, begin and end of each step, oldest first; of those alone whose name begins so, if `names` are given."""
+        where, values = _named(names)
+        rows = self._rows(f"select key, began, ended from step where run = %s and {where} order by n", (run, *values))  # noqa: S608
+        return [(row["key"], row["began"], row["ended"]) for row in rows]
+
+    def steps_after(self, run: str, after: int, *names: str) -> list[tuple[int, str, float, str]]:
+        """Number, key, end and result of the steps after this number whose name begins so, oldest first."""
+        where, values = _named(names)
+        rows = self._rows(
+            f"select n, key, ended, value from step where run = %s and n > %s and {where} order by n",  # noqa: S608
+            (run, after, *values),
+        )
+        return [(row["n"], row["key"], row["ended"], row["value"]) for row in rows]
+
+    def step_count(self, run: str) -> int:
+        return int(self._rows("select count(*) as number from step where run = %s", (run,))[0]["number"])
+
+    def questions(self, run: str, *, only_open: bool = False) -> list[Question]:
+        rows = self._rows("select * from question where run = %s order by id", (run,))
+        return [one for row in rows if not ((one := question_of(row)).answer and only_open)]
+
+    def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
+        """Record an approval, unless the same work has one and this is not `instead` of it. Returns whether it did."""
+        row = {**approval_columns(run, approval), "token": uuid.uuid4()}
+        same = "run = %(run)s and requirement = %(requirement)s and seen = %(seen)s and asked = %(asked)s"
+        same += " and contract = %(contract)s" if approval.requirement == "*" else ""
+        names, marks = ", ".join(row), ", ".join(f"%({name})s" for name in row)
+
+        def record(db: Connection) -> bool:
+            db.execute("select 1 from run where id = %s for no key update", (run,))  # others wait
+            earlier = f"select 1 from approval where {same} and token <> %(token)s"  # noqa: S608
+            if not instead and db.execute(earlier, row).fetchone():
+                return False
+            insert = f"insert into approval ({names}, at) values ({marks}, %(at)s) on conflict (token) do nothing"  # noqa: S608
+            db.execute(insert, {**row, "at": self.clock()})
+            return True
+
+        return self._database.transaction(record)
+
+    def approvals(self, run: str) -> list[Approval]:
+        """Approvals and rejections, oldest first."""
+        columns = 'requirement, who, why, at, contract, seen as "commit", asked, rejected, way'
+        rows = self._rows(f"select {columns} from approval where run = %s order by n", (run,))  # noqa: S608
+        return [Approval(**row) for row in rows]
+
+    def add_comment(self, run: str, comment: Comment, event: "Callable[[int], JournalEvent]", key: str) -> int:
+        """Record a comment and its event, which gets the comment's number, in one write. Returns that number."""
+        now, token = self.clock(), uuid.uuid4()
+        values = (run, comment.to, comment.text, comment.who, comment.way, comment.stops, now, token)
+
+        def record(db: Connection) -> int:
+            db.execute(
+                "insert into comment (run, sent_to, text, who, way, stops, at, token)"
+                " values (%s, %s, %s, %s, %s, %s, %s, %s) on conflict (token) do nothing",
+                values,
+            )
+            found = db.execute("select id from comment where token = %s", (token,)).fetchone()
+            number = int(found["id"]) if found else 0
+            db.execute(WRITE_EVENT, _event_values(run, 0, now, key, event(number), token))
+            return number
+
+        return self._database.transaction(record)
+
+    def comments(self, run: str) -> list[Comment]:
+        """What people said to the run's agents, oldest first, each with the calls that took it up."""
+        columns = "id, sent_to, text, who, way, stops, at"
+        rows = self._rows(f"select {columns} from comment where run = %s order by id", (run,))  # noqa: S608
+        if not rows:
+            return []
+        where = "run = %s and strpos(key, ' comments') > 0"
+        return comments_of(rows, self._rows(f"select key, value from step where {where} order by n", (run,)))  # noqa: S608
+
+    def spends(self, run: str) -> "list[Spend]":
+        """Everything that a run has reserved and spent."""
+        return [spend_of(row) for row in self._rows("select * from spend where run = %s order by n", (run,))]
+
+    def runs_with_approvals(self) -> set[str]:
+        return {str(row["run"]) for row in self._rows("select distinct run from approval")}
+
+    def past(self, role: str, agent: str) -> "list[Spend]":
+        """What earlier calls of this role and agent used, newest first."""
+        where = "role = %s and agent = %s and state = 'done'"
+        rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
+        return [spend_of(row) for row in rows]
+
+    def change_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:
+        """Record a limit that a person raised, lowered or set."""
+        self._rows(
+            "insert into raised (run, scope, what, amount, who, at, token) values (%s, %s, %s, %s, %s, %s, %s)"
+            " on conflict (token) do nothing",
+            (run, scope, what, amount, who, self.clock(), uuid.uuid4()),
+        )
+
+    def limit_changes(self, run: str) -> list[tuple[str, str, float]]:
+        """Scope, kind and amount of every limit that people changed, oldest first."""
+        rows = self._rows("select scope, what, amount from raised where run = %s order by n", (run,))
+        return [(row["scope"], row["what"], row["amount"]) for row in rows]
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+        return self._database.rows(statement, values)
+
+
+class PostgresRunJournal:
+    """What one run writes: steps by name, events, questions."""
+
+    def __init__(self, journal: PostgresJournal, run: str, listen: Callable[[Event], None] | None = None) -> None:
+        self.journal, self.run, self.listen = journal, run, listen
+
+    async def once(self, key: str, inputs: str, step: "Step") -> str:
+        if (known := self._recorded(key, inputs)) is not None:
+            return known
+        epoch, began = self.journal.driving(self.run), self.journal.clock()
+        value = await step()
+        # The run's row is held: the next claim waits until this is committed, and then sees it; and steps of a run
+        # become visible in the order of their numbers.
+        statement = """
+            with mine as (select epoch from run where id = %s and epoch = %s for no key update),
+            put as (insert into step (run, key, inputs, value, began, ended, epoch)
+                select %s, %s, %s, %s, %s, %s, epoch from mine on conflict do nothing returning 1)
+            select exists (select 1 from put) as first from mine"""
+        values = (self.run, key, inputs, value, began, max(began, self.journal.clock()))
+        if not (written := self.journal._rows(statement, (self.run, epoch, *values))):
+            raise self.journal.fenced(self.run)
+        return value if written[0]["first"] else self._recorded(key, inputs) or value  # the first result stands
+
+    def _recorded(self, key: str, inputs: str) -> str | None:
+        rows = self.journal._rows("select inputs, value from step where run = %s and key = %s", (self.run, key))
+        if rows and rows[0]["inputs"] != inputs:
+            raise Diverged(f"step {key!r} of run {self.run} was recorded with other inputs: start a new run")
+        return str(rows[0]["value"]) if rows else None
+
+    def emit(self, event: "JournalEvent", key: str = "") -> None:
+        """Write an event for people, and pass it to whoever listens."""
+        now, epoch = self.journal.clock(), self.journal._epochs.get(self.run, 0)
+        values = _event_values(self.run, epoch, now, key, event, uuid.uuid4())
+        number = self.journal._database.rows_unsynced(WRITE_EVENT, values)[0]["number"]
+        if number is None:
+            raise self.journal.fenced(self.run)
+        if self.listen:
+            self.listen(Event(id=number, at=now, key=key, kind=event.stored_kind, data=event.stored_data()))
+
+    def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
+        where = "select answer, comment, who from question where run = %s and key = %s"
+        if rows := self.journal._rows(where, (self.run, key)):
+            return (rows[0]["answer"], rows[0]["comment"], rows[0]["who"]) if rows[0]["answer"] else None
+        statement = """
+            with mine as (select 1 from run where id = %s and epoch = %s for share),
+            put as (insert into question (run, key, text, options, asked_at)
+                select %s, %s, %s, %s, %s from mine on conflict do nothing)
+            select 1 from mine"""
+        values = (self.run, key, text, json.dumps(list(options)), self.journal.clock())
+        if not self.journal._rows(statement, (self.run, self.journal.driving(self.run), *values)):
+            raise self.journal.fenced(self.run)
+        return None
+
+    def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
+        """Record an answer unless there is one. Returns whether it was recorded."""
+        now = self.journal.clock()
+        sets = "answer = %s, comment = %s, who = %s, answered_at = %s"
+        given = "(answer = '' or (answer, who, answered_at) = (%s, %s, %s))"  # ours, if it is sent twice
+        statement = f"update question set {sets} where run = %s and key = %s and {given} returning 1"  # noqa: S608
+        values = (answer, comment, who, now, self.run, key, answer, who, now)
+        return bool(self.journal._rows(statement, values))
+
+    def spend(self, decide: "Decide") -> "Spend | None":
+        """Let `decide` reserve or pay, in one synced transaction: others wait for it."""
+        epoch = self.journal.driving(self.run)
+
+        def settle(db: Connection) -> "Spend | None":
+            mine = "select 1 from run where id = %s and epoch = %s for no key update"
+            if not db.execute(mine, (self.run, epoch)).fetchone():
+                raise self.journal.fenced(self.run)
+            known = db.execute("select * from spend where run = %s order by n", (self.run,)).fetchall()
+            decided = decide([spend_of(row) for row in known])
+            if decided is None:
+                return None
+            decided = replace(decided, at=max(decided.at, self.journal.clock()))  # whose clock may have been set back
+            row = {"run": self.run, **spend_columns(decided)}
+            same = (self.run, decided.call, decided.attempt)
+            db.execute("delete from spend where run = %s and call = %s and attempt = %s", same)
+            names, marks = ", ".join(row), ", ".join(["%s"] * len(row))
+            db.execute(f"insert into spend ({names}) values ({marks})", list(row.values()))  # noqa: S608
+            return decided
+
+        return self.journal._database.transaction(settle)
+
+    def past(self, role: str, agent: str) -> "list[Spend]":
+        return self.journal.past(role, agent)
+
+    def limit_changes(self) -> list[tuple[str, str, float]]:
+        return self.journal.limit_changes(self.run)
+
+    def has_step(self, key: str) -> bool:
+        return self.journal.step(self.run, key) is not None
+
+    def has_begun(self, key: str) -> bool:
+        return bool(self.journal._rows("select 1 from spend where run = %s and step = %s limit 1", (self.run, key)))
+
+    def comments(self) -> list[Comment]:
+        return self.journal.comments(self.run)
+
+    def approvals(self) -> list[Approval]:
+        return self.journal.approvals(self.run)
+
+    def approve(self, approval: Approval, *, instead: bool = False) -> bool:
+        return self.journal.approve(self.run, approval, instead=instead)
+
+
+WRITE_EVENT = "select write_event(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) as number"
+
+
+def _event_values(
+    run: str, epoch: int, at: float, key: str, event: "JournalEvent", token: uuid.UUID
+) -> tuple[object, ...]:
+    kind, data = event.stored_kind, event.stored_data()
+    role = data.get("role")
+    whole = json.dumps(data, ensure_ascii=False)
+    return run, epoch, at, key, kind, role if isinstance(role, str) else "", whole, lean(kind, data), bare(data), token
+
+
+def _named(names: Sequence[str]) -> tuple[str, list[str]]:
+    """The condition that a step's name, without its scopes, begins with one of these; any step if there are none."""
+    each = " or ".join(["starts_with(key, %s) or strpos(key, %s) > 0"] * len(names))
+    return f"({each or 'true'})", [value for one in names for value in (one, f"/{one}")]
+
+
+def _event(row: dict[str, Any]) -> Event:
+    return Event(**{**row, "data": json.loads(row["data"])})

@@ -1,0 +1,54 @@
+"""The short forms of an event, made once when it is written: what agents may put into JSON no database need parse."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+# What an event says of a call without a word of the agent or of its provider.
+FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
+WORDS = 300  # characters of a claim that are kept
+
+
+def lean(kind: str, data: Mapping[str, Any]) -> str | None:
+    """The data without its brief, and with what its reply claims, as JSON; None if that is all of it."""
+    if kind == "asked":
+        return _compact({name: value for name, value in data.items() if name != "brief"})
+    if kind != "answered":
+        return None
+    reply = data.get("reply")
+    if not isinstance(reply, Mapping):
+        return _compact({name: value for name, value in data.items() if name != "reply"})
+    claims = {
+        "result": _words(reply.get("result")),
+        "decision": _words(reply.get("decision")),
+        "passes": _truth(reply.get("passes")),
+        "passed": _truth(reply.get("passed")),
+        "asks": int(reply.get("asks") not in (None, 0, "", "[]", "{}", [], {})),
+        "status": _words(reply.get("status")),
+        "summary": _words(reply.get("summary")),
+    }
+    return _compact({**data, "reply": claims})
+
+
+def bare(data: Mapping[str, Any]) -> str:
+    """The facts that are there, as JSON."""
+    return _compact({name: _number(data[name]) for name in FACTS if data.get(name) is not None})
+
+
+def _number(value: object) -> object:
+    """The same value; true and false as 1 and 0, as the embedded journal has them."""
+    return int(value) if isinstance(value, bool) else value
+
+
+def _truth(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _words(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value[:WORDS] if value else value
+    return _compact(_number(value))[:WORDS]
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
