@@ -19,6 +19,7 @@ from trued.engine.journals.rows import (
     spend_of,
 )
 from trued.errors import Busy, Diverged, Fenced
+from trued.hub.attempts import Attempts
 from trued.hub.claim import SOON, Claim
 from trued.hub.database import Connection, Database
 from trued.hub.short_events import bare, lean
@@ -67,6 +68,7 @@ class PostgresJournal:
 
         self._connect = connect
         self._database = self._connect()
+        self.attempts = Attempts(self._database, clock)
         try:
             self._database.migrate()
         except BaseException:

@@ -60,4 +60,67 @@ MIGRATIONS = (
         return number;
     end $$;
     """,
+    """
+    create table attempt (
+        run text, key text, number integer, token uuid not null unique, worker text, until timestamptz,
+        state text not null default 'open'
+            check (state in ('open', 'lost', 'done', 'late', 'stopped', 'died', 'failed')),
+        usd double precision not null default 0, tokens bigint not null default 0,
+        seconds double precision not null default 0,
+        began timestamptz not null default clock_timestamp(), ended timestamptz, primary key (run, key, number));
+    create unique index one_open_attempt on attempt (run, key) where state = 'open';
+
+    create function reserve_attempt(of_run text, of_key text, by_token uuid, by_worker text, lease_s double precision)
+        returns integer language plpgsql as $$
+    declare
+        given integer;
+    begin
+        perform pg_advisory_xact_lock(hashtextextended(of_run || chr(31) || of_key, 0));
+        select attempt.number into given from attempt where attempt.token = by_token;
+        if given is null
+            and exists (select 1 from run where run.id = of_run)
+            and not exists (select 1 from step where step.run = of_run and step.key = of_key)
+            and not exists (select 1 from attempt a where a.run = of_run and a.key = of_key and a.state = 'open') then
+            insert into attempt (run, key, number, token, worker, until)
+                select of_run, of_key, coalesce(max(a.number), 0) + 1, by_token, by_worker,
+                    clock_timestamp() + make_interval(secs => lease_s)
+                from attempt a where a.run = of_run and a.key = of_key
+                returning attempt.number into given;
+        end if;
+        return given;
+    end $$;
+
+    create function settle_attempt(
+        of_run text, of_key text, of_number integer, as_state text, paid_usd double precision, paid_tokens bigint,
+        paid_seconds double precision, with_inputs text, with_value text, at_end double precision)
+        returns text language plpgsql as $$
+    declare
+        known attempt;
+        newest bigint;
+        final text := as_state;
+    begin
+        perform pg_advisory_xact_lock(hashtextextended(of_run || chr(31) || of_key, 0));
+        select * into known from attempt a where a.run = of_run and a.key = of_key and a.number = of_number for update;
+        if known.state not in ('open', 'lost') then
+            return known.state;
+        end if;
+        if known.state is null then
+            return null;
+        end if;
+        if as_state = 'done' then
+            select run.epoch into newest from run where run.id = of_run for no key update;
+            insert into step (run, key, inputs, value, began, ended, epoch)
+                values (of_run, of_key, with_inputs, with_value, extract(epoch from known.began),
+                    greatest(at_end, extract(epoch from known.began)), newest)
+                on conflict do nothing;
+            if not found then
+                final := 'late';
+            end if;
+        end if;
+        update attempt a set state = final, usd = paid_usd, tokens = paid_tokens, seconds = paid_seconds,
+            ended = clock_timestamp() where a.run = of_run and a.key = of_key and a.number = of_number;
+        perform pg_notify('trued', of_run || '/' || of_key);
+        return final;
+    end $$;
+    """,
 )
