@@ -294,9 +294,10 @@ class Workspace(Protocol):
         """Another room, equal to this one as it is now: names, contents, modes and times."""
         ...
 
-    async def can_run_side_by_side(self) -> bool:
+    async def can_run_side_by_side(self, saving_s: float = 0.0) -> bool:
         """Whether two commands at once neither reach nor delay each other: each has its own network, processes and
-        /tmp, and there is an idle core for either."""
+        /tmp, and there is an idle core for either. `saving_s`: what that would save; the more it is, the longer a
+        moment is waited for in which the cores are idle."""
         ...
 
     def missing_content(self, commit: str) -> tuple[str, ...]:

@@ -59,6 +59,17 @@ async def test_turns_follow_each_other_where_no_core_is_idle(tmp_path: Path) -> 
 
 
 @pytest.mark.spec("LAW-6")
+async def test_a_core_that_is_busy_for_a_moment_costs_no_whole_turn(tmp_path: Path) -> None:
+    """The longer the checks took on the base, the longer a quiet moment is waited for; a busy machine is not."""
+    workspace = Trial(tmp_path, BASE, []).workspace
+    looks = iter([1, 1, 1, 2])
+    workspace.idle_cores = lambda: next(looks, 0)
+    assert await workspace.can_run_side_by_side(saving_s=600.0)
+    assert not await workspace.can_run_side_by_side()
+    assert not await workspace.can_run_side_by_side(saving_s=1.0)
+
+
+@pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize(
     "first",
     [

@@ -73,7 +73,7 @@ async def take_turns(
 
     `fresh` makes another clean room of the same commit.
     """
-    if turns != GREEN_TURNS or not plan or not await _can_take_two_at_once(bench):
+    if turns != GREEN_TURNS or not plan or not await _can_take_two_at_once(plan, bench):
         await _Sequence(plan, bench, record).take(turns)
         return ()
     first, second = await _take_two_at_once(plan, bench)
@@ -92,9 +92,11 @@ async def take_turns(
         return await _finish(room, failed)
 
 
-async def _can_take_two_at_once(bench: Bench) -> bool:
+async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> bool:
     """What was prepared belongs to its own room, and may name it."""
-    return not bench.prepared and not bench.broken and await bench.workspace.can_run_side_by_side()
+    if bench.prepared or bench.broken:
+        return False
+    return await bench.workspace.can_run_side_by_side(sum(one.usual_s for one in plan))
 
 
 async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> tuple[Turn | None, Turn | None]:
