@@ -1,9 +1,9 @@
 """Each proof in order: what was checked on which commit, what turned, and how long it took; two of them compared."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from trued.page.pages.common import paged, run_page
+from trued.page.pages.common import Paging, paged, run_page
 from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
@@ -39,13 +39,16 @@ def verdicts(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
     material = reader.material(record)
     turns, pieces = _turns(material.proofs), {}
-    paging = paged(range(len(turns))[::-1], params, size=SIZE)
-    rows = [_row(material.history[place], turns[place]) for place in paging.items]
+    places = paged(range(len(turns))[::-1], params, size=SIZE)
+    rows = [_row(material.history[place], turns[place]) for place in places.items]
     one, other = (_named(material, params.get(name, "")) for name in ("one", "other"))
     if one and other:
         pieces["compared"] = piece("verdicts/compared.html.j2", one=one, other=other, turns=_between(one, other))
     pieces["verdicts"] = piece(
-        "verdicts/list.html.j2", record=record, paging=replace(paging, items=rows), one=params.get("one", "")
+        "verdicts/list.html.j2",
+        record=record,
+        paging=Paging(rows, places.number, places.total, places.size),
+        one=params.get("one", ""),
     )
     return run_page(reader, record, "verdicts", "Verdicts", pieces)
 
