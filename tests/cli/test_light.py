@@ -42,6 +42,26 @@ def test_looking_at_runs_loads_nothing_that_works_on_them(tmp_path: Path, words:
     assert found.isdisjoint(WORKING)
 
 
+SLOW_TO_LOAD = (
+    *("asyncio", "logging", "email", "importlib.metadata", "rich.markdown", "rich.live", "starlette", "playwright"),
+    *("trued.cli.summary", "trued.cli.tree", "trued.reporting.views.progress", "trued.workflows.registry"),
+    *("trued.proof.room.bench", "trued.engine.trust"),
+)
+
+
+@pytest.mark.parametrize("words", ["ls", "ls --json", "why it", "answer yes"])
+def test_short_commands_load_no_more_than_the_records_that_they_read(tmp_path: Path, words: str) -> None:
+    found = loaded(tmp_path, *words.split())
+    assert "trued.engine.run_store" in found
+    assert found.isdisjoint({*WORKING, *SLOW_TO_LOAD})
+
+
+def test_the_version_needs_neither_values_nor_a_console(tmp_path: Path) -> None:
+    found = loaded(tmp_path, "--version")
+    assert "trued.cli" in found
+    assert found.isdisjoint({"pydantic", "rich", "trued.model", "trued.cli.terminal", "trued.engine"})
+
+
 @pytest.mark.spec("DAY-15")
 def test_a_list_of_runs_looks_for_no_installed_workflow(tmp_path: Path) -> None:
     assert "trued.workflows.registry" not in loaded(tmp_path, "ls")

@@ -5,6 +5,7 @@ import io
 import os
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +32,7 @@ COMMANDS = {
     "cancel": ("Work", "run", "End a run for good; its work stays on its branch"),
     "comment": ("Work", "steer", "Say something to the agents of a run while it works"),
     "limit": ("Work", "steer", "Raise or lower a run's limits, also while it works"),
-    "answer": ("Work", "people", "Answer a run's question: yes, stop or redo"),
+    "answer": ("Work", "answer", "Answer a run's question: yes, stop or redo"),
     "approve": ("Work", "people", "Approve a contract, or accept a requirement yourself"),
     "reject": ("Work", "people", "Reject a requirement, with a reason"),
     "amend": ("Work", "people", "Change a run's contract (recorded with your name and reason)"),
@@ -149,8 +150,15 @@ def _path() -> None:
 
 
 def _plugins() -> None:
-    """No plugin of pydantic's that happens to be installed sees or changes what we read; nor is one looked for."""
+    """No plugin of pydantic's that happens to be installed sees or changes what we read; nor is one looked for.
+
+    The variable is for processes that we start. Here a module without plugins stands in for the one that looks for
+    them: to learn that there are none, that one would load a quarter as much as all of pydantic.
+    """
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    none = ModuleType("pydantic.plugin._loader")
+    vars(none)["get_plugins"] = tuple
+    sys.modules.setdefault(none.__name__, none)
 
 
 def main() -> None:

@@ -35,6 +35,12 @@ def line(text: object, length: int = 0) -> str:
     return f"{flat[: length - 1]}…" if length and len(flat) > length else flat
 
 
+def short(agent: str) -> str:
+    """An agent's name; of a scripted agent without the folders of its file."""
+    kind, colon, rest = line(agent).partition(":")
+    return f"{kind}{colon}{rest.rpartition('/')[2]}" if kind == "scripted" else line(agent, 32)
+
+
 def ago(at: float) -> str:
     seconds = max(0.0, time.time() - at)
     for unit, word in ((86400, "d"), (3600, "h"), (60, "min")):

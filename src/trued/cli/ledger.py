@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from trued.cli.check_lines import check_lines
 from trued.cli.context import AsJson, RunName, chosen, is_over, opened, top_of
 from trued.cli.format import GRADES, line
 from trued.cli.run_end import case_lines, cases_of
@@ -79,8 +80,6 @@ def why(
 
 def explain(one: Verification, requirement: str, *, as_json: bool = False) -> None:
     """Print one requirement of a verification with all its evidence."""
-    from trued.cli.summary import check_lines
-
     found = verification_data(one)
     row = _named([*found["requirements"], *found["existing_tests"]], requirement, "the verification")
     checks = [check for wanted in one.contract.every if wanted.id == row["id"] for check in wanted.checks]
@@ -182,8 +181,6 @@ def _did(word: Approval) -> str:
 
 def _cases(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
     """The checks in words; held-out cases only after the run, when no agent can read them."""
-    from trued.cli.summary import check_lines
-
     contract = store.contract(record.id)
     checks = [
         check for one in (contract.requirements if contract else ()) if one.id == requirement for check in one.checks

@@ -1,4 +1,4 @@
-"""The commands by which a person decides: `answer`, `approve`, `reject`, `amend`, `trust`."""
+"""The commands by which a person decides: `approve`, `reject`, `amend`, `trust`."""
 
 import asyncio
 from dataclasses import replace
@@ -12,7 +12,7 @@ from trued.cli.context import AsJson, chosen, completed, opened, top_of
 from trued.cli.format import counted, line
 from trued.cli.summary import conclude, contract_lines
 from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
-from trued.engine.approvals import Decision, answer_question, decide, is_settled
+from trued.engine.approvals import Decision, decide, is_settled
 from trued.engine.run_store import RunStore
 from trued.engine.trust import TABLE, files_to_trust, is_trusted, record_trust
 from trued.errors import BadInput
@@ -20,49 +20,6 @@ from trued.model import Contract, RunRecord
 from trued.support.redaction import plain
 
 app = typer.Typer(rich_markup_mode=None)
-
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[RUN] ANSWER", show_default=False, help="The run, and your answer: yes, stop, redo, or your own words."
-    ),
-]
-
-
-@app.command()
-def answer(
-    words: Words = None,
-    comment: Annotated[
-        str, typer.Option("-m", "--comment", help="With redo: what to change.", show_default=False)
-    ] = "",
-    question: Annotated[
-        str,
-        typer.Option(
-            metavar="KEY", help="Which question, where several are open: its key, or a part of it.", show_default=False
-        ),
-    ] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Answer a run's question: yes, stop or redo; answer an agent's question in your own words.
-
-    The first answer counts. A run that asks at its own terminal continues at once; any other with `trued resume`.
-    """
-    outside_agents("answer")
-    said = words or []
-    if not 1 <= len(said) <= 2:
-        raise BadInput("an answer is missing", then='trued answer RUN yes|stop|redo, or RUN "your own words"')
-    with opened() as store:
-        if len(said) == 1 and any(one.id == said[0] for one in store.journal.runs()):
-            raise BadInput(f"{said[0]} is a run, not an answer", then=f"trued answer {said[0]} ANSWER")
-        record = chosen(store, said[0] if len(said) == 2 else None)
-        answered = answer_question(store, record.id, said[-1], comment=comment, who=whoami(), key=question)
-        driven = bool(store.journal.driver(record.id))
-    if as_json:
-        print_json(answered.model_dump(mode="json"))
-    else:
-        out().print(Text(f"{record.id}: {plain(answered.key)}: {answered.answer}"), soft_wrap=True)
-    hint(f"the run continues: trued watch {record.id}" if driven else f"continue with: trued resume {record.id}")
-
 
 RunAlone = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)]
 Reason = Annotated[str, typer.Option(help="Your reason.", show_default=False)]

@@ -9,10 +9,10 @@ from typing import Any, assert_never
 from rich.console import Console
 from rich.text import Text
 
-from trued.cli.format import GRADES, ago, counted, line
-from trued.cli.tree import short
+from trued.cli.format import GRADES, ago, counted, line, short
 from trued.engine.pending import Wait
 from trued.model import Case, Contract, ExamplesCheck, Grade, RunRecord
+from trued.proof.contract import check_hash
 from trued.proof.reasons import NO_CHECK, PARTS
 from trued.reporting.views.cases import FailedCase, failed_case
 from trued.reporting.views.notes import Notes, sort_notes
@@ -168,8 +168,6 @@ class RunEnd:
 
 def cases_of(contract: Contract | None, requirement: str) -> dict[str, tuple[Case, ...]]:
     """The cases of a requirement's checks, by the hash of the check, as its evidence names it."""
-    from trued.proof.room.bench import check_hash  # loaded where something failed
-
     own = [check for one in (contract.every if contract else ()) if one.id == requirement for check in one.checks]
     return {check_hash(one): one.cases for one in own if isinstance(one, ExamplesCheck)}
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from trued.cli.check_lines import check_lines
 from trued.cli.context import branch_at, is_over, newest
-from trued.cli.format import GRADES, STATES, case, counted, line
+from trued.cli.format import GRADES, STATES, counted, line
 from trued.cli.run_end import RunEnd, need_lines, result_lines, wrapped
 from trued.cli.status_line import ending, planned, usage
 from trued.cli.terminal import err, hint, out, print_json
@@ -19,14 +20,9 @@ from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.engine.spending import spending_lines, total_spent
 from trued.model import (
-    BrowserCheck,
-    Check,
     Contract,
-    DependenciesCheck,
     ExamplesCheck,
     Grade,
-    ManualCheck,
-    PageBefore,
     Requirement,
     RunRecord,
     Spending,
@@ -254,32 +250,6 @@ def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dic
     served = {"serve": list(contract.serve.command) if contract.serve else [], "unserved": contract.unserved}
     terms = {"interface": list(contract.interface), **served, "undecided": list(contract.undecided)}
     return {"base": contract.base, "held_out": contract.held_out, "agents": agents, "requirements": rows, **terms}
-
-
-def check_lines(check: Check, *, cases: bool) -> list[str]:
-    """A check in words, with each of its cases if `cases` is true."""
-    if isinstance(check, ExamplesCheck):
-        listed = [f"  {case(one)}" for one in check.cases] if cases else []
-        return [f"{counted(len(check.cases), 'case')}, run by the engine", *listed]
-    if isinstance(check, ManualCheck):
-        return ["by hand:", *(f"  [ ] {line(step)}" for step in check.steps)]
-    if isinstance(check, BrowserCheck):
-        return [line(f"browser: {check.page}: {', '.join(_expected(check))}")]
-    if isinstance(check, DependenciesCheck):
-        return ["dependencies: the manifests declare no new package"]
-    files = f" on {', '.join(check.files)}" if check.files else ""
-    return [line(f"{check.kind}: {check.command}{files}")]
-
-
-def _expected(check: BrowserCheck) -> list[str]:
-    """What a page must show and what not."""
-    first = check.before or PageBefore()
-    words = [*(f"first sees {one!r}" for one in first.sees), *(f"first hides {one!r}" for one in first.hides)]
-    words += map(str, check.actions)
-    words += [*(f"sees {one!r}" for one in check.sees), *(f"hides {one!r}" for one in check.hides)]
-    words += [f"has {one}" for one in check.tree]
-    words += [f"leads to {check.url}"] if check.url is not None else []
-    return words + (["no error on the console"] if check.quiet else [])
 
 
 def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:

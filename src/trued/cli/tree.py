@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from rich.text import Text
 
-from trued.cli.format import GRADES, counted, line, money, tokens, until
+from trued.cli.format import GRADES, counted, line, money, short, tokens, until
 from trued.cli.status_line import standing
 from trued.model import Grade
 from trued.model.events.call import QuotaReported
@@ -155,9 +155,3 @@ def _awaited(one: Call | Checks, now: float) -> str:
     if one.waits_until > now:
         return f"{label_of(one.key)}, from {until(one.waits_until, now)}: {one.waits_for}"
     return f"{label_of(one.key)} ({duration(now - one.began)})"
-
-
-def short(agent: str) -> str:
-    """An agent's name; of a scripted agent without the folders of its file."""
-    kind, colon, rest = line(agent).partition(":")
-    return f"{kind}{colon}{rest.rpartition('/')[2]}" if kind == "scripted" else line(agent, 32)

@@ -8,8 +8,6 @@ from trued.model import Outcome, RunRecord, Verdict
 from trued.model.events.run import HandoverWritten, RunEnded
 from trued.proof.contract import apply_approvals, conclude, exit_code
 from trued.support import atomic_files
-from trued.workflows.descriptor import Input
-from trued.workflows.registry import find_descriptor
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,9 @@ def _tick_plan(store: RunStore, record: RunRecord, verdict: Verdict | None) -> N
     goal, contract = store.inputs(record.id).goal, store.contract(record.id)
     if contract is None or verdict is None:
         return
+    from trued.workflows.descriptor import Input  # loaded where a plan may have to be renewed
+    from trued.workflows.registry import find_descriptor
+
     workflow = find_descriptor(record.workflow)
     if workflow is None or workflow.takes is not Input.PLAN:
         return

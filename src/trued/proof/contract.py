@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
-from trued.model import Approval, Contract, Grade, Judged, Outcome, Verdict
+from trued.model import Approval, Check, Contract, Grade, Judged, Outcome, Verdict
 from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, PARTS, STAYS, UNAPPROVED
 from trued.support.plurals import counted
 
@@ -16,6 +16,12 @@ def canonical_contract(contract: Contract) -> str:
     """The contract as JSON in one form: equal contracts give equal text. What was found out on the base is left out."""
     data = contract.model_dump(mode="json", exclude=FACTS)
     return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def check_hash(check: Check) -> str:
+    """The name of a check: the hash of its content, wherever it stands."""
+    data = json.dumps(check.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def contract_hash(contract: Contract) -> str:

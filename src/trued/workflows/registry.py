@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 from trued.errors import BadInput
@@ -81,6 +80,8 @@ def default_workflow(given: Input) -> WorkflowDescriptor:
 
 def registrations(path: Iterable[str]) -> dict[str, list[Registration]]:
     """Name → who registers it, for the packages on this path; ours first. A package counts once, where it is first."""
+    from importlib import metadata  # which loads much: whoever reads an old run may need no workflow
+
     packages: dict[str, list[Registration]] = {}
     for one in metadata.distributions(path=list(path)):
         if own := one.entry_points.select(group=GROUP):  # reading a package's other metadata takes longer

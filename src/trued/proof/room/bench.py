@@ -1,6 +1,5 @@
 """Bench: a clean room that is ready to run a check in. Fact: what one run of one check showed."""
 
-import hashlib
 import json
 import re
 import secrets
@@ -9,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from trued.model import Check, Network, Outcomes, Serve, Shot, Tried
+from trued.model import Network, Outcomes, Serve, Shot, Tried
+from trued.proof.contract import check_hash as check_hash  # for all that run checks
 from trued.proof.room import node
 from trued.proof.room.browser_stage import BrowserStage
 from trued.proof.room.coverage import CoverageOrder
@@ -183,12 +183,6 @@ def unjudged_fact(why: str, kind: str, wanted: CaseSelection) -> Fact:
     """The fact of a run in which the environment failed: no case passed or failed."""
     ids = wanted.ids or (WHOLE,)
     return Fact(tuple(Tried(id=one, outcome=Outcomes.UNJUDGED, kind=kind, detail=why) for one in ids), "", void=why)
-
-
-def check_hash(check: Check) -> str:
-    """The name of a check: the hash of its content, wherever it stands."""
-    data = json.dumps(check.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def cap_output(*streams: bytes) -> str:

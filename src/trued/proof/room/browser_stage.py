@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,10 +36,16 @@ class BrowserStage:
         return {"TMPDIR": self.folder, **dict.fromkeys(NAMED, self.chromium)}
 
 
+def _own_version(package: str) -> str:
+    from importlib.metadata import version  # which loads much, and few checks have a page
+
+    return version(package)
+
+
 @contextmanager
 def set_up_stage(chromium: str, readable: tuple[str, ...], supplied: Mapping[str, str]) -> Iterator[BrowserStage]:
     """A stage for one run of one check; its folder is removed afterwards."""
-    versions = {"playwright": f"{version('playwright')} (supplied by the engine)"} if supplied else {}
+    versions = {"playwright": f"{_own_version('playwright')} (supplied by the engine)"} if supplied else {}
     with TemporaryDirectory(prefix="trued-e2e-") as folder:
         made = BrowserStage(chromium, folder, (*readable, *supplied.values()), supplied, versions)
         made.kept.mkdir()

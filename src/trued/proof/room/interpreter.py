@@ -11,7 +11,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 
 from trued.errors import CannotJudge
@@ -107,6 +106,8 @@ def _probe(python: str) -> Interpreter:
     supplied, lacks, versions = {}, "", dict(found["versions"])
     if not found["pytest"]:
         if tuple(found["version"]) >= OLDEST_FOR_OURS:
+            from importlib.metadata import version  # which loads much, and most interpreters have a pytest
+
             supplied = _ours()
             versions |= {"pytest": f"{version('pytest')} (supplied by the engine)", "pluggy": version("pluggy")}
         else:

@@ -1,0 +1,56 @@
+"""The command `answer`. It loads little: a run may be waiting for it."""
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from trued.cli.context import AsJson, chosen, opened
+from trued.cli.terminal import hint, out, outside_agents, print_json, whoami
+from trued.engine.approvals import answer_question
+from trued.errors import BadInput
+from trued.support.redaction import plain
+
+app = typer.Typer(rich_markup_mode=None)
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[RUN] ANSWER", show_default=False, help="The run, and your answer: yes, stop, redo, or your own words."
+    ),
+]
+
+
+@app.command()
+def answer(
+    words: Words = None,
+    comment: Annotated[
+        str, typer.Option("-m", "--comment", help="With redo: what to change.", show_default=False)
+    ] = "",
+    question: Annotated[
+        str,
+        typer.Option(
+            metavar="KEY", help="Which question, where several are open: its key, or a part of it.", show_default=False
+        ),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Answer a run's question: yes, stop or redo; answer an agent's question in your own words.
+
+    The first answer counts. A run that asks at its own terminal continues at once; any other with `trued resume`.
+    """
+    outside_agents("answer")
+    said = words or []
+    if not 1 <= len(said) <= 2:
+        raise BadInput("an answer is missing", then='trued answer RUN yes|stop|redo, or RUN "your own words"')
+    with opened() as store:
+        if len(said) == 1 and any(one.id == said[0] for one in store.journal.runs()):
+            raise BadInput(f"{said[0]} is a run, not an answer", then=f"trued answer {said[0]} ANSWER")
+        record = chosen(store, said[0] if len(said) == 2 else None)
+        answered = answer_question(store, record.id, said[-1], comment=comment, who=whoami(), key=question)
+        driven = bool(store.journal.driver(record.id))
+    if as_json:
+        print_json(answered.model_dump(mode="json"))
+    else:
+        out().print(Text(f"{record.id}: {plain(answered.key)}: {answered.answer}"), soft_wrap=True)
+    hint(f"the run continues: trued watch {record.id}" if driven else f"continue with: trued resume {record.id}")

@@ -1,0 +1,30 @@
+"""A check in words, for the terminal."""
+
+from trued.cli.format import case, counted, line
+from trued.model import BrowserCheck, Check, DependenciesCheck, ExamplesCheck, ManualCheck, PageBefore
+
+
+def check_lines(check: Check, *, cases: bool) -> list[str]:
+    """A check in words, with each of its cases if `cases` is true."""
+    if isinstance(check, ExamplesCheck):
+        listed = [f"  {case(one)}" for one in check.cases] if cases else []
+        return [f"{counted(len(check.cases), 'case')}, run by the engine", *listed]
+    if isinstance(check, ManualCheck):
+        return ["by hand:", *(f"  [ ] {line(step)}" for step in check.steps)]
+    if isinstance(check, BrowserCheck):
+        return [line(f"browser: {check.page}: {', '.join(_expected(check))}")]
+    if isinstance(check, DependenciesCheck):
+        return ["dependencies: the manifests declare no new package"]
+    files = f" on {', '.join(check.files)}" if check.files else ""
+    return [line(f"{check.kind}: {check.command}{files}")]
+
+
+def _expected(check: BrowserCheck) -> list[str]:
+    """What a page must show and what not."""
+    first = check.before or PageBefore()
+    words = [*(f"first sees {one!r}" for one in first.sees), *(f"first hides {one!r}" for one in first.hides)]
+    words += map(str, check.actions)
+    words += [*(f"sees {one!r}" for one in check.sees), *(f"hides {one!r}" for one in check.hides)]
+    words += [f"has {one}" for one in check.tree]
+    words += [f"leads to {check.url}"] if check.url is not None else []
+    return words + (["no error on the console"] if check.quiet else [])
