@@ -24,7 +24,7 @@ from trued.engine.comparisons import FEWEST, ComparedRun, Comparison, comparison
 from trued.engine.concurrent_runs import worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
-from trued.engine.run_store import FINISHED, RunStore
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput, TruedError
 from trued.model import Event, Question, RunRecord
 from trued.reporting.html import write_comparison
@@ -283,7 +283,7 @@ def _conclude(store: RunStore, comparison: Comparison, ended: Ended, show: Show)
     for error in (one for one in ended if isinstance(one, TruedError)):
         complain(str(error))
     show(store, comparison)
-    left = [one for one in comparison.runs if store.journal.run(one.run).state not in FINISHED]
+    left = [one for one in comparison.runs if not store.journal.run(one.run).has_ended]
     named = f"{comparison.id} " if comparison.id else f"{' '.join(one.run for one in comparison.runs)} "
     if left:
         hint(f"continue with: trued compare {named}--resume; status: trued show {left[0].run}")

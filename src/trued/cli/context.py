@@ -12,7 +12,7 @@ import typer
 from trued.cli.terminal import home
 from trued.errors import BadInput
 from trued.model import RunRecord
-from trued.reporting.views import OVER, state_of
+from trued.reporting.views import state_of
 
 if TYPE_CHECKING:  # loaded when a run is looked at: help needs none of it
     from trued.engine.run_store import RunStore
@@ -98,7 +98,7 @@ def _asked(record: RunRecord, *words: str) -> subprocess.CompletedProcess[bytes]
 def is_over(store: "RunStore", record: RunRecord) -> bool:
     """Whether no agent will be called again, so that held-out cases may be shown."""
     ended = record.state == "waiting" and store.final_verdict(record.id) is not None
-    return record.state in OVER or (ended and not store.unheard_approvals(record.id))
+    return record.has_ended or (ended and not store.unheard_approvals(record.id))
 
 
 def completed(incomplete: str) -> list[tuple[str, str]]:

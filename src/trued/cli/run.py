@@ -22,7 +22,7 @@ from trued.engine.concurrent_runs import resume_runs, start_runs
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.resume_from_branch import ForgottenRun, find_forgotten_run
-from trued.engine.run_store import FINISHED, RunStore
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.inputs.settings.limits import parse_limits
 from trued.model import Event, RunRecord
@@ -165,7 +165,7 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
     here = top_of(Path.cwd())
     every = store.journal.runs()
     runs = [one for one in every if here is None or Path(one.repository).resolve() == here]
-    left = [one for one in runs if one.state not in FINISHED]
+    left = [one for one in runs if not one.has_ended]
     if left and (here is not None or len(left) == 1):
         return left[0]
     if left:
@@ -189,7 +189,7 @@ def unfinished(store: RunStore) -> list[str]:
     """Ids of this repository's unfinished runs that no process drives, oldest first."""
     here = top_of(Path.cwd())
     found = [one for one in store.journal.runs() if here and Path(one.repository).resolve() == here]
-    named = [one.id for one in found if one.state not in FINISHED and not store.journal.driver(one.id)]
+    named = [one.id for one in found if not one.has_ended and not store.journal.driver(one.id)]
     if not named:
         raise BadInput("this repository has no run to resume", then="`trued ls` lists its runs")
     return list(reversed(named))

@@ -1,6 +1,6 @@
 """Comments: records what a person says to the agents of a run while it works. Nothing said here can raise a grade."""
 
-from trued.engine.run_store import FINISHED, RunStore
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import Comment, RunRecord, Way
 from trued.model.events.call import CallAnswered, CallAsked
@@ -22,7 +22,7 @@ def record_comment(
     whoever writes cases: those are written from the requirements alone.
     """
     text = str(store.redact(store.inputs(record.id))(plain(text).strip()))
-    if record.state in FINISHED:
+    if record.has_ended:
         raise BadInput(f"run {record.id} is {record.state}: no agent hears you", then="`trued ls` lists the runs")
     if not text:
         raise BadInput("the comment is empty", then=f'trued comment {record.id} "what you want to say"')

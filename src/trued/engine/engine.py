@@ -29,7 +29,7 @@ from trued.engine.limits import (
 from trued.engine.pull_request import offer_run
 from trued.engine.resume_from_branch import KnownRuns
 from trued.engine.run_end import End, conclude_run, end_run
-from trued.engine.run_store import FINISHED, RunStore
+from trued.engine.run_store import RunStore
 from trued.engine.shared_slots import SharedSlots
 from trued.engine.start import new_record, prepare_inputs
 from trued.engine.ticket_branch import choose_ticket_branch
@@ -149,7 +149,7 @@ class Engine:
             record = self.store.journal.run(run_id)
         if reopened:
             reopen(self.store, record, reopened)
-        if record.state in FINISHED and not is_continuable(self.store, record):
+        if record.has_ended and not is_continuable(self.store, record):
             return record
         descriptor(record.workflow)  # refused before anything is written, if its package is gone
         change_limits(self.store, record, more, who, may_lower=False)
@@ -160,13 +160,13 @@ class Engine:
         }
         said["limits"] = limits_in_force(self.store, record.id)
         settings = inputs.settings.model_copy(update={"plan_only": False, **said})
-        again = record.state in FINISHED
+        again = record.has_ended
         return await self.drive(record, inputs.model_copy(update={"settings": settings}), again=again)
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run for good: stop its agents; its work stays on its branch and rescue refs."""
         record = self.store.journal.run(run_id)
-        if record.state in FINISHED:
+        if record.has_ended:
             return record
         self.store.folder(record.id).mkdir(parents=True, exist_ok=True)
         self.store.cancel_mark(record.id).touch()
@@ -176,7 +176,7 @@ class Engine:
 
     async def _cancel(self, record: RunRecord) -> RunRecord:
         """End the run while holding its claim; its driver may have done that already."""
-        if record.state in FINISHED:
+        if record.has_ended:
             return record
         inputs = self.store.inputs(record.id)
         await self._spool(record, inputs).stop_all()
@@ -198,7 +198,7 @@ class Engine:
         """Drive the run until it ends or needs a person, and record how it ended. `again`: it has ended before."""
         with self.store.journal.claim(record.id):
             record = self.store.journal.run(record.id)  # it may have ended before we held the claim
-            if record.state in FINISHED and not (again and record.state in CONTINUABLE):
+            if record.has_ended and not (again and record.state in CONTINUABLE):
                 return record
             if self.store.cancel_mark(record.id).exists():
                 return await self._cancel(record)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import Literal
 
-from trued.engine.run_store import FINISHED, RunStore
+from trued.engine.run_store import RunStore
 from trued.model import Judged, Requirement, RunRecord, Value
 from trued.run.approvals import is_manual, steps_of
 
@@ -28,7 +28,7 @@ class Wait(Value):
 
 def waits(store: RunStore, record: RunRecord) -> list[Wait]:
     """Everything the run waits for: open questions and what requirements lack; without any of these, what halted it."""
-    if record.state in FINISHED:
+    if record.has_ended:
         return []
     found = [*_questions(store, record), *_decisions(store, record)]
     if not found:

@@ -35,7 +35,6 @@ from trued.support.redaction import Redactor, secrets_in
 if TYPE_CHECKING:
     from trued.workspace.git.workspace import GitWorkspace
 
-FINISHED = ("done", "not proven", "stopped", "cancelled")  # ended; of these only `ways_on.CONTINUABLE` can be continued
 KEPT = 8  # runs whose contract and verdict so far are kept: who watches a run asks again after every step
 
 Listener: TypeAlias = Callable[[RunRecord, Event], None]

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from trued.engine.inputs import Inputs
-from trued.engine.run_store import FINISHED, RunStore
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.inputs.tickets.ticket import parse_ticket, ticket_from_issue
 from trued.integrations.forges import forge_of
@@ -91,7 +91,7 @@ async def _place(store: RunStore, ticket: Ticket, repository: Repository, forge:
         own = [one for one in runs if one.branch == branch]
         if any(_key(store, one) != ticket.key for one in own):
             continue  # letters that no branch can have made the same name of two tickets
-        if at_work := next((one for one in own if one.state not in FINISHED), None):
+        if at_work := next((one for one in own if not one.has_ended), None):
             what = f"run {at_work.id} works on {ticket.key} already: it is {at_work.state}"
             raise BadInput(what, then=f"`trued resume {at_work.id}` continues it, `trued cancel {at_work.id}` ends it")
         offered = await asyncio.to_thread(forge.offered, branch) if forge.remote else None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trued.engine.impersonation import refuse_if_agent_could_answer
-from trued.engine.run_store import FINISHED, RunStore
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import RunRecord
 from trued.run.editable_files import LiveCopies
@@ -14,7 +14,7 @@ from trued.support import atomic_files
 from trued.workflows.descriptor import load
 from trued.workflows.registry import descriptor, find_descriptor
 
-CONTINUABLE = ("not proven",)  # of the finished states: all others are final
+CONTINUABLE = ("not proven",)  # of `ENDED_STATES`: all others are final
 
 
 def ways_on(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
@@ -66,7 +66,7 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
     workflow = descriptor(record.workflow)
     if not workflow.reopen:
         raise BadInput(f"a run of {workflow.name} has no part that can be opened again", then="leave out --reopen")
-    if record.state in FINISHED and record.state not in CONTINUABLE:
+    if record.has_ended and record.state not in CONTINUABLE:
         what = f"run {record.id} is {record.state}: nothing of it can be opened again"
         raise BadInput(what, then="start a new run; it continues from what has landed")
     refuse_if_agent_could_answer(store, record)

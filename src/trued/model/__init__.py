@@ -41,8 +41,8 @@ from trued.model.records import (
     Event,
     Heard,
     Question,
+    RecordedState,
     RunRecord,
-    RunState,
     TakenComments,
     Way,
 )

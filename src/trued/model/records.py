@@ -7,8 +7,9 @@ from trued.model.grades import ExtendedValue, Grade, Value
 from trued.model.replies import Finding
 from trued.model.step_keys import call_name
 
-RunState: TypeAlias = Literal[OutcomeState, "running", "limited", "failed", "cancelled", "interrupted"]
-
+RecordedState: TypeAlias = Literal[OutcomeState, "running", "limited", "failed", "cancelled", "interrupted"]
+# No agent is called any more, so held-out cases may be shown; "not proven" can still be continued by a person.
+ENDED_STATES: tuple[RecordedState, ...] = ("done", "not proven", "stopped", "cancelled")
 
 Way: TypeAlias = Literal["", "terminal", "command", "page"]  # the run's own terminal, a trued command, the live page
 
@@ -117,10 +118,14 @@ class RunRecord(Value):
     repository: str
     base: str
     branch: str
-    state: RunState = "running"
+    state: RecordedState = "running"
     grade: Grade = Grade.UNPROVEN
     code: int = 0  # exit code of the state
     why: str = ""
     head: str = ""
     created_at: float = 0.0
     updated_at: float = 0.0
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ENDED_STATES

@@ -29,7 +29,7 @@ from trued.engine.approvals import Decision, answer_question, decide, is_settled
 from trued.engine.comments import record_comment
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.limits import LimitStep, change_limits, limit_steps
-from trued.engine.run_store import FINISHED, RunStore
+from trued.engine.run_store import RunStore
 from trued.engine.trust import files_to_trust
 from trued.errors import BadInput
 from trued.inputs.settings.limits import parse_limits
@@ -170,7 +170,7 @@ class Actions:
 
     def _cancel(self, store: RunStore, fields: Fields) -> Action:
         record = self._run(store, fields)
-        if record.state in FINISHED:
+        if record.has_ended:
             raise BadInput(f"run {record.id} is {record.state} already")
         return self._started(f"cancel {record.id}", ("trued", "cancel", record.id))
 
@@ -178,7 +178,7 @@ class Actions:
         record = self._run(store, fields)
         if store.journal.driver(record.id):
             raise BadInput(f"run {record.id} is at work already")
-        if record.state in FINISHED:
+        if record.has_ended:
             raise BadInput(f"run {record.id} is {record.state}: there is nothing to resume")
         return self._started(f"resume {record.id}", ("trued", "resume", record.id))
 

@@ -28,7 +28,7 @@ from trued.reporting.html.gather import all_approvals, documents_of
 from trued.reporting.html.material import Material, ProofSummary, Proved
 from trued.reporting.html.notices import WARNINGS
 from trued.reporting.html.pictures import reader as artifacts
-from trued.reporting.views import OVER, state_of
+from trued.reporting.views import state_of
 from trued.reporting.views.claims import CallEnd, DoneClaim, done_claims
 from trued.reporting.views.comparison import of as compare
 from trued.reporting.views.history import accepted_grades, grades_with_approvals, history, met_of
@@ -281,7 +281,7 @@ class Reader:
 
     def waits(self, record: RunRecord) -> list[Wait]:
         """What the run needs from a person."""
-        if record.state in OVER:
+        if record.has_ended:
             return []
         journal = self.store.journal
         asked = journal.questions(record.id, only_open=True)
@@ -489,5 +489,5 @@ class Reader:
         return None
 
     def _shown_pictures(self, record: RunRecord) -> set[str]:
-        over, runs = record.state in OVER, self.material(record).check_runs
+        over, runs = record.has_ended, self.material(record).check_runs
         return {picture for one in runs if over or not one.held_out for picture in one.pictures}

@@ -25,7 +25,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route, compile_path
 from starlette.types import ASGIApp
 
-from trued.engine.run_store import FINISHED, RunStore
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput, TruedError
 from trued.model.settings import NotifySettings
 from trued.page.actions import Actions
@@ -357,7 +357,7 @@ def _viewed(route: PageRoute, params: Mapping[str, str], reader: Reader) -> Page
 
 
 def _count_waits(reader: Reader) -> int:
-    return sum(len(reader.waits(one)) for one in reader.runs() if one.state not in FINISHED)
+    return sum(len(reader.waits(one)) for one in reader.runs() if not one.has_ended)
 
 
 async def _events(watcher: Watcher, left: Callable[[], None]) -> AsyncIterator[ServerSentEvent]:

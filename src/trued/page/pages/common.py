@@ -9,7 +9,6 @@ from trued.page.reader import Reader
 from trued.page.render import piece, run_url
 from trued.page.story import sentence
 from trued.page.view import PageView, Params
-from trued.reporting.views import OVER
 
 PAGE = 200  # rows of a list on one page
 SHORT = 60  # characters of a title in the path
@@ -72,7 +71,7 @@ def number_of(params: Params, name: str, least: int = 0) -> int:
 
 def waiting(reader: Reader) -> str:
     """How many things wait for a person, over every page."""
-    number = sum(len(reader.waits(one)) for one in reader.runs() if one.state not in OVER)
+    number = sum(len(reader.waits(one)) for one in reader.runs() if not one.has_ended)
     return piece("waiting.html.j2", number=number)
 
 

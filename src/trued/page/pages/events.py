@@ -6,7 +6,6 @@ from trued.page.pages.common import PAGE, number_of, run_page
 from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
-from trued.reporting.views import OVER
 from trued.run.examination.independence import EXAMINERS
 
 LENGTH = 1_000  # characters of one event
@@ -16,7 +15,7 @@ def events(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
     words = params.get("q", "").strip()[:200]
     before = number_of(params, "before")
-    silent = () if record.state in OVER else EXAMINERS
+    silent = () if record.has_ended else EXAMINERS
     total, found = reader.store.journal.search_events(
         record.id, words.split()[:8], before=before, limit=PAGE, silent=silent
     )

@@ -15,7 +15,6 @@ from trued.reporting.html.ledger import LedgerLine, lines
 from trued.reporting.html.material import Material
 from trued.reporting.html.notices import notices
 from trued.reporting.html.timeline import Links, timeline
-from trued.reporting.views import OVER
 from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
 
 BARS = 300  # of all lanes together: each is four nodes
@@ -180,7 +179,7 @@ def outcomes_of(material: Material, rows: list[LedgerLine]) -> dict[str, list[Ca
     found: dict[str, list[Evidence]] = {one.id: [] for one in rows}
     base = material.contract.base_facts if material.contract else ()
     head = material.verdict.evidence if material.verdict else ()
-    over = material.record.state in OVER
+    over = material.record.has_ended
     for one in (*base, *head):
         if one.requirement in found:
             found[one.requirement].append(one)

@@ -7,7 +7,6 @@ from trued.page.pages.run import pictures_of
 from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
-from trued.reporting.views import OVER
 
 SIZE = 100  # runs on one page
 WAITS = 20  # that are shown whole; the others are on their runs' pages
@@ -16,7 +15,7 @@ FILTERS = {"work": "at work", "waiting": "waiting", "done": "done", "rest": "not
 
 def runs(reader: Reader, params: Params) -> PageView:
     every = reader.runs()
-    waits = {one.id: reader.waits(one) for one in every if one.state not in OVER}
+    waits = {one.id: reader.waits(one) for one in every if not one.has_ended}
     kinds = {one.id: _kind(one, bool(waits.get(one.id))) for one in every}
     only, words = params.get("only", ""), params.get("q", "").strip()[:200]
     fallen = reader.claims_refuted()

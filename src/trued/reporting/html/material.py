@@ -21,7 +21,6 @@ from trued.model import (
     Verdict,
 )
 from trued.model.step_keys import scope_of
-from trued.reporting.views import OVER
 from trued.reporting.views.progress import Progress
 from trued.run.examination.independence import is_examiners
 
@@ -186,7 +185,7 @@ class Material:
 
         A person can still continue one that is `not proven`: its agents see none of it unless somebody shows them.
         """
-        return self.record.state in OVER
+        return self.record.has_ended
 
     def holds_back(self, role: str, key: str = "") -> bool:
         """Is what an agent of this role was told and said still secret? Examiners know the held-out cases."""

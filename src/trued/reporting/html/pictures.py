@@ -8,7 +8,6 @@ from pathlib import Path
 from trued.model import Evidence, Picture
 from trued.proof.screenshots import evidence_pictures
 from trued.reporting.html.material import Material
-from trued.reporting.views import OVER
 
 MOST_BYTES = 6 * 2**20  # of all pictures in one page; recordings have as much
 Kept = Callable[[str], bytes]
@@ -41,7 +40,7 @@ class Album:
 
     def __init__(self, material: Material) -> None:
         self._read, self._folder = material.kept, material.folder / "artifacts"
-        self._hidden = material.record.state not in OVER
+        self._hidden = not material.record.has_ended
         self._address = material.picture_address
         self._left = {"image/png": MOST_BYTES, "application/zip": MOST_BYTES}
         self._seen: dict[str, str] = {}

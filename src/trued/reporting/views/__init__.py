@@ -8,7 +8,6 @@ from trued.model import Contract, Event, Evidence, Grade, Judged, Outcomes, Ques
 if TYPE_CHECKING:
     from trued.reporting.views.rows import Call
 
-OVER = ("done", "not proven", "stopped", "cancelled")  # ended: what was held out may be shown to people
 HELD_BACK = "(held out until the run has ended)"
 
 

@@ -9,8 +9,9 @@ from trued.engine.comparisons import without_front_matter
 from trued.engine.pull_request import orchestrator_spending
 from trued.model import Contract, Event, Grade, RunRecord, Ticket, Verdict
 from trued.model.events import JournalEvent, of_kind, people, proof, run
+from trued.model.records import ENDED_STATES
 from trued.model.step_keys import is_landing
-from trued.reporting.views import OVER, ledger, state_of
+from trued.reporting.views import ledger, state_of
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call
 from trued.support.hashing import digest
@@ -83,7 +84,7 @@ def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
         "same_base": len({one.record.base for one in every}) == 1,
         "same_contract": bool(shared) and all(len(shared) == row["requirements"] for row in rows),
         "side_by_side": any(_overlap(*pair) for pair in combinations(spans, 2)),
-        "over": all(one.record.state in OVER for one in every),
+        "over": all(one.record.has_ended for one in every),
         "runs": rows,
         "asked_alike": shared,
         "requirements": _requirements(rows),
@@ -234,7 +235,7 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     if resumed := [one.name for one in every if _happened(one, run.RunResumed)]:
         was = "was" if len(resumed) == 1 else "were"
         yield f"{_listed(resumed)} {was} resumed: what was lost then is in the time, too"
-    if unfinished := [row for row in rows if row["state"] not in OVER]:
+    if unfinished := [row for row in rows if row["state"] not in ENDED_STATES]:
         states = ", ".join(f"{row['id']} is {row['state']}" for row in unfinished)
         yield f"not finished: {states}; the figures for {'it' if len(unfinished) == 1 else 'them'} may change"
     if lowered := [row for row in rows if Grade(row["accept"]).is_lowered_bar]:
