@@ -13,7 +13,7 @@ from tests.cli.bare_inputs import BARE_INPUTS
 from tests.cli.conftest import Each, Trued, git
 from tests.cli.test_command_line import one_sentence
 from tests.cli.test_own_words import terminal
-from trued.cli.live import Tree
+from trued.cli.live import LiveTree
 from trued.cli.people import is_comment
 from trued.cli.terminal import ask_person
 from trued.engine.journals.sqlite import SqliteJournal
@@ -72,7 +72,7 @@ def test_a_mistake_is_one_sentence_without_advice_on_workflows(each: Each, proje
 def test_the_live_tree_names_the_run_and_not_its_branch(tmp_path: Path) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     data = {"title": "SHELF-12: filter", "workflow": "ticket", "branch": "feat/SHELF-12-filter", "level": "bubblewrap"}
-    with Tree(console=console) as tree:
+    with LiveTree(console=console) as tree:
         tree.follow("r-tick1", tmp_path)
         tree.listen(Event(id=1, at=1.0, key="", kind="run began", data=data))
     assert isinstance(console.file, io.StringIO)

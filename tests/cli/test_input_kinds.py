@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tests.cli.conftest import REQUIREMENTS, Each, Trued, World
 from tests.cli.test_command_line import AGENT, one_sentence
-from trued.cli.live import Tree
+from trued.cli.live import LiveTree
 
 TICKET = "# SHELF-12 Filter books\n\n## Acceptance criteria\n\n- `GET /books?author=X` lists only the books of X\n"
 PROSE = "# Greetings\n\n`greet(name)` says hello to the name.\n"
@@ -61,7 +61,7 @@ def test_roles_without_an_agent_are_named(trued: Trued, project: Path, tmp_path:
 def test_the_choice_is_printed_above_a_live_tree() -> None:
     """On a console of its own it would be drawn over."""
     screen = io.StringIO()
-    with Tree(console=Console(file=screen, force_terminal=True, width=80)) as tree:
+    with LiveTree(console=Console(file=screen, force_terminal=True, width=80)) as tree:
         tree.say("using solo\x1b[2J")
     assert "using solo" in screen.getvalue()
     assert "\x1b[2J" not in screen.getvalue()

@@ -12,7 +12,7 @@ from tests.cli.conftest import Trued
 from tests.reporting.views.recorded import Recorder, pipeline, team
 from tests.stored_events import writer
 from trued.cli.event_lines import event_line
-from trued.cli.live import AT_ONCE, Tree, hung
+from trued.cli.live import AT_ONCE, LiveTree, hung
 from trued.cli.status_line import ending, standing
 from trued.cli.tree import footer
 from trued.engine.journals.sqlite import SqliteJournal
@@ -100,7 +100,7 @@ def test_at_the_end_a_pipeline_says_what_each_step_came_to_and_why() -> None:
 @pytest.mark.parametrize("scope", ["feature F1/task T{}", "feature F1"])
 def test_a_thousand_tasks_leave_only_what_is_current_on_the_screen(scope: str) -> None:
     screen = Console(file=io.StringIO(), force_terminal=True, width=100, height=30)
-    tape, tree, most = Recorder(), Tree("r-many", console=screen), 0
+    tape, tree, most = Recorder(), LiveTree("r-many", console=screen), 0
     for number in range(1000):
         key = f"{scope.format(number)}/dev#{number}"
         tree.listen(tape.asked(key, "dev"))
@@ -140,7 +140,7 @@ def test_nothing_that_a_feature_or_a_finding_is_called_steers_the_terminal(workf
     ]
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=False, width=900)
-    with Tree("r-evil", console=console) as tree:
+    with LiveTree("r-evil", console=console) as tree:
         for event in events:
             tree.listen(event)
     seen = Progress(events)

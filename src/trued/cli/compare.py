@@ -16,7 +16,7 @@ from trued.cli.compare_table import print_table
 from trued.cli.concurrent import Side
 from trued.cli.context import AsJson, opened, top_of, writable
 from trued.cli.format import counted, line
-from trued.cli.live import Tree
+from trued.cli.live import LiveTree
 from trued.cli.options import ComparedOptions, Repository, VariantOptions, is_file, parse_agents, take_options
 from trued.cli.terminal import ask_person, complain, err, hint, home, is_plain_output, outside_agents, print_json
 from trued.engine.compare import Ended, Variant, begin_comparison, drive_comparison, prepare_variants
@@ -216,13 +216,13 @@ class Turns:
     """Shows one live tree after the other, as the runs take turns."""
 
     def __init__(self) -> None:
-        self._tree: Tree | None = None
+        self._tree: LiveTree | None = None
         self._run = ""
 
     def turn(self, store: RunStore, name: str, record: RunRecord) -> None:
         self.close()
         err().print(Text(f"\n{line(name)} ({record.id})", style="bold"))
-        self._run, self._tree = record.id, Tree(record.id, tuple(store.journal.events(record.id)))
+        self._run, self._tree = record.id, LiveTree(record.id, tuple(store.journal.events(record.id)))
         self._tree.follow(record.id, store.folder(record.id))
         self._tree.__enter__()
 

@@ -66,7 +66,7 @@ class Lines:
         return await ask_person(question)
 
 
-class Tree:
+class LiveTree:
     """A live tree: finished scopes are printed once, into the scrollback; only running ones are redrawn."""
 
     def __init__(self, run: str = "", before: tuple[Event, ...] = (), console: Console | None = None) -> None:

@@ -162,13 +162,13 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
     Exits with the run's own exit code. Ctrl-C ends only the watching (exit code 130). A run that nobody drives is shown
     as it is. With --json the run is printed when it has ended, as by `trued show --json`.
     """
-    from trued.cli.live import Lines, Tree
+    from trued.cli.live import Lines, LiveTree
     from trued.cli.summary import conclude, whole
     from trued.cli.terminal import is_plain_output
 
     with opened() as store:
         record = chosen(store, run)
-        screen = Lines(record.workflow) if is_plain_output() or as_json else Tree(record.id)
+        screen = Lines(record.workflow) if is_plain_output() or as_json else LiveTree(record.id)
         screen.follow(record.id, store.folder(record.id))
         try:
             with screen if not as_json else nullcontext():

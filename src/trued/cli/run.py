@@ -12,7 +12,7 @@ import typer
 from trued.cli.concurrent import drive_all
 from trued.cli.context import AsJson, RunName, chosen, completed, opened, top_of
 from trued.cli.format import line
-from trued.cli.live import Lines, Screen, Tree
+from trued.cli.live import Lines, LiveTree, Screen
 from trued.cli.notify import users_notifier
 from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOptions, is_file, take_options
 from trued.cli.page import page_beside
@@ -150,7 +150,7 @@ def resume(
     with opened() as store:
         record = chosen(store, run) if run is not None else newest_unfinished(store, "resume")
         before = tuple(store.journal.events(record.id))
-    screen = Lines() if is_plain_output() else Tree(record.id, before)
+    screen = Lines() if is_plain_output() else LiveTree(record.id, before)
     drive(
         lambda engine: engine.resume(
             record.id, yes=yes, wait=wait, more=more, rounds=rounds, who=whoami(), reopened=reopen or ()
@@ -243,7 +243,7 @@ def drive(
     `opening` is called once, when the run has begun: so nothing is printed before a refusal. `notify`: None for what
     the user's settings say.
     """
-    eyes = screen or (Lines() if is_plain_output() else Tree())
+    eyes = screen or (Lines() if is_plain_output() else LiveTree())
     store = RunStore(home(), os.environ)
     notifier = users_notifier(store, notify)
     openings = [opening] if opening else []

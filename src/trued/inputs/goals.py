@@ -37,7 +37,7 @@ def parse_goal(goal: Goal) -> GoalParts:
     file = goal.source.file
     if not goal.text.strip().strip("\ufeff"):
         raise BadInput("the goal is empty", f"{file or 'goal'}:1", TEACH)
-    reading = _Reading(goal.text, file)
+    reading = _GoalReading(goal.text, file)
     reading.read()
     return GoalParts(title=reading.title, **{name: tuple(found) for name, found in reading.found.items()})
 
@@ -52,7 +52,7 @@ class _Section:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _GoalReading:
     text: str
     file: str
     title: str = ""

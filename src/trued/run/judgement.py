@@ -59,7 +59,7 @@ NOT_CHECKED = "not checked"
 LINE = 200  # characters of a build's output in a warning
 
 
-class Built(Value):
+class CommitBuild(Value):
     """How the engine's own build of a commit ended."""
 
     outcome: Outcomes
@@ -351,7 +351,7 @@ class Judgement:
         paths = {*await self._context.workspace.blobs(self._steps.state.position.head)}
         return CountedTests(command=check.command, figures=figures, missing=missing_test_files(check.command, paths))
 
-    async def build(self, *commands: str) -> Built | None:
+    async def build(self, *commands: str) -> CommitBuild | None:
         """Build the newest commit with the project's own commands, in a clean room without network.
 
         Of several commands the worst result counts; None if there is no command. What a build cannot show is added to
@@ -361,7 +361,7 @@ class Judgement:
         self.set_unverified("build", [one for each in found for one in each.unsure] if found else [UNBUILT])
         return min(found, key=lambda one: (one.ok, one.outcome is Outcomes.PASSED), default=None)
 
-    async def _build_with(self, command: str) -> Built:
+    async def _build_with(self, command: str) -> CommitBuild:
         head, contract, steps = self._steps.state.position.head, self.contract(), self._steps
 
         async def step() -> str:
@@ -369,12 +369,12 @@ class Judgement:
                 made = await run_build(self._context.workspace, contract, command, head, tell=steps.emitter("build"))
             output = made.tried.detail[-TAIL:]
             unsure = tuple(_build_warnings(command, made))
-            found = Built(outcome=made.tried.outcome, said=output, command=command, unsure=unsure)
-            found = Built.model_validate(self._context.redact(found.model_dump(mode="json")))
+            found = CommitBuild(outcome=made.tried.outcome, said=output, command=command, unsure=unsure)
+            found = CommitBuild.model_validate(self._context.redact(found.model_dump(mode="json")))
             steps.emit("build", BuildRan(**found.model_dump()))
             return found.model_dump_json()
 
-        return Built.model_validate_json(await steps.once(steps.key("build"), digest(head, command), step))
+        return CommitBuild.model_validate_json(await steps.once(steps.key("build"), digest(head, command), step))
 
 
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -94,7 +94,7 @@ class List:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     cells: tuple[Words, ...]
     line: int
 
@@ -102,7 +102,7 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Table:
     header: tuple[Words, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     line: int
     end: int
 
@@ -217,13 +217,13 @@ def _checkbox(paragraph: "SyntaxTreeNode") -> tuple[Words, bool | None]:
 
 def _table(node: "SyntaxTreeNode", line: int, end: int) -> Table:
     header: tuple[Words, ...] = ()
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for row in (one for part in node.children for one in part.children):
         cells = tuple(_words(cell) for cell in row.children)
         if row.children and row.children[0].type == "th":
             header = cells
         else:
-            rows.append(Row(cells, _span(row)[0]))
+            rows.append(TableRow(cells, _span(row)[0]))
     return Table(header, tuple(rows), line, end)
 
 

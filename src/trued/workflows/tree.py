@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class Tree(Protocol):
+class RunTree(Protocol):
     """The tree of a run: scopes, and in them calls, checks and remarks."""
 
     def remark(self, key: str, text: str, *, warning: bool = False) -> None:

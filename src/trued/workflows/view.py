@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 from trued.model.events import JournalEvent
 from trued.workflows.descriptor import load
 from trued.workflows.registry import find_descriptor
-from trued.workflows.tree import CallRow, Tree
+from trued.workflows.tree import CallRow, RunTree
 
 StyledLine: TypeAlias = Sequence[tuple[str, str]]  # pieces of one line: the text, and a style of the terminal or ""
 Figure: TypeAlias = tuple[str, str, str]  # of the report's head: the number, what it counts, a remark
@@ -30,7 +30,7 @@ class WorkflowView:
     SECTION: ClassVar[ReportSection | None] = None
     WARNINGS: ClassVar[Mapping[type[JournalEvent], str]] = {}  # events that the report warns of, with the heading
 
-    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+    def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
         """Take the next event of the run, under its step key; remarks go into the tree."""
 
     def place(self, key: str) -> str:

@@ -14,7 +14,7 @@ from trued.engine.pending import Wait
 from trued.model import Approval, Goal, Grade, Question, RunRecord, Settings
 from trued.reporting.html.calls import calls
 from trued.reporting.html.material import Material, Spooled
-from trued.reporting.html.page import Page, page
+from trued.reporting.html.page import ReportPage, page
 from trued.reporting.html.render import rendered
 from trued.reporting.html.timeline import Lane, timeline
 
@@ -24,7 +24,7 @@ EVIL = '"><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31mred\x1b]0
 TAGS = [tag for tag, _ in Read(rendered(page(material()))).tags]
 
 
-def report(one: Material) -> tuple[Page, str, Read]:
+def report(one: Material) -> tuple[ReportPage, str, Read]:
     made = page(one)
     html = rendered(made)
     return made, html, Read(html)

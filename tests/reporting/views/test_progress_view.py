@@ -6,12 +6,12 @@ from tests.reporting.views.recorded import Recorder
 from trued.model.events import JournalEvent
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Remark
-from trued.workflows.tree import Tree
+from trued.workflows.tree import RunTree
 from trued.workflows.view import WorkflowView, view_of
 
 
 class Broken(WorkflowView):
-    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+    def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
         raise ZeroDivisionError("no view")
 
 

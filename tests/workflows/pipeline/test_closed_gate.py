@@ -13,7 +13,13 @@ from trued.model import Finding, Goal, Plan, Status
 from trued.run.clusters import Returned
 from trued.run.run import Run
 from trued.wire import Order
-from trued.workflows.pipeline.decision_tables import REVIEW_TABLE, REVIEWERS, VERIFICATION_TABLE, VERIFIERS, Decision
+from trued.workflows.pipeline.decision_tables import (
+    REVIEW_TABLE,
+    REVIEWERS,
+    VERIFICATION_TABLE,
+    VERIFIERS,
+    ClusterDecision,
+)
 from trued.workflows.pipeline.feature_folder import FeatureFolder
 from trued.workflows.pipeline.flow import verify
 from trued.workflows.pipeline.memory import Memory, SharedMemory
@@ -59,7 +65,7 @@ def said(names: tuple[str, ...], **of: Memory) -> dict[str, Memory | None]:
     return {**every, **{name.replace("_", "-"): one for name, one in of.items()}}
 
 
-def looked(decision: Decision, memories: dict[str, Memory | None]) -> CheckResult:
+def looked(decision: ClusterDecision, memories: dict[str, Memory | None]) -> CheckResult:
     return CheckResult(decision, memories, {name: Returned[Any](name, name, None) for name in memories})
 
 

@@ -13,8 +13,8 @@ from trued.workflows.pipeline.decision_tables import (
     RESEARCH,
     REVIEWERS,
     VERIFIERS,
+    ClusterDecision,
     Concern,
-    Decision,
     Flaw,
     Result,
     Scale,
@@ -29,7 +29,7 @@ class Says(NamedTuple):
     severity: str = ""
 
 
-Decides = Callable[[Mapping[str, Memory | None]], Decision]
+Decides = Callable[[Mapping[str, Memory | None]], ClusterDecision]
 STATUSES = ("DONE", "NEEDS_REVISION", "ERROR")
 
 
@@ -183,7 +183,7 @@ def test_critical_from_the_security_reviewer_is_a_blocker() -> None:
 @pytest.mark.spec("PIPE-7")
 def test_a_silent_security_reviewer_ends_the_run_and_a_silent_archivist_does_not() -> None:
     silent = said(r_security=("", ""))
-    assert decide.REVIEW_TABLE.decide(silent) == Decision(status=Status.ERROR, why=("r-security: missing",))
+    assert decide.REVIEW_TABLE.decide(silent) == ClusterDecision(status=Status.ERROR, why=("r-security: missing",))
     assert decide.REVIEW_TABLE.decide(said(r_knowledge=("", ""))).status is Status.DONE
     assert decide.REVIEW_TABLE.decide(said(r_knowledge=("ERROR", "Blocker"))).status is Status.DONE
     assert decide.REVIEW_TABLE.decide({}).status is Status.ERROR
@@ -207,7 +207,7 @@ def test_a_decision_says_who_made_it() -> None:
     found = decide.CRITIQUE_TABLE.decide(said(ct_strategy=("NEEDS_REVISION", "High"), ct_security=("DONE", "Critical")))
     assert found.why == ("ct-security: DONE, Critical", "ct-strategy: NEEDS_REVISION, High")
     gone_on = decide.VERIFICATION_TABLE.decide(said(v_tasks=("", "")))
-    assert gone_on == Decision(status=Status.DONE, why=("v-tasks: missing",))
+    assert gone_on == ClusterDecision(status=Status.DONE, why=("v-tasks: missing",))
 
 
 @pytest.mark.spec("PIPE-4")
@@ -219,7 +219,7 @@ def test_somebody_from_elsewhere_has_no_say() -> None:
 
 @pytest.mark.spec("PIPE-4", "PIPE-13")
 @pytest.mark.parametrize("table", decide.TABLES, ids=[table.cluster for table in decide.TABLES])
-def test_the_table_that_people_read_is_the_table_that_decides(table: decide.Table) -> None:
+def test_the_table_that_people_read_is_the_table_that_decides(table: decide.DecisionTable) -> None:
     rows = table.render().splitlines()[2:]
     assert len(rows) == len(table.rules) + 1
     for row, rule in zip(rows, table.rules, strict=False):

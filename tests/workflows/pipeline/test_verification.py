@@ -8,7 +8,13 @@ from trued.model import Finding, Goal, Status
 from trued.run.clusters import Returned
 from trued.run.run import Run
 from trued.workflows.pipeline import replies as pipeline_replies
-from trued.workflows.pipeline.decision_tables import REVIEW_TABLE, REVIEWERS, REVISING, VERIFICATION_TABLE, Decision
+from trued.workflows.pipeline.decision_tables import (
+    REVIEW_TABLE,
+    REVIEWERS,
+    REVISING,
+    VERIFICATION_TABLE,
+    ClusterDecision,
+)
 from trued.workflows.pipeline.feature_folder import FeatureFolder
 from trued.workflows.pipeline.memory import Memory, SharedMemory
 from trued.workflows.pipeline.orchestrator import Orchestrator, graver_replies, worst_severity
@@ -144,7 +150,7 @@ def test_findings_of_a_round_are_those_of_all_but_the_reviewer_for_knowledge() -
         v_tests=Verified(),
         r_knowledge=Reviewed(status=REVISE, key_findings=("more docs",)),
     )
-    checked = CheckResult(Decision(status=REVISE), {}, replies)
+    checked = CheckResult(ClusterDecision(status=REVISE), {}, replies)
     assert [one.what for one in checked.findings] == ["T1: open: no code", "AC-1 does not hold"]
     assert Planned(tasks=()).failures == ()
 
@@ -164,7 +170,7 @@ def test_whoever_is_asked_again_does_not_unsay_what_was_found_before() -> None:
     assert noted.findings == ("the key is in the code", "all is well")
     assert REVIEW_TABLE.decide({**{name: memory(name) for name in REVIEWERS}, "r-security": noted}).status is ERROR
     assert [one.what for one in runnable_objections({"r-security": lost})] == ["the key is in the code"]
-    checked = CheckResult(Decision(status=REVISE), {}, {"r-security": lost})
+    checked = CheckResult(ClusterDecision(status=REVISE), {}, {"r-security": lost})
     assert [one.what for one in checked.findings] == ["the key is in the code"]
     fine = Returned("r-security", "r-security", last, tries=2, before=(mild,))
     assert graver_replies(fine) == ()
@@ -190,4 +196,4 @@ def test_whoever_is_asked_again_does_not_unsay_what_was_found_before() -> None:
 def test_a_critique_that_is_found_again_stands_however_it_is_named(said: list[str], stands: set[str]) -> None:
     known = {"C1": Finding(what="the lock can be picked"), "C2": Finding(what="it is slow")}
     replies = returned(r_quality=Reviewed.model_validate({"repeats": said}), r_security=Reviewed())
-    assert CheckResult(Decision(status=DONE), {}, replies).repeated_critiques(known) == stands
+    assert CheckResult(ClusterDecision(status=DONE), {}, replies).repeated_critiques(known) == stands

@@ -7,7 +7,7 @@ import pytest
 from trued.model import Finding, Goal, Source, Status
 from trued.run.clusters import Returned
 from trued.run.run import Run
-from trued.workflows.pipeline.decision_tables import Decision
+from trued.workflows.pipeline.decision_tables import ClusterDecision
 from trued.workflows.pipeline.feature_folder import FeatureFolder
 from trued.workflows.pipeline.memory import Memory, SharedMemory
 from trued.workflows.pipeline.orchestrator import Orchestrator
@@ -65,7 +65,7 @@ def test_a_critic_that_does_not_look_again_has_taken_nothing_back() -> None:
 @pytest.mark.parametrize("now", [None, ERROR])
 def test_whoever_objected_and_then_fell_silent_has_taken_nothing_back(name: str, now: Status | None) -> None:
     at, later = lead(), {name: said(name, now) if now else None}
-    looked = Looked(Decision(status=DONE), later, {})
+    looked = Looked(ClusterDecision(status=DONE), later, {})
     _keep_objections(at, later)
     assert _unretracted(at, name, looked) == ()
     _keep_objections(at, {name: said(name, REVISE, "fail" if name == "v-tests" else "Major")})

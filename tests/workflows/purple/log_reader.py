@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from trued.workflows.purple.memory_log import MARKS, NONE, Iteration, Section, _chunk_of, _split, _unescaped
+from trued.workflows.purple.memory_log import MARKS, NONE, ChunkSection, Iteration, _chunk_of, _split, _unescaped
 
 
-def parse(text: str) -> tuple[Section, ...]:
+def parse(text: str) -> tuple[ChunkSection, ...]:
     """The chunks of a log."""
     _, log, _ = _split(text)
     return tuple(LogLines(part).section() for chunk, part in log if chunk)
@@ -19,7 +19,7 @@ class LogLines:
         self.lines = text.split("\n")
         self.at = 0
 
-    def section(self) -> Section:
+    def section(self) -> ChunkSection:
         heading = self._next()
         scope = re.split(r"(?<!\\): ?", heading, maxsplit=1)[1]
         iterations: list[Iteration] = []
@@ -28,7 +28,7 @@ class LogLines:
         mark = self._field("Chunk status")
         gaps = tuple(self._entries("Remaining gaps")) if self._peek() else ()
         status = next(name for name, text in MARKS.items() if text == mark)
-        return Section(
+        return ChunkSection(
             chunk=_chunk_of(heading),
             scope=_unescaped(scope),
             iterations=tuple(iterations),

@@ -10,7 +10,7 @@ from tests.workflows.purple.log_reader import parse
 from trued.model import Finding, Grade, Judged, Verdict
 from trued.support.markdown import Heading
 from trued.support.markdown import parse as parse_markdown
-from trued.workflows.purple.memory_log import Iteration, Section, excerpt, render, status_of
+from trued.workflows.purple.memory_log import ChunkSection, Iteration, excerpt, render, status_of
 
 ROUND = Iteration(
     implemented=("`total` adds up",),
@@ -68,7 +68,7 @@ WRITTEN = """\
 
 @pytest.mark.spec("PUR-6")
 def test_the_log_has_a_section_a_chunk_with_both_teams_and_the_chunks_status() -> None:
-    section = Section(chunk="1A", scope="add `total`")
+    section = ChunkSection(chunk="1A", scope="add `total`")
     section = section.with_round(ROUND, Verdict.open("1A", Finding(what="no docs")))
     assert render("", [section]) == WRITTEN
     assert parse(WRITTEN) == (section,)
@@ -77,13 +77,13 @@ def test_the_log_has_a_section_a_chunk_with_both_teams_and_the_chunks_status() -
 @pytest.mark.spec("PUR-6")
 def test_the_chunks_status_is_the_engines_and_not_team_bs() -> None:
     passed = ROUND.model_copy(update={"status": "PASS", "gaps": ()})
-    section = Section(chunk="1A", scope="x").with_round(passed, Verdict.open("1A", Finding(what="refuted")))
+    section = ChunkSection(chunk="1A", scope="x").with_round(passed, Verdict.open("1A", Finding(what="refuted")))
     text = render("", [section])
     assert "**Status:** PASS" in text
     assert "**Chunk status:** ⚠️ gaps remain" in text
     shown = Judged(id="1A", text="x", source="", grade=Grade.PROVEN, why=(), holds=True)
     verdict = Verdict(subject="1A", commit="c", requirements=(shown,))
-    held = Section(chunk="1A", scope="x").with_round(passed, verdict, status_of(verdict))
+    held = ChunkSection(chunk="1A", scope="x").with_round(passed, verdict, status_of(verdict))
     assert "**Chunk status:** ✅ complete\n" in render("", [held])
     assert "**Gaps:** None" in render("", [held])
     unseen = verdict.model_copy(update={"requirements": (shown.model_copy(update={"grade": Grade.UNPROVEN}),)})
@@ -106,7 +106,7 @@ def test_what_the_file_holds_beside_the_log_stays_byte_for_byte(ending: str) -> 
     ]
     lines += ["", "### Chunk 1A: older run", "from an earlier run", "", "## Later", "  odd \t", "no end"]
     existing = ending.join(lines)
-    text = render(existing, [Section(chunk="1A", scope="x", run="r-2"), Section(chunk="1B", scope="y")])
+    text = render(existing, [ChunkSection(chunk="1A", scope="x", run="r-2"), ChunkSection(chunk="1B", scope="y")])
     before, after = existing.split("### Chunk 1A")[0], existing[existing.index("## Later") :]
     assert text.startswith(before)
     assert text.endswith(after)
@@ -117,10 +117,10 @@ def test_what_the_file_holds_beside_the_log_stays_byte_for_byte(ending: str) -> 
 
 @pytest.mark.spec("PUR-6", "DAY-7")
 def test_a_later_run_adds_its_iterations_to_those_of_earlier_ones() -> None:
-    first = Section(chunk="1A", scope="add `total`").with_round(ROUND, Verdict.open("1A", Finding(what="no docs")))
-    other = Section(chunk="1B", scope="y")
+    first = ChunkSection(chunk="1A", scope="add `total`").with_round(ROUND, Verdict.open("1A", Finding(what="no docs")))
+    other = ChunkSection(chunk="1B", scope="y")
     text = render("", [first, other])
-    again = Section(chunk="1A", scope="add `total`", run="r-2", iterations=(ROUND,))
+    again = ChunkSection(chunk="1A", scope="add `total`", run="r-2", iterations=(ROUND,))
     later = render(text, [again])
     assert later.startswith(text[: text.index("### Chunk 1B")].rstrip())
     headings = [block.words.plain for block in parse_markdown(later) if isinstance(block, Heading)]
@@ -148,7 +148,7 @@ def test_the_engines_part_of_a_round_can_be_read_and_cannot_be_forged() -> None:
             "reasons": ("double is refuted",),
         }
     )
-    text = render("", [Section(chunk="1A", scope="x", iterations=(entry,), status="gaps remain")])
+    text = render("", [ChunkSection(chunk="1A", scope="x", iterations=(entry,), status="gaps remain")])
     lines = text.split("\n")
     assert [one for one in lines if one.startswith("#### ")] == [
         "#### Team A – Iteration 1",
@@ -164,7 +164,9 @@ def test_the_engines_part_of_a_round_can_be_read_and_cannot_be_forged() -> None:
 def test_what_is_recalled_is_bounded_and_has_peoples_sections_and_the_newest_notes() -> None:
     existing = "# Memory\n\n## Decisions\n\n- amounts are cents\n" + "prose\n" * 5000
     sections = [
-        Section(chunk=f"{n}A", scope="x", iterations=(ROUND.model_copy(update={"notes": (f"note {n}" + "y" * 300,)}),))
+        ChunkSection(
+            chunk=f"{n}A", scope="x", iterations=(ROUND.model_copy(update={"notes": (f"note {n}" + "y" * 300,)}),)
+        )
         for n in range(60)
     ]
     found = excerpt(existing, sections, "9B")
@@ -179,7 +181,7 @@ def test_what_is_recalled_is_bounded_and_has_peoples_sections_and_the_newest_not
 @settings(max_examples=60, deadline=None)
 @given(existing=st.text(st.sampled_from(list("#ab \n\r`-")), max_size=60))
 def test_a_file_without_a_log_is_only_added_to(existing: str) -> None:
-    assert render(existing, [Section(chunk="1A", scope="x")]).startswith(existing)
+    assert render(existing, [ChunkSection(chunk="1A", scope="x")]).startswith(existing)
 
 
 HOSTILE = [
@@ -212,7 +214,7 @@ rounds = st.builds(
     status=st.sampled_from(["PASS", "GAPS_REMAIN"]),
 )
 sections = st.builds(
-    Section,
+    ChunkSection,
     chunk=st.just("1A"),
     scope=st.sampled_from([*HOSTILE, "a: b #"]),
     iterations=st.lists(rounds, max_size=2).map(tuple),
@@ -224,7 +226,9 @@ sections = st.builds(
 @pytest.mark.spec("PUR-6", "USE-6")
 @settings(max_examples=120, deadline=None)
 @given(section=sections, other=sections)
-def test_no_words_of_an_agent_can_pose_as_the_log_and_all_are_read_back(section: Section, other: Section) -> None:
+def test_no_words_of_an_agent_can_pose_as_the_log_and_all_are_read_back(
+    section: ChunkSection, other: ChunkSection
+) -> None:
     second = other.model_copy(update={"chunk": "1B"})
     text = render("# Memory\n", [section, second])
     assert parse(text) == (section, second)
@@ -239,11 +243,11 @@ def test_no_words_of_an_agent_can_pose_as_the_log_and_all_are_read_back(section:
 
 @pytest.mark.spec("PUR-6")
 def test_one_more_chunk_does_not_write_a_thousand_anew() -> None:
-    done = {f"{n}A": Section(chunk=f"{n}A", scope="x", iterations=(ROUND,) * 3) for n in range(1000)}
+    done = {f"{n}A": ChunkSection(chunk=f"{n}A", scope="x", iterations=(ROUND,) * 3) for n in range(1000)}
     existing = "# Memory\n\n" + "prose\n\n" * 2000
     render(existing, done.values())
     begun = time.process_time()
     for number in range(20):
-        done[f"{number}B"] = Section(chunk=f"{number}B", scope="y", iterations=(ROUND,))
+        done[f"{number}B"] = ChunkSection(chunk=f"{number}B", scope="y", iterations=(ROUND,))
         render(existing, done.values())
     assert time.process_time() - begun < 0.5

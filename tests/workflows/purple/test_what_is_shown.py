@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from tests.workflows.conftest import Ground, events
 from tests.workflows.purple.test_purple import lazy
 from trued.cli import look
-from trued.cli.live import Tree
+from trued.cli.live import LiveTree
 from trued.cli.summary import advise
 from trued.model import Event
 from trued.model.events.run import RunBegan, WorkingTreeDirty
@@ -39,7 +39,7 @@ async def test_the_plan_of_the_run_is_not_among_the_changes_that_are_left_alone(
 def test_the_header_names_the_run_also_where_its_branch_is_called_otherwise() -> None:
     console = Console(file=StringIO(), width=200)
     began = RunBegan(title="x", workflow="ticket", branch="feat/SHELF-12-filter", level="none", run="r-abc12")
-    with Tree(console=console) as tree:
+    with LiveTree(console=console) as tree:
         tree.listen(Event(id=1, at=0.0, key="", kind=RunBegan.KIND, data=began.stored_data()))
     assert "trued resume r-abc12" in console.file.getvalue()  # type: ignore[attr-defined]
 

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from trued.errors import BadInput
 from trued.workflows.team.backlog import (
-    Acceptance,
+    AcceptanceItem,
     Backlog,
     BacklogFeature,
     BacklogTask,
@@ -256,7 +256,7 @@ def backlogs(draw: st.DrawFn) -> Backlog:
             for at, part in enumerate((made[:cut], made[cut:]), 1)
         ]
         criteria = tuple(
-            Acceptance(id=f"{own}-C{at}", text=one) for at, one in enumerate(draw(st.lists(words, max_size=2)), 1)
+            AcceptanceItem(id=f"{own}-C{at}", text=one) for at, one in enumerate(draw(st.lists(words, max_size=2)), 1)
         )
         features.append(
             BacklogFeature(

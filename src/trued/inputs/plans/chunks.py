@@ -3,7 +3,7 @@
 import re
 
 from trued.inputs import vocabulary
-from trued.inputs.plans.outline import Draft, Outline, Section
+from trued.inputs.plans.outline import Draft, Outline, PlanSection
 from trued.support.markdown import List, Table
 
 NUMBER = re.compile(r"\d+")
@@ -15,7 +15,7 @@ def chunks_of(outline: Outline) -> list[Draft]:
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)
-    others: list[tuple[Section, List | Table]] = []
+    others: list[tuple[PlanSection, List | Table]] = []
     for section, block in outline.loose:
         if _is_work(section, block, busy, by_id):
             outline.from_loose(section, block)
@@ -55,14 +55,14 @@ def _busy(drafts: list[Draft]) -> set[int]:
     """Sections that hold a chunk at any depth."""
     found: set[int] = set()
     for draft in drafts:
-        section: Section | None = draft.section
+        section: PlanSection | None = draft.section
         while section is not None and id(section) not in found:
             found.add(id(section))
             section = section.parent
     return found
 
 
-def _is_work(section: Section, block: List | Table, busy: set[int], by_id: bool) -> bool:
+def _is_work(section: PlanSection, block: List | Table, busy: set[int], by_id: bool) -> bool:
     home = _phase_of(section)
     if isinstance(block, Table) and not block.rows:
         return False
@@ -79,7 +79,7 @@ def _ticked(block: List | Table) -> bool:
     return isinstance(block, List) and any(item.checked is not None for item in block.walk())
 
 
-def _phase_of(section: Section | None) -> Section | None:
+def _phase_of(section: PlanSection | None) -> PlanSection | None:
     while section is not None and not section.phase:
         section = section.parent
     return section

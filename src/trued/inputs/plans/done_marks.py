@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from trued.inputs import vocabulary
 from trued.inputs.plans.plan import parse_plan
-from trued.support.markdown import Block, Heading, List, Paragraph, Row, Table, parse
+from trued.support.markdown import Block, Heading, List, Paragraph, Table, TableRow, parse
 
 TICKS = "✅✔☑"
 CHECKED = re.compile(r"\[[xX]\]")
@@ -35,7 +35,7 @@ def _marked_lines(blocks: Sequence[Block]) -> Iterator[int]:
             yield from (row.line for row in block.rows if _is_done_row(block, row))
 
 
-def _is_done_row(table: Table, row: Row) -> bool:
+def _is_done_row(table: Table, row: TableRow) -> bool:
     for number, cell in enumerate(row.cells):
         head = table.header[number].plain if number < len(table.header) else ""
         if vocabulary.is_status_field(head) and (_is_ticked(cell.raw) or DONE.match(cell.plain.strip())):

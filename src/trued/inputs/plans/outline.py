@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from trued.errors import BadInput
 from trued.inputs import vocabulary
 from trued.inputs.vocabulary import bare_title, chunk_title, column_index, file_names, section_kind, split_off_files
-from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph, Row, Table, Words
+from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph, Table, TableRow, Words
 
 NUMBERING = vocabulary.ID_COLUMNS - {"chunk", "step", "key", "ref"}
 CRITERIA = ("ship", "goal", "constraint")
@@ -17,11 +17,11 @@ TEACH = 'write a table with the columns Chunk, Scope and Files, or list items su
 
 
 @dataclass(eq=False, slots=True)
-class Section:
+class PlanSection:
     level: int
     title: str
     line: int
-    parent: "Section | None"
+    parent: "PlanSection | None"
     kind: str = ""
     phase: bool = False
     work: bool = False
@@ -45,7 +45,7 @@ class Draft:
     title: str
     scope: str
     files: tuple[str, ...]
-    section: Section
+    section: PlanSection
     line: int
     spans: list[tuple[int, int]]  # lines of the source that speak of it
 
@@ -56,22 +56,22 @@ class DraftCriterion:
 
     kind: str
     text: str
-    section: Section
+    section: PlanSection
     line: int
 
 
 @dataclass(slots=True)
 class Outline:
     file: str
-    section: Section = field(default_factory=lambda: Section(0, "", 1, None, work=True))
+    section: PlanSection = field(default_factory=lambda: PlanSection(0, "", 1, None, work=True))
     title: str = ""
     drafts: list[Draft] = field(default_factory=list)
     details: list[Draft] = field(default_factory=list)  # headings that name a chunk
     found: list[DraftCriterion] = field(default_factory=list)
     unread: list[DraftCriterion] = field(default_factory=list)  # text that is neither chunk, criterion nor background
-    loose: list[tuple[Section, List | Table]] = field(default_factory=list)
-    spans: list[tuple[Section, int, int]] = field(default_factory=list)  # lines outside of chunks
-    sections: list[Section] = field(default_factory=list)
+    loose: list[tuple[PlanSection, List | Table]] = field(default_factory=list)
+    spans: list[tuple[PlanSection, int, int]] = field(default_factory=list)  # lines outside of chunks
+    sections: list[PlanSection] = field(default_factory=list)
     label: str = ""
     label_used: bool = False
 
@@ -103,9 +103,9 @@ class Outline:
         self.section.empty = False
         if block.level == 1 and not self.title and not self.sections:
             self.title = title
-            self._open(Section(1, title, block.line, self.section, work=True))
+            self._open(PlanSection(1, title, block.line, self.section, work=True))
             return
-        section = Section(block.level, title, block.line, self.section)
+        section = PlanSection(block.level, title, block.line, self.section)
         section.phase, section.work = vocabulary.is_phase(title), vocabulary.is_work(title)
         chunk = chunk_title(block.words) if self._chunk() is None and not section.phase else None
         if chunk and (chunk.strong or vocabulary.is_chunk_title(block.words.plain)):
@@ -119,7 +119,7 @@ class Outline:
         if not section.phase and not section.chunk:
             self.spans.append((section, block.line, block.end))
 
-    def _open(self, section: Section) -> None:
+    def _open(self, section: PlanSection) -> None:
         self.section, self.label = section, ""
         self.sections.append(section)
 
@@ -133,7 +133,7 @@ class Outline:
 
     def _chunk(self) -> "Draft | None":
         """The chunk whose heading the current section stands under."""
-        section: Section | None = self.section
+        section: PlanSection | None = self.section
         while section is not None and section.chunk is None:
             section = section.parent
         return section.chunk if section else None
@@ -142,7 +142,7 @@ class Outline:
         words = block.words
         if words.label and not words.rest and vocabulary.is_phase(bare_title(words.label)):
             self._close(BOLD_PHASE, block.line)
-            self._open(Section(BOLD_PHASE, bare_title(words.label), block.line, self.section, phase=True))
+            self._open(PlanSection(BOLD_PHASE, bare_title(words.label), block.line, self.section, phase=True))
             return
         self._keep(block.line, block.end)
         label, rest = _label(words, follower)
@@ -237,7 +237,7 @@ class Outline:
         scope = "\n".join([title, *details]) if details else ""
         return Draft(name, title, scope, files, self.section, item.line, [(item.line, item.end)])
 
-    def from_loose(self, section: Section, block: List | Table) -> None:
+    def from_loose(self, section: PlanSection, block: List | Table) -> None:
         """Take items or rows without ids as chunks."""
         self.section = section
         if isinstance(block, List):
@@ -248,7 +248,7 @@ class Outline:
                 spans = [(block.line, block.line + 1), (row.line, row.line)]
                 self.drafts.append(Draft("", text, "", (), section, row.line, spans))
 
-    def left_over(self, section: Section, block: List | Table, kind: str = "text") -> None:
+    def left_over(self, section: PlanSection, block: List | Table, kind: str = "text") -> None:
         """Keep a list or table that holds no chunks: items with a checkbox are ship criteria, the others unread."""
         if isinstance(block, Table):
             rows = [
@@ -295,7 +295,7 @@ class Outline:
         elif not kind:
             self.loose.append((self.section, block))
 
-    def _row(self, block: Table, row: Row, columns: tuple[int | None, int | None, int | None]) -> None:
+    def _row(self, block: Table, row: TableRow, columns: tuple[int | None, int | None, int | None]) -> None:
         if not any(cell.raw for cell in row.cells):
             return
         name, scope, files = columns
@@ -362,7 +362,7 @@ def _looks_like_ids(block: Table) -> bool:
     return all(vocabulary.WEAK_ID.fullmatch(bare_title(row.cells[0].plain)) for row in block.rows)
 
 
-def _row_text(block: Table, row: Row) -> str:
+def _row_text(block: Table, row: TableRow) -> str:
     """The row's text, without its number and without status columns."""
     said = [
         cell.raw

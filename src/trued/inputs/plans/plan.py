@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.inputs.plans.chunks import chunks_of
-from trued.inputs.plans.outline import TEACH, Draft, DraftCriterion, Outline, Section
+from trued.inputs.plans.outline import TEACH, Draft, DraftCriterion, Outline, PlanSection
 from trued.model import Criterion, Plan, Source, Task
 from trued.support.located import read_text
 from trued.support.markdown import List, parse, split_lines
@@ -152,7 +152,7 @@ class _Phases:
         for section in outline.sections:
             self.name(section)
 
-    def name(self, section: Section | None) -> str:
+    def name(self, section: PlanSection | None) -> str:
         if section is None:
             return ""
         if id(section) not in self._names:
@@ -167,7 +167,7 @@ class _Phases:
         return _slice(lines, self._lines[phase], self._lines[phase]) if phase else ""
 
 
-def _home(draft: Draft) -> Section | None:
+def _home(draft: Draft) -> PlanSection | None:
     return draft.section.parent if draft.section.chunk is draft else draft.section
 
 
@@ -185,7 +185,7 @@ def _excerpts(outline: Outline, phases: _Phases, lines: list[str]) -> dict[str, 
     return {phase: _bounded("\n\n".join(some), PHASE_LIMIT) for phase, some in parts.items()}
 
 
-def _within_chunk(section: Section | None) -> bool:
+def _within_chunk(section: PlanSection | None) -> bool:
     while section is not None and section.chunk is None:
         section = section.parent
     return section is not None

@@ -23,7 +23,7 @@ class OpenSpec:
     def read(self, files: Mapping[str, str]) -> Requirements:
         every: list[Requirement] = []
         for path, text in files.items():
-            every += with_fences(_Spec(path, _capability(path)).read(without_fences(text)), text, path)
+            every += with_fences(_OpenSpecFile(path, _capability(path)).read(without_fences(text)), text, path)
         return Requirements(file=", ".join(files), requirements=tuple(every))
 
 
@@ -41,7 +41,7 @@ def _capability(path: str) -> str:
 
 
 @dataclass
-class _Spec:
+class _OpenSpecFile:
     """One file, read from top to bottom."""
 
     file: str

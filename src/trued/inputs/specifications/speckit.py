@@ -35,12 +35,12 @@ class SpecKit:
         for path, text in files.items():
             place = PLACE.search(path)
             prefix = f"{slug(place[1])}." if several and place else ""
-            every += with_fences(_Spec(path, prefix).read(without_fences(text)), text, path)
+            every += with_fences(_SpeckitFile(path, prefix).read(without_fences(text)), text, path)
         return Requirements(file=", ".join(files), requirements=tuple(every))
 
 
 @dataclass
-class _Spec:
+class _SpeckitFile:
     """One file, read from top to bottom: what stands where decides what it is."""
 
     file: str

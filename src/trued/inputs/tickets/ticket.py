@@ -72,7 +72,7 @@ def parse_ticket(text: str, file: str) -> Ticket:
         raise BadInput("the ticket is empty", f"{file}:1", TEACH)
     _bounded(text, f"{file}:1")
     header, body, first = _header(text, file)
-    parts, given = Parts(file), _Given(header, file)
+    parts, given = Parts(file), _NamedFields(header, file)
     given.into(parts)
     parts.read(body, first)
     key, summary, missing = _named(given, parts, file)
@@ -125,7 +125,7 @@ def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str],
     )
 
 
-def _named(given: "_Given", parts: Parts, file: str) -> tuple[str, str, list[str]]:
+def _named(given: "_NamedFields", parts: Parts, file: str) -> tuple[str, str, list[str]]:
     """Key and summary: of the header, of the heading, else of the file's name; and which of them is missing."""
     missing: list[str] = []
     match = KEY.match(parts.title)
@@ -156,7 +156,7 @@ def _line(text: str) -> str:
 # -- headers and JSON
 
 
-class _Given:
+class _NamedFields:
     """The named fields of front matter or JSON."""
 
     def __init__(self, header: Located | None, file: str) -> None:

@@ -70,7 +70,7 @@ class Names:
         return self.file(type(test).__module__) + "::" + type(test).__qualname__.replace(".", "::") + "::" + method
 
 
-class Counting(unittest.TestResult):
+class CountingResult(unittest.TestResult):
     """Reports every outcome as it comes, and keeps nothing."""
 
     def __init__(self, channel: Channel, names: Names, copies: list[Any]) -> None:
@@ -358,7 +358,7 @@ def run(tests: list[Any], order: dict[str, Any], names: Names, channel: Channel)
         kept.reverse()
     copies = copied(kept, order, names)
     channel.say(copying=[names.test(one) for one in copies])
-    result = Counting(channel, names, copies)
+    result = CountingResult(channel, names, copies)
     for these in (kept, copies):
         result.expect(these)
         unittest.TestSuite(these).run(result)

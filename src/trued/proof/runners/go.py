@@ -80,7 +80,7 @@ async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
     held = GoTestFiles(bench.room, known)
     given = _given(asked.arguments)
     chosen = _chosen(check, wanted, held, given)
-    call = _Call(check, asked, bench, program)
+    call = _GoTestCall(check, asked, bench, program)
     with _canaries(bench, chosen) as canaries:
         extra = ["-shuffle=on"] if wanted.second else []
         ran = await call.run(["-count=1", *extra, *_flags(given, canaries), *(given.packages or ["."]), *given.rest])
@@ -108,7 +108,7 @@ def missing_go_package(text: str, own: Iterable[str] = ()) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _GoTestArguments:
     """The parsed arguments of a `go test` command."""
 
     flags: list[tuple[str, list[str]]]  # each by its name, with its words
@@ -116,8 +116,8 @@ class _Given:
     rest: list[str]  # `-args` and what follows: for the tests themselves
 
 
-def _given(arguments: Iterable[str]) -> _Given:
-    found = _Given([], [], [])
+def _given(arguments: Iterable[str]) -> _GoTestArguments:
+    found = _GoTestArguments([], [], [])
     words = list(arguments)
     while words:
         word = words.pop(0)
@@ -132,7 +132,7 @@ def _given(arguments: Iterable[str]) -> _Given:
     return found
 
 
-def _flags(given: _Given, canaries: Iterable[str]) -> list[str]:
+def _flags(given: _GoTestArguments, canaries: Iterable[str]) -> list[str]:
     """Those of the command; where it chooses tests by name, ours are chosen, too."""
     ours = f"^(Test{'|Test'.join(canaries)})"
     words: list[str] = []
@@ -143,7 +143,7 @@ def _flags(given: _Given, canaries: Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _GoTestCall:
     check: TestsCheck
     asked: RunnerCall
     bench: Bench
@@ -235,7 +235,7 @@ def _covers(pattern: str, folder: str) -> bool:
 # -- tests that must fail ----------------------------------------------------------------------------------------------
 
 
-def _chosen(check: TestsCheck, wanted: CaseSelection, held: GoTestFiles, given: _Given) -> list[_Model]:
+def _chosen(check: TestsCheck, wanted: CaseSelection, held: GoTestFiles, given: _GoTestArguments) -> list[_Model]:
     """Real test files; before any is red, one that the check names, if there is one."""
     ids = {one.split("::")[0] for one in wanted.ids or ()}
     files = [path for path in held.files if (path in ids if ids else held.asked_for(path, given.packages))]
@@ -261,7 +261,7 @@ def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
         yield found
 
 
-async def _copies(call: _Call, held: GoTestFiles, chosen: list[_Model], counted: CountedRun) -> dict[str, str]:
+async def _copies(call: _GoTestCall, held: GoTestFiles, chosen: list[_Model], counted: CountedRun) -> dict[str, str]:
     """Their tests made to fail, in their own places, in a short run of their own."""
     made = {one.file: failing_go(one.content) for one in chosen}
     passed = [name.partition("::") for name, one in counted.outcomes.items() if one.outcome == "passed"]

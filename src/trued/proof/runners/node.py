@@ -180,7 +180,7 @@ def _options(options: list[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Canary:
+class _NodeCanary:
     file: str
     name: str
 
@@ -214,13 +214,13 @@ def _plain(bench: Bench, files: list[str]) -> list[str]:
 
 
 @contextmanager
-def _canary(bench: Bench, model: str) -> Iterator[_Canary]:
+def _canary(bench: Bench, model: str) -> Iterator[_NodeCanary]:
     """The model once more, under a name that nobody can know beforehand, with tests that must fail."""
     name = f"test{nonce()[:14]}"
     pure = PurePosixPath(model)
     file = str(pure.with_name(f"{name}.test{pure.suffix}"))
     with plant_file(bench.room, file, with_node_canary(_text(bench, model), model, name, _kind(bench, model))):
-        yield _Canary(file, name)
+        yield _NodeCanary(file, name)
 
 
 def with_node_canary(content: str, path: str, name: str, kind: str) -> str:
@@ -264,14 +264,14 @@ class _Wanting:
         return made is not None and (not way or way.rpartition(" > ")[2] in made.titles)
 
 
-def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary], wanting: _Wanting) -> CountedRun:
+def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _Wanting) -> CountedRun:
     try:
         return _told_apart(said, bench, canaries, wanting)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return CountedRun({})  # not as our own driver speaks: nothing was counted
 
 
-def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary], wanting: _Wanting) -> CountedRun:
+def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _Wanting) -> CountedRun:
     plain = CountedRun.of([one for one in said if not one.keys() & {"test", "canary", "copied"}], "")
     tests = [one for one in said if "test" in one]
     texts = {file: _text(bench, file) for file in {str(one["test"]) for one in tests}}
@@ -327,7 +327,7 @@ def _seen(record: dict[str, Any], texts: dict[str, str]) -> CountedTest:
     return CountedTest(outcome, text=keepable_text(str(record["text"])), seconds=float(record["seconds"]))
 
 
-def _caught(records: list[dict[str, Any]], canary: _Canary) -> str:
+def _caught(records: list[dict[str, Any]], canary: _NodeCanary) -> str:
     """Did all of the engine's own tests fail? A file that cannot be loaded fails, too."""
     if any(_of_the_file(one) and not one["way"] for one in records) and not any(one["way"] for one in records):
         return "failed"

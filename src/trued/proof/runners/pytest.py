@@ -116,18 +116,18 @@ def missing_for_pytest(bench: Bench, output: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Canary:
+class _PytestCanary:
     path: str
     name: str
 
 
 @contextmanager
-def _canary(bench: Bench) -> Iterator[_Canary]:
+def _canary(bench: Bench) -> Iterator[_PytestCanary]:
     """Tests that must fail, of names that nobody can know beforehand."""
     name, number = random_name(), random.SystemRandom().random()
     text = CANARY.format(name=name, number=number, ways=unittest_failures(number))
     with plant_file(bench.room, f"{name}.py", text) as path:
-        yield _Canary(str(path), name)
+        yield _PytestCanary(str(path), name)
 
 
 def random_name() -> str:

@@ -19,7 +19,7 @@ _PLAIN = ("-v", "--verbose", "-q", "--quiet", "--locals", "-f", "--failfast", "-
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _UnittestCall:
     """`python -m unittest …`, read."""
 
     names: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ def _apart(record: dict[str, Any], canary: str) -> dict[str, Any]:
     return {**record, "id": f"{canary}::{rest}"} if found else record
 
 
-def _read(arguments: tuple[str, ...]) -> _Call | None:
+def _read(arguments: tuple[str, ...]) -> _UnittestCall | None:
     words = [one for one in arguments if one not in _PLAIN]
     discover = not words or words[0] == "discover" or words[0].startswith("-")
     rest = words[1:] if words[:1] == ["discover"] else words
@@ -80,10 +80,10 @@ def _read(arguments: tuple[str, ...]) -> _Call | None:
     if discover:
         given |= dict(zip(("start", "pattern", "top"), names, strict=False))
         names = []
-    return _Call(names=tuple(names), patterns=tuple(patterns), **given)
+    return _UnittestCall(names=tuple(names), patterns=tuple(patterns), **given)
 
 
-def _order(check: TestsCheck, call: _Call, bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
+def _order(check: TestsCheck, call: _UnittestCall, bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
     start = bench.room / call.start
     return {
         **python_order(bench, wanted),
@@ -96,6 +96,6 @@ def _order(check: TestsCheck, call: _Call, bench: Bench, wanted: CaseSelection) 
     }
 
 
-def _unfound(check: TestsCheck, call: _Call) -> list[str]:
+def _unfound(check: TestsCheck, call: _UnittestCall) -> list[str]:
     """Files of the check that discovery would not find by itself."""
     return [one for one in check.files if one.endswith(".py") and not Path(one).match(call.pattern)]

@@ -68,7 +68,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Stage:
+class VerdictStage:
     """What was known after one step."""
 
     key: str
@@ -82,7 +82,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Row:
+class LedgerRow:
     id: str
     anchor: str
     text: str
@@ -92,7 +92,7 @@ class Row:
     lacks: str
     covers: tuple[str, ...]
     checks: str
-    stages: tuple[Stage, ...]  # verdicts, oldest first: the last one is the grade
+    stages: tuple[VerdictStage, ...]  # verdicts, oldest first: the last one is the grade
     base: tuple[Trial, ...]  # red, before any work
     before: tuple[Figure, ...]
     gaps: tuple[Finding, ...]
@@ -106,7 +106,7 @@ class Row:
 class Ledger:
     """The rows that the report shows, and how many requirements it leaves out: met ones first."""
 
-    every: tuple[Row, ...]
+    every: tuple[LedgerRow, ...]
     left_out: int = 0  # rows
 
     @property
@@ -149,7 +149,7 @@ def lines(material: Material) -> list[LedgerLine]:
     return sorted(found, key=lambda one: (one.met, 0 if one.met else Grade(one.grade).rank))
 
 
-def row_of(material: Material, name: str) -> Row | None:
+def row_of(material: Material, name: str) -> LedgerRow | None:
     """One requirement with all its evidence; None if there is no such one."""
     sealed = {one.id: one for one in material.contract.every} if material.contract else {}
     found = next((one for one in _judged(material) if one.id == name), None)
@@ -231,13 +231,13 @@ class _Proofs:
         room = min(LONGEST, max(SHORTEST, OUTPUTS // max(1, min(facts, EVIDENCE // OF_A_TRIAL))))
         self._telling = _Telling(contract, material.ended, room)
 
-    def row(self, judged: Judged, sealed: Requirement | None, anchor: str) -> Row:
+    def row(self, judged: Judged, sealed: Requirement | None, anchor: str) -> LedgerRow:
         stages, base = self._stages.get(judged.id, []), self._base.get(judged.id, [])
         newest = self._stage(*stages[-1]) if stages else None
         before = self._trials(base)
         older = [self._stage(*one) for one in reversed(stages[:-1])]
         every = tuple(reversed([newest, *older])) if newest else ()
-        return Row(
+        return LedgerRow(
             id=judged.id,
             anchor=anchor,
             text=cut(judged.text, 4000)[0],
@@ -257,11 +257,11 @@ class _Proofs:
             in_brief="" if before or any(one.trials for one in every) else _in_brief(base, stages),
         )
 
-    def _stage(self, proved: Proved, judged: Judged, facts: Sequence[Evidence]) -> Stage:
+    def _stage(self, proved: Proved, judged: Judged, facts: Sequence[Evidence]) -> VerdictStage:
         trials, why = self._trials(facts), "; ".join(judged.why)
         pictures = self._album.of(facts) if trials else ()
         left_out = len(facts) - len(trials)
-        return Stage(proved.key, judged.grade, proved.verdict.commit, why, proved.at, trials, pictures, left_out)
+        return VerdictStage(proved.key, judged.grade, proved.verdict.commit, why, proved.at, trials, pictures, left_out)
 
     def _trials(self, facts: Sequence[Evidence]) -> tuple[Trial, ...]:
         """All of these or none: half of a proof tells nobody anything."""

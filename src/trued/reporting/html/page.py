@@ -14,7 +14,7 @@ from trued.proof.notes import facts_of
 from trued.reporting.html.calls import ReportedCall, Text, calls
 from trued.reporting.html.comparison import Compared, compared
 from trued.reporting.html.format import amount, counted, moment
-from trued.reporting.html.ledger import Ledger, Row, grades, ledger
+from trued.reporting.html.ledger import Ledger, LedgerRow, grades, ledger
 from trued.reporting.html.material import Material
 from trued.reporting.html.notices import notices
 from trued.reporting.html.spending import Spent, spent, tokens_of
@@ -43,7 +43,7 @@ STATES = {
 
 
 @dataclass(frozen=True)
-class Environment:
+class CheckConditions:
     """What checks ran with, and how many of them."""
 
     interpreter: str
@@ -58,7 +58,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Page:
+class ReportPage:
     title: str
     run: str
     workflow: str
@@ -86,7 +86,7 @@ class Page:
     edits: tuple[tuple[float, EditApplied], ...]  # people's, of files that they may write in
     waits: tuple[Wait, ...]
     documents: tuple[Document, ...]
-    environments: tuple[Environment, ...]
+    environments: tuple[CheckConditions, ...]
     commands: tuple[tuple[str, str], ...]
     held_back: bool
     made: str
@@ -96,11 +96,11 @@ class Page:
     compared: Compared | None = None  # with other runs of the same goal
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[LedgerRow, ...]:
         return self.ledger.every
 
 
-def page(material: Material) -> Page:
+def page(material: Material) -> ReportPage:
     record, verdict = material.record, material.verdict
     every, found = calls(material), ledger(material)
     count = grades(material)
@@ -109,7 +109,7 @@ def page(material: Material) -> Page:
     room = min(DOCUMENT, DOCUMENTS // max(1, len(documents)))
     line, seen = timeline(material, every), material.progress
     own = seen.view.data(seen.calls)
-    return Page(
+    return ReportPage(
         section=seen.view.SECTION if own else None,
         own=own,
         title=record.title or record.id,
@@ -207,13 +207,13 @@ def _undecided(material: Material, verdict: Verdict) -> Iterator[str]:
     yield from (one for one in verdict.undecided if one not in facts_of(verdict))
 
 
-def _environments(material: Material) -> Iterator[Environment]:
+def _environments(material: Material) -> Iterator[CheckConditions]:
     kinds = Counter((one.interpreter, tuple(one.versions.items())) for one in material.facts)
     for (interpreter, versions), times in kinds.items():
-        yield Environment(interpreter or "no interpreter recorded", versions, times)
+        yield CheckConditions(interpreter or "no interpreter recorded", versions, times)
 
 
-def _commands(material: Material, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+def _commands(material: Material, rows: Sequence[LedgerRow]) -> Iterator[tuple[str, str]]:
     record = material.record
     yield "what happened, step by step", f"trued show {record.id}"
     yield "the same ledger", f"trued ledger {record.id}"

@@ -3,12 +3,12 @@
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from trued.reporting.html import format as words
-from trued.reporting.html.page import Page
+from trued.reporting.html.page import ReportPage
 from trued.support.durations import duration
 from trued.support.redaction import plain
 
 
-def rendered(page: Page) -> str:
+def rendered(page: ReportPage) -> str:
     return environment().get_template("report.html.j2").render(page=page)
 
 

@@ -17,7 +17,7 @@ from trued.workflows.handoff.events import (
     FinishedFeatureBroken,
     PassUndone,
 )
-from trued.workflows.tree import CallRow, Tree
+from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import ReportSection, WorkflowView
 
 SCOPE = "feature "
@@ -73,7 +73,7 @@ def tests(feature: Mapping[str, Any]) -> str:
 # -- events ------------------------------------------------------------------------------------------------------------
 
 
-def add_event(features: FeatureProgress, tree: Tree, key: str, event: JournalEvent) -> None:
+def add_event(features: FeatureProgress, tree: RunTree, key: str, event: JournalEvent) -> None:
     """Take the next event of the run."""
     match event:
         case FeatureListWritten():
@@ -124,7 +124,7 @@ class HandoffView(WorkflowView):
     def __init__(self) -> None:
         self.features = FeatureProgress()
 
-    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+    def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
         add_event(self.features, tree, key, event)
 
     def data(self, calls: Sequence[CallRow]) -> list[dict[str, Any]]:

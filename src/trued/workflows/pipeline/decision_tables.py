@@ -70,7 +70,7 @@ class Result(Scale):
 NOTHING = ("", "none", "n/a", "-")
 
 
-class Decision(Value):
+class ClusterDecision(Value):
     """What a cluster came to, and because of which agents."""
 
     status: Status
@@ -97,7 +97,7 @@ class Rule(Value):
         return f"{who}: {what.get(cast('Status', self.are), scale)}"
 
 
-class Table(Value):
+class DecisionTable(Value):
     """The rules of a cluster, in order; if none holds, the cluster is DONE."""
 
     cluster: str
@@ -106,14 +106,14 @@ class Table(Value):
     rules: tuple[Rule, ...]
     note: str = ""
 
-    def decide(self, memories: Mapping[str, Memory | None]) -> Decision:
+    def decide(self, memories: Mapping[str, Memory | None]) -> ClusterDecision:
         """Decide from the memories of this cluster's agents. A missing memory counts as ERROR; others are ignored."""
         opinions = {name: Opinion.of(name, memories.get(name), self.scale) for name in self.names}
         for rule in self.rules:
             met = [opinions[name] for name in rule.of if opinions[name].meets(rule.are)]
             if len(met) >= rule.least:
-                return Decision(status=rule.then, why=tuple(one.said for one in met))
-        return Decision(
+                return ClusterDecision(status=rule.then, why=tuple(one.said for one in met))
+        return ClusterDecision(
             status=Status.DONE, why=tuple(one.said for one in opinions.values() if one.status is Status.ERROR)
         )
 
@@ -160,14 +160,14 @@ def allowed_status(name: str, status: Status) -> Status:
 _ERROR, _REVISE = Status.ERROR, Status.NEEDS_REVISION
 _TOO_FEW = 4 - LEAST + 1  # of four
 
-RESEARCH_TABLE = Table(
+RESEARCH_TABLE = DecisionTable(
     cluster="research",
     names=RESEARCH,
     scale=Concern,
     rules=(Rule(least=_TOO_FEW, of=RESEARCH, are=_ERROR, then=_ERROR, note="fewer than 2 outputs: the run ends"),),
     note="a gap is told to those who come after",
 )
-CRITIQUE_TABLE = Table(
+CRITIQUE_TABLE = DecisionTable(
     cluster="critique",
     names=CRITICS,
     scale=Concern,
@@ -177,7 +177,7 @@ CRITIQUE_TABLE = Table(
     ),
     note="all Medium or Low",
 )
-VERIFICATION_TABLE = Table(
+VERIFICATION_TABLE = DecisionTable(
     cluster="verification",
     names=VERIFIERS,
     scale=Result,
@@ -189,7 +189,7 @@ VERIFICATION_TABLE = Table(
     ),
     note="all are `DONE`",
 )
-REVIEW_TABLE = Table(
+REVIEW_TABLE = DecisionTable(
     cluster="review",
     names=REVIEWERS,
     scale=Flaw,

@@ -12,11 +12,11 @@ from trued.run.session import BriefContext, R
 from trued.workflows.pipeline.decision_tables import (
     CRITICS,
     VERIFIERS,
+    ClusterDecision,
     Concern,
-    Decision,
+    DecisionTable,
     Flaw,
     Scale,
-    Table,
     allowed_status,
 )
 from trued.workflows.pipeline.events import (
@@ -148,8 +148,8 @@ class Orchestrator:
         await self.run.record(StepReported(step=step, agents=tuple(agents)))
 
     async def end_step(
-        self, step: str, decision: Decision, agents: Iterable[str], silent: Sequence[str] = ()
-    ) -> Decision:
+        self, step: str, decision: ClusterDecision, agents: Iterable[str], silent: Sequence[str] = ()
+    ) -> ClusterDecision:
         """Record what a step came to. `silent`: who was asked and gave no good answer."""
         unheard = tuple(silent) if self.run.edition > 1 else ()
         decided = ClusterDecided(cluster=step, result=decision.status, why=decision.why, silent=unheard)
@@ -272,8 +272,8 @@ class Orchestrator:
         self,
         step: str,
         errands: Sequence[Errand[R]],
-        table: Table,
-    ) -> tuple[Decision, dict[str, Returned[R]]]:
+        table: DecisionTable,
+    ) -> tuple[ClusterDecision, dict[str, Returned[R]]]:
         """Pattern A, before anything is sealed: send the cluster and decide by its table.
 
         A cluster that failed ends the run; when it is resumed, only agents without a good reply are sent again.

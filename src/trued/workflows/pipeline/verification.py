@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from trued.model import Finding, Plan, Severity, Status, TestsCheck
 from trued.run.clusters import Returned
-from trued.run.judgement import Built
+from trued.run.judgement import CommitBuild
 from trued.run.named_tests import is_countable
 from trued.run.project import detect_project
 from trued.workflows.pipeline.decision_tables import (
@@ -19,8 +19,8 @@ from trued.workflows.pipeline.decision_tables import (
     REVIEWERS,
     VERIFICATION_TABLE,
     VERIFIERS,
+    ClusterDecision,
     Concern,
-    Decision,
 )
 from trued.workflows.pipeline.events import CritiqueClosed
 from trued.workflows.pipeline.feature_folder import FEATURE
@@ -46,7 +46,7 @@ RANK = (Status.DONE, Status.NEEDS_REVISION, Status.ERROR)
 class CheckResult:
     """How a round of verification, or a review, ended."""
 
-    decision: Decision
+    decision: ClusterDecision
     said: Mapping[str, Memory | None]  # what the agents say themselves
     returned: Mapping[str, Returned[Any]]
     gaps: tuple[Finding, ...] = ()  # found by the engine itself
@@ -138,7 +138,7 @@ def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
 # -- the engine's own checks -------------------------------------------------------------------------------------------
 
 
-async def build_project(lead: Orchestrator) -> Built | None:
+async def build_project(lead: Orchestrator) -> CommitBuild | None:
     """Build the project; None if nothing says how. The base's build command stays, whatever the head makes of it."""
     run = lead.run
     if own := run.settings.commands.build:
@@ -159,7 +159,7 @@ def _compiles(command: str) -> set[str]:
     return {*words[len(COMPILING) :]} if words[: len(COMPILING)] == COMPILING and "&&" not in words else {command}
 
 
-def build_in_words(found: Built | None) -> str:
+def build_in_words(found: CommitBuild | None) -> str:
     """The result of the engine's own build, for v-build's brief."""
     if found is None:
         return "the engine knows no build of it"
@@ -218,7 +218,7 @@ def runnable_objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding,
 
 
 async def decide_verification(
-    lead: Orchestrator, returned: Mapping[str, Returned[Any]], build: Built | None, gaps: tuple[Finding, ...]
+    lead: Orchestrator, returned: Mapping[str, Returned[Any]], build: CommitBuild | None, gaps: tuple[Finding, ...]
 ) -> CheckResult:
     """Decide by the table, once on what the agents say and once with what the engine saw; the worse decision counts."""
     counted_gaps, unfinished_ones = await planned_test_gaps(lead) if len(returned) > 1 else (), open_task_gaps(lead)
@@ -249,7 +249,9 @@ async def decide_verification(
     return result
 
 
-def _by_engine(decision: Decision, said: Mapping[str, Memory | None], seen: Mapping[str, Memory | None]) -> Decision:
+def _by_engine(
+    decision: ClusterDecision, said: Mapping[str, Memory | None], seen: Mapping[str, Memory | None]
+) -> ClusterDecision:
     """Mark the reasons that are the engine's and contradict what the agent itself said."""
 
     def told(line: str) -> str:
@@ -270,7 +272,7 @@ async def decide_review(
     decision = REVIEW_TABLE.decide(memories)
     if gaps and decision.status is Status.DONE:  # a reviewer's case fails
         why = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps[:SHOWN])
-        decision = Decision(status=Status.NEEDS_REVISION, why=why)
+        decision = ClusterDecision(status=Status.NEEDS_REVISION, why=why)
     result = CheckResult(decision, memories, returned, gaps)
     await lead.end_step("review", decision, REVIEWERS, silent_agents(result))
     return result

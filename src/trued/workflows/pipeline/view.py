@@ -20,7 +20,7 @@ from trued.workflows.pipeline.events import (
     StrayFilesUndone,
     WaveStarted,
 )
-from trued.workflows.tree import CallRow, Tree
+from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import Figure, ReportSection, StyledLine, WorkflowView
 
 STEPS = {  # in the order of work, each with its number
@@ -59,7 +59,7 @@ SHORT = {"implementation": "implement", "verification": "verify"}
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class PipelineStage:
     """One step of eight, however often the run came back to it."""
 
     name: str
@@ -75,7 +75,9 @@ class Stage:
 class Stages:
     """All steps, and what the waves of implementers came to."""
 
-    all: dict[str, Stage] = field(default_factory=lambda: {name: Stage(name, number) for name, number in STEPS.items()})
+    all: dict[str, PipelineStage] = field(
+        default_factory=lambda: {name: PipelineStage(name, number) for name, number in STEPS.items()}
+    )
     current: str = ""
     wave: int = 0
     tasks: dict[str, str] = field(default_factory=dict)  # task → open | merged
@@ -109,7 +111,7 @@ class Stages:
 
     def begin(self, name: str) -> None:
         """Whatever was at work before has ended: steps follow each other."""
-        stage = self.all.get(name, Stage(name))
+        stage = self.all.get(name, PipelineStage(name))
         if name == self.current and stage.state == "running":
             return
         self.end()
@@ -157,7 +159,7 @@ def stages_of(stages: Stages, calls: Iterable[CallRow]) -> dict[str, Any]:
     }
 
 
-def agents(stage: Stage, calls: Iterable[CallRow]) -> list[dict[str, Any]]:
+def agents(stage: PipelineStage, calls: Iterable[CallRow]) -> list[dict[str, Any]]:
     """Who worked in a step: how their last call stands, what they said, and how often they were asked."""
     own: dict[str, list[CallRow]] = {name: [] for name in stage.agents}
     for one in calls:
@@ -202,7 +204,7 @@ def describe_step(event: StepReported) -> str:
 # -- events ------------------------------------------------------------------------------------------------------------
 
 
-def add_event(stages: Stages, tree: Tree, key: str, event: JournalEvent) -> None:
+def add_event(stages: Stages, tree: RunTree, key: str, event: JournalEvent) -> None:
     """Take the next event of the run."""
     match event:
         case call.CallAsked() if step := step_of(event.role):
@@ -241,7 +243,7 @@ def _add_step(stages: Stages, event: StepReported) -> None:
         stages.add_agents(name, event.agents)
 
 
-def _add_notice(tree: Tree, key: str, event: JournalEvent) -> None:
+def _add_notice(tree: RunTree, key: str, event: JournalEvent) -> None:
     match event:
         case CritiqueClosed():
             if event.stands:
@@ -309,7 +311,7 @@ class PipelineView(WorkflowView):
     def __init__(self) -> None:
         self.stages = Stages()
 
-    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+    def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
         add_event(self.stages, tree, key, event)
 
     def place(self, key: str) -> str:
@@ -337,7 +339,7 @@ class PipelineView(WorkflowView):
             pieces += [("  " if pieces else "", ""), (f"{mark} ", style), (name, shown)]
         return pieces
 
-    def _part(self, stage: Stage, calls: Sequence[CallRow]) -> str:
+    def _part(self, stage: PipelineStage, calls: Sequence[CallRow]) -> str:
         """How many of those who work in it have ended; of implementation, how many tasks are merged."""
         stages, building = self.stages, stage.name == "implementation"
         wave = stages.wave if building else 0

@@ -8,7 +8,7 @@ from trued.model import Finding, Goal, Grade, Outcome, Plan, Task, Verdict
 from trued.model.events.proof import ClaimRefuted
 from trued.model.events.run import TaskSkipped
 from trued.run.run import Run
-from trued.workflows.purple.memory import Memory
+from trued.workflows.purple.memory import MemoryLog
 from trued.workflows.purple.replies import Built
 
 NO_ROUND_FOR_ENVIRONMENT = 3  # the edition since which what only the environment lacks ends a chunk's rounds
@@ -22,7 +22,7 @@ def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
     return plan_to_seal(plan, run.settings, run.context.requirements)
 
 
-async def is_met_without_work(run: Run, memory: Memory, chunk: Task, plan: Plan) -> bool:
+async def is_met_without_work(run: Run, memory: MemoryLog, chunk: Task, plan: Plan) -> bool:
     """Whether nobody has to build the chunk: the user's own cases pass on the base and here, or the plan marks it as
     done and no check contradicts. The engine looks before it skips, and says what it skips."""
     marked = chunk.id in plan.done

@@ -11,13 +11,13 @@ from trued.workflows.purple.chunks import (
     needs_change,
     still_open,
 )
-from trued.workflows.purple.memory import Memory, RoundFacts, logged
+from trued.workflows.purple.memory import MemoryLog, RoundFacts, logged
 from trued.workflows.purple.memory_log import located
 from trued.workflows.purple.replies import Built, Review
 
 
 async def purple(run: Run, goal: Goal) -> Outcome:
-    memory, starts = Memory(run, goal), dict[str, str]()
+    memory, starts = MemoryLog(run, goal), dict[str, str]()
     plan = await run.seal(as_chosen(run, goal, await run.plan(goal)))
     for chunk in plan.tasks:
         scope, answer, verdict = run.scope(f"chunk {chunk.id}"), Answer.REDO, Verdict.open(chunk.id)
@@ -45,7 +45,7 @@ async def purple(run: Run, goal: Goal) -> Outcome:
 
 async def build(
     run: Run,
-    memory: Memory,
+    memory: MemoryLog,
     chunk: Task,
     plan: Plan,
     start: str,

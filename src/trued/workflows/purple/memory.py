@@ -5,8 +5,8 @@ from typing import NamedTuple
 from trued.model import Goal, Task, Verdict
 from trued.run.run import Run
 from trued.workflows.purple.memory_log import (
+    ChunkSection,
     Iteration,
-    Section,
     excerpt,
     located,
     memory_files,
@@ -19,22 +19,22 @@ from trued.workflows.purple.replies import Built, Review
 RECALLED = 2  # the edition since which agents are given the log, and the log has the engine's verdicts
 
 
-class Memory:
+class MemoryLog:
     """The log of one run. Only the engine writes it; a plan outside the repository has only the live copy."""
 
     def __init__(self, run: Run, goal: Goal) -> None:
         files = memory_files(goal.source.file)
         run.branch.own(*files)
         self._path = files[0] if files else ""
-        self._sections: dict[str, Section] = {}
+        self._sections: dict[str, ChunkSection] = {}
 
-    def section(self, run: Run, chunk: Task) -> Section:
+    def section(self, run: Run, chunk: Task) -> ChunkSection:
         """The chunk's section so far; a new one before its first round."""
         if run.context.edition < RECALLED:
-            return Section(chunk=chunk.id, scope=chunk.title)
-        return self._sections.get(chunk.id) or Section(chunk=chunk.id, scope=chunk.title, run=run.id)
+            return ChunkSection(chunk=chunk.id, scope=chunk.title)
+        return self._sections.get(chunk.id) or ChunkSection(chunk=chunk.id, scope=chunk.title, run=run.id)
 
-    async def add(self, run: Run, section: Section) -> None:
+    async def add(self, run: Run, section: ChunkSection) -> None:
         """Write a chunk's section, or replace it, and commit the log after the work that it is about."""
         self._sections[section.chunk] = section
         text = render(await self._before(run), self._sections.values())
@@ -69,7 +69,7 @@ class RoundFacts(NamedTuple):
     put_back: tuple[str, ...] = ()  # documents of others that either team wrote
 
 
-def logged(run: Run, log: Section, round_: tuple[Built, Review, Verdict], facts: RoundFacts) -> Section:
+def logged(run: Run, log: ChunkSection, round_: tuple[Built, Review, Verdict], facts: RoundFacts) -> ChunkSection:
     """The chunk's section with one more round: what the teams say, and what the engine found."""
     built, review, verdict = round_
     entry = Iteration(

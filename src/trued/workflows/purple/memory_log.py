@@ -89,7 +89,7 @@ class Iteration(ExtendedValue):
     reasons: Texts = ()  # of the verdict
 
 
-class Section(ExtendedValue):
+class ChunkSection(ExtendedValue):
     """The section of one chunk."""
 
     later: ClassVar[tuple[str, ...]] = ("run",)
@@ -101,20 +101,22 @@ class Section(ExtendedValue):
     gaps: Texts = ()  # that are left
     run: Line = ""  # told apart from the iterations of earlier runs
 
-    def with_round(self, iteration: Iteration, verdict: Verdict, status: ChunkStatus | None = None) -> "Section":
+    def with_round(self, iteration: Iteration, verdict: Verdict, status: ChunkStatus | None = None) -> "ChunkSection":
         """With one more round. The chunk's status is the engine's verdict, not Team B's."""
         gaps = tuple(gap.what for gap in verdict.gaps)
         status = status or ("complete" if verdict.holds else "gaps remain")
         return self._with(iterations=(*self.iterations, iteration), status=status, gaps=gaps)
 
-    def without_work(self, verdict: Verdict) -> "Section":
+    def without_work(self, verdict: Verdict) -> "ChunkSection":
         """Of a chunk that nobody builds: its checks pass, or the plan marks it as done and nothing contradicts."""
         status: ChunkStatus = "already met" if verdict.grade.rank >= Grade.TESTED.rank else "marked done"
         return self._with(status=status)
 
-    def _with(self, **changed: object) -> "Section":
-        fields = {name: getattr(self, name) for name in Section.model_fields}  # a copy would keep the old text, too
-        return Section.model_validate({**fields, **changed})
+    def _with(self, **changed: object) -> "ChunkSection":
+        fields = {
+            name: getattr(self, name) for name in ChunkSection.model_fields
+        }  # a copy would keep the old text, too
+        return ChunkSection.model_validate({**fields, **changed})
 
     @cached_property
     def text(self) -> str:
@@ -161,7 +163,7 @@ def located(what: str, where: str) -> str:
     return f"{what} ({where})" if where and where not in what else what
 
 
-def render(existing: str, sections: Iterable[Section]) -> str:
+def render(existing: str, sections: Iterable[ChunkSection]) -> str:
     """The existing file with these sections in its Implementation Log; everything else stays byte for byte.
 
     A chunk that an earlier run has written about keeps those iterations: new ones come after them.
@@ -208,7 +210,7 @@ def _split(existing: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
     return "".join(lines[: bounds[0]]), log, "".join(lines[end:])
 
 
-def excerpt(existing: str, sections: Iterable[Section], chunk: str) -> str:
+def excerpt(existing: str, sections: Iterable[ChunkSection], chunk: str) -> str:
     """What whoever works on the chunk next should have read of MEMORY.md: people's own sections, what earlier runs
     wrote about this chunk, and what this run has learnt so far. Bounded; "" if there is nothing."""
     before, log, after = _split(existing)
@@ -228,11 +230,11 @@ def excerpt(existing: str, sections: Iterable[Section], chunk: str) -> str:
 # -- writing
 
 
-def _heading(section: Section) -> str:
+def _heading(section: ChunkSection) -> str:
     return f"### Chunk {_in_heading(section.chunk).replace(':', chr(92) + ':')}: {_in_heading(section.scope)}\n"
 
 
-def _body(section: Section, before: int = 0) -> Iterator[str]:
+def _body(section: ChunkSection, before: int = 0) -> Iterator[str]:
     for number, one in enumerate(section.iterations, before + 1):
         yield f"#### Team A – Iteration {number}\n"
         if one.asked:

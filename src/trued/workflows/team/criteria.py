@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from trued.inputs.goals import parse_goal
 from trued.model import Contract, Goal, Grade, Judged, Requirement, Source
-from trued.workflows.team.backlog import Acceptance, BacklogFeature
+from trued.workflows.team.backlog import AcceptanceItem, BacklogFeature
 from trued.workflows.team.backlog.items import one_line
 from trued.workflows.team.state import BACKLOG, Crew, criterion_lines
 
 EDITED = "-edited"  # a sealed criterion in a person's later words: the contract keeps the id for the words it holds
 
 
-def requirements_for(contract: Contract, goal: Goal, criterion: Acceptance) -> tuple[Requirement, ...]:
+def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
     """The requirements that speak for this very criterion: it is their text, or it quotes a sentence of the goal that
     they are or cover. An agent's own words are nobody's sentence."""
     words, every = _words(criterion.text), contract.requirements
@@ -28,7 +28,7 @@ def requirements_for(contract: Contract, goal: Goal, criterion: Acceptance) -> t
     )
 
 
-def is_held(contract: Contract, goal: Goal, criterion: Acceptance) -> bool:
+def is_held(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> bool:
     """Whether the contract holds the criterion: a requirement speaks for it or, if it quotes the goal, the user says
     that a requirement covers the whole goal."""
     if requirements_for(contract, goal, criterion):

@@ -39,7 +39,7 @@ def is_flat_plan(text: str) -> bool:
 
 
 def migrated(text: str, file: str = NAME, limit: int = ATTEMPTS) -> Migration:
-    reading = _Reading(text, file, limit)
+    reading = _FlatPlanReading(text, file, limit)
     reading.read()
     return Migration(
         backlog=reading.settled(),
@@ -51,7 +51,7 @@ def migrated(text: str, file: str = NAME, limit: int = ATTEMPTS) -> Migration:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _FlatPlanReading:
     text: str
     file: str
     limit: int

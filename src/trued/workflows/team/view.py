@@ -17,7 +17,7 @@ from trued.workflows.team.events import (
     RoleAsks,
     TeamReported,
 )
-from trued.workflows.tree import CallRow, Tree
+from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import Figure, ReportSection, StyledLine, WorkflowView
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
@@ -178,7 +178,7 @@ def _titled(name: str, title: str) -> str:
 # -- events -----------------------------------------------------------------------------------------------------------
 
 
-def add_event(team: Team, tree: Tree, key: str, event: JournalEvent) -> None:
+def add_event(team: Team, tree: RunTree, key: str, event: JournalEvent) -> None:
     """Take the next event of the run."""
     match event:
         case TeamReported():
@@ -197,7 +197,7 @@ def add_event(team: Team, tree: Tree, key: str, event: JournalEvent) -> None:
             pass
 
 
-def _add_report(team: Team, tree: Tree, key: str, event: TeamReported) -> None:
+def _add_report(team: Team, tree: RunTree, key: str, event: TeamReported) -> None:
     key = _beside_task(key, event.task)
     tree.name_scope(key, "feature", event.feature, event.feature_name)
     tree.name_scope(key, "task", event.task, event.task_name)
@@ -346,7 +346,7 @@ class TeamView(WorkflowView):
     def __init__(self) -> None:
         self.team = Team()
 
-    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+    def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
         add_event(self.team, tree, key, event)
 
     def data(self, calls: Sequence[CallRow]) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from trued.model.events import JournalEvent
 from trued.support.plurals import counted
 from trued.workflows.ticket.events import EVENTS, IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
-from trued.workflows.tree import Tree
+from trued.workflows.tree import RunTree
 from trued.workflows.view import WorkflowView
 
 
@@ -17,7 +17,7 @@ class TicketView(WorkflowView):
         """Files that were changed beyond those named, and previews that nobody could look at."""
         return self._notices
 
-    def add(self, tree: Tree, key: str, event: JournalEvent) -> None:
+    def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
         """Take the next event of the run."""
         match event:
             case RoundVerified():

@@ -15,7 +15,7 @@ from trued.run import clusters as patterns
 from trued.workflows.pipeline import decision_tables as decide
 from trued.workflows.pipeline import flow as pipeline
 from trued.workflows.pipeline import memory
-from trued.workflows.pipeline.decision_tables import CRITIQUE_TABLE, TABLES, VERIFICATION_TABLE, Concern, Table
+from trued.workflows.pipeline.decision_tables import CRITIQUE_TABLE, TABLES, VERIFICATION_TABLE, Concern, DecisionTable
 from trued.workflows.pipeline.feature_folder import DESIGN
 from trued.workflows.pipeline.handbook import ORCHESTRATOR, handbook, texts
 from trued.workflows.pipeline.handbook.facts import READS, STEPS, TASKS, expectations
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.spec("PIPE-13")
 LEAD, PATTERNS, PROMPT = range(3)
 
 
-def parts(tables: tuple[Table, ...] = TABLES) -> list[str]:
+def parts(tables: tuple[DecisionTable, ...] = TABLES) -> list[str]:
     return list(texts(FORMS["github"], tables).values())
 
 

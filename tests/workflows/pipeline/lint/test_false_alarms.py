@@ -8,7 +8,7 @@ import pytest
 
 from tests.workflows.pipeline.lint.somebodys import FILES, REVISES, agent
 from trued.workflows.pipeline.lint import Found
-from trued.workflows.pipeline.lint.pages import Page
+from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import judged
 from trued.workflows.pipeline.lint.sets import Set, page
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spec("PIPE-13")
 
 
 @cache
-def read(name: str, text: str) -> Page:
+def read(name: str, text: str) -> PromptPage:
     return page(Path(name), name, text)
 
 

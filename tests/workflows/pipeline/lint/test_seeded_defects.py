@@ -12,7 +12,7 @@ from trued.agents.roles.other_tools import FORMS
 from trued.agents.roles.places import packaged_files
 from trued.workflows.pipeline.handbook import texts
 from trued.workflows.pipeline.lint import RULES, Found
-from trued.workflows.pipeline.lint.pages import Page
+from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import judged
 from trued.workflows.pipeline.lint.sets import Set, page
 
@@ -30,7 +30,7 @@ def shipped() -> dict[str, str]:
 
 
 @cache
-def sound(name: str) -> Page:
+def sound(name: str) -> PromptPage:
     return page(Path(name), name, shipped()[name])
 
 

@@ -11,7 +11,7 @@ from trued.agents.roles.export import Export, fields_of, plan_export, with_mark
 from trued.agents.roles.other_tools import RoleFormat
 from trued.agents.roles.tools import TOOLS
 from trued.model import Role
-from trued.workflows.pipeline.decision_tables import TABLES, Table
+from trued.workflows.pipeline.decision_tables import TABLES, DecisionTable
 from trued.workflows.pipeline.handbook.facts import ORCHESTRATOR, facts
 
 __all__ = ["ORCHESTRATOR", "handbook", "texts"]
@@ -29,12 +29,12 @@ LEADS = {
 WIDE = 128
 
 
-def handbook(form: RoleFormat, top: Path, tables: Sequence[Table] = TABLES) -> list[Export]:
+def handbook(form: RoleFormat, top: Path, tables: Sequence[DecisionTable] = TABLES) -> list[Export]:
     """The three files, as that tool takes them."""
     return [plan_export(ORCHESTRATOR, top / path, text, top) for path, text in texts(form, tables).items()]
 
 
-def texts(form: RoleFormat, tables: Sequence[Table] = TABLES) -> dict[str, str]:
+def texts(form: RoleFormat, tables: Sequence[DecisionTable] = TABLES) -> dict[str, str]:
     """Path → text. Names and numbers are those of the engine."""
     orchestrator = f"{form.folder}/{ORCHESTRATOR}.agent.md"
     patterns = f"{TOP[form.name]}/dispatch-patterns.md"

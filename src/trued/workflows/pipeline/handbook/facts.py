@@ -17,7 +17,7 @@ from trued.workflows.pipeline.decision_tables import (
     REVIEWERS,
     REVISING,
     VERIFIERS,
-    Table,
+    DecisionTable,
 )
 from trued.workflows.pipeline.feature_folder import DESIGN, FEATURE, PLACE, PLAN, REQUEST, artifact_of
 from trued.workflows.pipeline.lint.pages import pieces_of
@@ -82,7 +82,7 @@ STEPS = (
 )
 
 
-def facts(tables: Sequence[Table] = decide.TABLES) -> dict[str, Any]:
+def facts(tables: Sequence[DecisionTable] = decide.TABLES) -> dict[str, Any]:
     """Everything that the texts say and that is a name or a number."""
     rendered = {f"{table.cluster}_table": table.render() for table in tables}
     return {
@@ -146,14 +146,14 @@ def expectations() -> Iterable[Mapping[str, str]]:
             yield {"agent": name, "leaves": own, "says": status, "leads": onward}
 
 
-def routing(tables: Sequence[Table]) -> Iterable[Mapping[str, str]]:
+def routing(tables: Sequence[DecisionTable]) -> Iterable[Mapping[str, str]]:
     for table in tables:
         for rule in table.rules:
             if rule.then is Status.NEEDS_REVISION:
                 yield {"cluster": table.cluster, "when": rule.when, "to": rule.note}
 
 
-def scales(tables: Sequence[Table]) -> list[Mapping[str, str]]:
+def scales(tables: Sequence[DecisionTable]) -> list[Mapping[str, str]]:
     known = {"critique": "ct agents", "verification": "v agents", "review": "r agents"}
     return [
         {"who": known[table.cluster], "words": ", ".join(reversed([str(one) for one in table.scale]))}

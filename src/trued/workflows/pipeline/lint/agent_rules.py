@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from trued.workflows.pipeline.decision_tables import CRITICS
 from trued.workflows.pipeline.lint.findings import Found
-from trued.workflows.pipeline.lint.pages import Page, Section
+from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection
 from trued.workflows.pipeline.lint.sets import FOCUSES, Set
 from trued.workflows.pipeline.lint.vocabulary import MEMORY_FILE, NO, OWN_MEMORY, SHARED_MEMORY, covers, has, paths
 
@@ -29,7 +29,7 @@ def members(files: Set) -> Iterator[Found]:
         yield from _inputs(page, REPLAN, "TS-9.3", "verification")
 
 
-def _output(page: Page) -> Iterator[Found]:
+def _output(page: PromptPage) -> Iterator[Found]:
     section = page.section("outputs")
     if section is None:
         return  # TS-15.2 has said so
@@ -51,7 +51,7 @@ def _is_own(path: str, name: str) -> bool:
     return instance == name or instance.startswith((f"{name}-", "<", "{"))
 
 
-def _step(page: Page) -> Iterator[Found]:
+def _step(page: PromptPage) -> Iterator[Found]:
     section = page.section("workflow")
     if section is None:
         return
@@ -61,7 +61,7 @@ def _step(page: Page) -> Iterator[Found]:
         )
 
 
-def _anchor(page: Page) -> Iterator[Found]:
+def _anchor(page: PromptPage) -> Iterator[Found]:
     anchor = page.section("anti-drift anchor")
     if anchor is None:
         return
@@ -74,7 +74,7 @@ def _anchor(page: Page) -> Iterator[Found]:
         yield Found(page.shown, anchor.line, "TS-13.3", "the anchor says nothing of the agent's isolated memory")
 
 
-def _forbidden(anchor: Section) -> Iterator[int]:
+def _forbidden(anchor: PromptSection) -> Iterator[int]:
     for piece in anchor.said():
         start = 0
         for sentence in SENTENCE.split(piece.text):
@@ -84,7 +84,7 @@ def _forbidden(anchor: Section) -> Iterator[int]:
                 yield piece.line_at(start + shared.start())
 
 
-def _inputs(page: Page, wanted: tuple[str, ...], rule: str, what: str) -> Iterator[Found]:
+def _inputs(page: PromptPage, wanted: tuple[str, ...], rule: str, what: str) -> Iterator[Found]:
     section = page.section("inputs")
     if section is None:
         return

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from trued.workflows.pipeline.decision_tables import CHECKERS, REVISING
 from trued.workflows.pipeline.lint.findings import Found
-from trued.workflows.pipeline.lint.pages import Page, Piece, Section
+from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection, TextBlock
 from trued.workflows.pipeline.lint.sets import SECTIONS, Set
 from trued.workflows.pipeline.lint.vocabulary import is_denied
 
@@ -36,14 +36,14 @@ def form(files: Set) -> Iterator[Found]:
     yield from _same_rules(files.conventional)
 
 
-def _front(page: Page) -> Iterator[Found]:
+def _front(page: PromptPage) -> Iterator[Found]:
     if page.fields is None:
         yield Found(page.shown, 1, "TS-15.1", f"{page.name} has no front matter that can be read")
     elif not str(page.fields.get("description") or "").strip():
         yield Found(page.shown, 1, "TS-15.1", f"the front matter of {page.name} has no description")
 
 
-def _sections(page: Page) -> Iterator[Found]:
+def _sections(page: PromptPage) -> Iterator[Found]:
     headings = [one for one in page.sections if one.level == 1 or one.words in SECTIONS]
     titles = [one for one in headings if one.level == 1]
     if not titles:
@@ -63,20 +63,20 @@ def _sections(page: Page) -> Iterator[Found]:
     yield from _order(page, [one for number, one in enumerate(found) if one.words not in words[:number]])
 
 
-def _is_opened_with(title: str, page: Page) -> bool:
+def _is_opened_with(title: str, page: PromptPage) -> bool:
     """Who an agent is, and what it never does, may stand below the title without a heading of its own."""
     if title == "role":
         return bool(page.opening)
     return title == "prohibitions" and any(re.search(r"\bnever\b|\bnot\b", one.text, re.I) for one in page.opening)
 
 
-def _gap(title: str, found: Sequence[Section]) -> int:
+def _gap(title: str, found: Sequence[PromptSection]) -> int:
     """The line of the section that it should stand before; of the last one where it should be the last."""
     later = [one.line for one in found if one.words in SECTIONS[SECTIONS.index(title) :]]
     return min(later) if later else max((one.line for one in found), default=0)
 
 
-def _order(page: Page, found: Sequence[Section]) -> Iterator[Found]:
+def _order(page: PromptPage, found: Sequence[PromptSection]) -> Iterator[Found]:
     """Sections below one that belongs after them; each is reported once, with the first such one."""
     wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
     left = list(found)
@@ -88,7 +88,7 @@ def _order(page: Page, found: Sequence[Section]) -> Iterator[Found]:
         left.remove(section)
 
 
-def _same_rules(pages: Sequence[Page]) -> Iterator[Found]:
+def _same_rules(pages: Sequence[PromptPage]) -> Iterator[Found]:
     rules = {page.shown: _rules(page) for page in pages if page.section("operating rules")}
     for number in range(SAME):
         known = Counter(_flat(own[number]) for own in rules.values() if len(own) > number)
@@ -104,10 +104,10 @@ def _same_rules(pages: Sequence[Page]) -> Iterator[Found]:
             yield Found(page.shown, section.line, "TS-15.4", said)
 
 
-def _rules(page: Page) -> list[list[Piece]]:
+def _rules(page: PromptPage) -> list[list[TextBlock]]:
     """The numbered items of the section, each with what stands below it."""
     section = page.section("operating rules")
-    own: list[list[Piece]] = []
+    own: list[list[TextBlock]] = []
     for piece in takewhile(lambda one: one.kind != "heading", section.pieces if section else ()):
         if piece.kind == "item" and piece.number and not piece.inner:
             own.append([piece])
@@ -116,11 +116,11 @@ def _rules(page: Page) -> list[list[Piece]]:
     return own
 
 
-def _flat(rule: Sequence[Piece]) -> str:
+def _flat(rule: Sequence[TextBlock]) -> str:
     return " ".join(piece.flat for piece in rule)
 
 
-def _contract(page: Page, *, in_pipeline: bool) -> Iterator[Found]:
+def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
     section = page.section("completion contract")
     if section is None:
         return  # TS-15.2 has said so
@@ -139,7 +139,7 @@ def _contract(page: Page, *, in_pipeline: bool) -> Iterator[Found]:
     yield from _more_fields(page, section)
 
 
-def _offered(section: Section) -> Iterator[tuple[str, int]]:
+def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
     """The statuses that an agent may end with, with their lines. A line that begins with one is about that one."""
     for piece in reversed([one for one in section.said() if one.kind != "header"]):
         for start, text in _lines(piece):
@@ -156,7 +156,7 @@ def _statuses(text: str) -> Iterator[re.Match[str]]:
     yield from LITERAL.finditer(text, end)
 
 
-def _lines(piece: Piece) -> Iterator[tuple[int, str]]:
+def _lines(piece: TextBlock) -> Iterator[tuple[int, str]]:
     """A fence line by line; other text where a line begins with a status, too."""
     chunk, start = "", 0
     for line in piece.text.splitlines(keepends=True):
@@ -167,7 +167,7 @@ def _lines(piece: Piece) -> Iterator[tuple[int, str]]:
     yield start, chunk
 
 
-def _more_fields(page: Page, section: Section) -> Iterator[Found]:
+def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Found]:
     for piece in section.said():
         for start, text in _lines(piece):
             if piece.kind in ("header", "row", "heading") or not LINE.match(text):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from trued.workflows.pipeline.lint.findings import Found
-from trued.workflows.pipeline.lint.pages import Page, Piece
+from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
 from trued.workflows.pipeline.lint.sets import Set
 from trued.workflows.pipeline.lint.steps import in_step, step_sections
 from trued.workflows.pipeline.lint.tables import CRITIQUE, REVIEW, VERIFICATION, Probe, followed
@@ -26,7 +26,7 @@ def leading(files: Set) -> Iterator[Found]:
         yield from _structure(page)
 
 
-def _merging(page: Page) -> Iterator[Found]:
+def _merging(page: PromptPage) -> Iterator[Found]:
     lifecycle = [one for one in page.sections if "memory" in one.words and "lifecycle" in one.words]
     pieces = [piece for one in lifecycle for piece in one.said()]
     if not said(pieces, r"\bmerg", r"\bmemor"):
@@ -42,7 +42,7 @@ def _merging(page: Page) -> Iterator[Found]:
         yield Found(page.shown, page.line, "TS-5.3", "nothing says that the orchestrator alone writes memory.md")
 
 
-def _critique(page: Page) -> Iterator[Found]:
+def _critique(page: PromptPage) -> Iterator[Found]:
     own = list(in_step(page, "3b"))
     if not own:
         return  # TS-5.2 has said so
@@ -56,7 +56,7 @@ def _critique(page: Page) -> Iterator[Found]:
     yield from _table(page, own, CRITIQUE)
 
 
-def _verification(page: Page) -> Iterator[Found]:
+def _verification(page: PromptPage) -> Iterator[Found]:
     own = list(in_step(page, "6"))
     if not own:
         return
@@ -72,7 +72,7 @@ def _verification(page: Page) -> Iterator[Found]:
         yield Found(page.shown, line, "TS-7.3", "step 6 does not give verification/v-tasks.md to the planner")
 
 
-def _review(page: Page) -> Iterator[Found]:
+def _review(page: PromptPage) -> Iterator[Found]:
     own = list(in_step(page, "7"))
     if not own:
         return
@@ -90,12 +90,12 @@ def _review(page: Page) -> Iterator[Found]:
     yield from _table(page, own, REVIEW)
 
 
-def _table(page: Page, own: list[Piece], probes: tuple[Probe, ...]) -> Iterator[Found]:
+def _table(page: PromptPage, own: list[TextBlock], probes: tuple[Probe, ...]) -> Iterator[Found]:
     for line, rule, wrong in followed(own, probes) or ():
         yield Found(page.shown, line, rule, wrong)
 
 
-def _knowledge(page: Page, own: list[Piece], line: int) -> Iterator[Found]:
+def _knowledge(page: PromptPage, own: list[TextBlock], line: int) -> Iterator[Found]:
     quiet = False
     for piece in own:
         for found in _mentions(piece, "r-knowledge"):
@@ -107,17 +107,17 @@ def _knowledge(page: Page, own: list[Piece], line: int) -> Iterator[Found]:
         yield Found(page.shown, line, "TS-8.3", "step 7 does not say that r-knowledge never changes the result")
 
 
-def _is_quiet(piece: Piece) -> bool:
+def _is_quiet(piece: TextBlock) -> bool:
     return has(piece, r"\bnon-?blocking\b|\bnever\b|\bnot\b|\bignored?\b|\bwhatever\b|\baside\b|\bno say\b|\bwithout\b")
 
 
-def _mentions(piece: Piece, word: str) -> Iterator[int]:
+def _mentions(piece: TextBlock, word: str) -> Iterator[int]:
     position = piece.text.lower().find(word)
     if position >= 0:
         yield position
 
 
-def _write_safety(page: Page) -> Iterator[Found]:
+def _write_safety(page: PromptPage) -> Iterator[Found]:
     rule = said(page.pieces, r"\bwrite\s+safety\b")
     if rule is None:
         yield Found(page.shown, page.line, "TS-11.2", "no rule on memory write safety")
@@ -135,7 +135,7 @@ def _write_safety(page: Page) -> Iterator[Found]:
         )
 
 
-def _structure(page: Page) -> Iterator[Found]:
+def _structure(page: PromptPage) -> Iterator[Found]:
     section = next((one for one in page.sections if "documentation structure" in one.words), None)
     if section is None:
         yield Found(page.shown, page.line, "TS-12.1", "there is no documentation structure")
@@ -145,5 +145,5 @@ def _structure(page: Page) -> Iterator[Found]:
         )
 
 
-def _line(page: Page, step: str) -> int:
+def _line(page: PromptPage, step: str) -> int:
     return step_sections(page, step)[0].line

@@ -18,7 +18,7 @@ NUMBERED = re.compile(r"(?:step\s+)?(\d+[a-z]?(?:\.\d+)*)(?=[\s.:)—–-]|$)", 
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextBlock:
     """One block of text as it is written, line ends included, so that every match has a line number."""
 
     kind: str  # heading | text | item | row | header | code | comment | open (a fence that nothing closes)
@@ -44,13 +44,13 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PromptSection:
     """A heading and what stands below it, deeper headings included."""
 
     title: str
     level: int
     line: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextBlock, ...]
     words: str  # the title, as it is compared
 
     @property
@@ -59,32 +59,32 @@ class Section:
         found = NUMBERED.match(self.title)
         return found[1].lower() if found else ""
 
-    def said(self) -> Iterator[Piece]:
+    def said(self) -> Iterator[TextBlock]:
         return (piece for piece in self.pieces if not piece.is_sample)
 
 
 @dataclass(frozen=True)
-class Page:
+class PromptPage:
     """One file of a set."""
 
     shown: str
     name: str
     kind: str  # agent | orchestrator | patterns | prompt | other
     fields: dict[str, Any] | None  # of its front matter; None: it has none
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextBlock, ...]
 
     @cached_property
-    def sections(self) -> tuple[Section, ...]:
+    def sections(self) -> tuple[PromptSection, ...]:
         return tuple(_sections(self.pieces))
 
-    def section(self, title: str) -> Section | None:
+    def section(self, title: str) -> PromptSection | None:
         """The first of that name; where there is none, one that has it among its words: "TDD workflow"."""
         exact = next((one for one in self.sections if one.words == title), None)
         loose = (one for one in self.sections if one.level == 2 and re.search(rf"(?:^| ){title}(?: |$)", one.words))
         return exact or next(loose, None)
 
     @cached_property
-    def opening(self) -> tuple[Piece, ...]:
+    def opening(self) -> tuple[TextBlock, ...]:
         """The text between the title and the first section."""
         title = next((one for one in self.sections if one.level == 1), None)
         return tuple(takewhile(lambda one: one.kind != "heading", title.pieces)) if title else ()
@@ -112,7 +112,7 @@ def normal(title: str) -> str:
     return " ".join(re.sub(r"[*_`:#]|\(.*?\)", " ", plain).split())
 
 
-def pieces_of(text: str, first: int = 1, deep: int = 0) -> tuple[Piece, ...]:
+def pieces_of(text: str, first: int = 1, deep: int = 0) -> tuple[TextBlock, ...]:
     """All blocks of a Markdown text whose first line has that number."""
     return tuple(_Walk(_markdown().parse(text), first, text.split("\n"), deep).pieces())
 
@@ -123,22 +123,22 @@ def _markdown() -> MarkdownIt:
     return markdown.disable("inline")  # blocks are enough: words are read as they were written
 
 
-def _titled(piece: Piece) -> bool:
+def _titled(piece: TextBlock) -> bool:
     return piece.kind == "heading" and "deprecated" in piece.text.lower()
 
 
-def _is_heading(piece: Piece) -> bool:
+def _is_heading(piece: TextBlock) -> bool:
     return piece.kind == "heading" and not piece.inner
 
 
-def _sections(pieces: Sequence[Piece]) -> Iterator[Section]:
+def _sections(pieces: Sequence[TextBlock]) -> Iterator[PromptSection]:
     for start, piece in enumerate(pieces):
         if not _is_heading(piece):
             continue
         end = start + 1
         while end < len(pieces) and not (_is_heading(pieces[end]) and pieces[end].level <= piece.level):
             end += 1
-        yield Section(piece.flat, piece.level, piece.line, tuple(pieces[start + 1 : end]), normal(piece.flat))
+        yield PromptSection(piece.flat, piece.level, piece.line, tuple(pieces[start + 1 : end]), normal(piece.flat))
 
 
 class _Walk:
@@ -150,7 +150,7 @@ class _Walk:
         self._row = 1
         self._fresh: str | None = None  # the number of an item whose first words are still to come
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[TextBlock]:
         heading, row, header = 0, list[str](), False
         for token in self._tokens:
             self._opened(token)
@@ -162,7 +162,7 @@ class _Walk:
                 header = token.type == "th_open"
                 row.append("")
             elif token.type == "tr_close":
-                yield Piece("header" if header else "row", self._row, " | ".join(row), cells=tuple(row))
+                yield TextBlock("header" if header else "row", self._row, " | ".join(row), cells=tuple(row))
                 row = []
             elif token.type == "inline" and row:
                 row[-1], self._row = token.content, self._line(token)
@@ -171,13 +171,15 @@ class _Walk:
                 heading = 0
             elif token.type == "fence" and self._is_open(token):
                 line = self._line(token)
-                yield Piece("open", line, token.markup + token.info)
+                yield TextBlock("open", line, token.markup + token.info)
                 yield from pieces_of(token.content, line + 1, self._deep + 1)
             elif token.type in ("fence", "code_block"):
                 line = self._line(token) + (token.type == "fence")
-                yield Piece("code", line, token.content, info=token.info.split(" ")[0].lower(), inner=self._inner)
+                yield TextBlock("code", line, token.content, info=token.info.split(" ")[0].lower(), inner=self._inner)
             elif token.type == "html_block":
-                yield Piece("comment" if token.content.startswith("<!--") else "text", self._line(token), token.content)
+                yield TextBlock(
+                    "comment" if token.content.startswith("<!--") else "text", self._line(token), token.content
+                )
 
     @property
     def _inner(self) -> bool:
@@ -191,14 +193,14 @@ class _Walk:
         elif token.type == "list_item_open":
             self._fresh = token.info if token.info.isdigit() else ""
 
-    def _words(self, token: Token, heading: int) -> Piece:
+    def _words(self, token: Token, heading: int) -> TextBlock:
         line = self._line(token)
         if heading:
-            return Piece("heading", line, token.content, heading, inner=self._inner)
+            return TextBlock("heading", line, token.content, heading, inner=self._inner)
         if self._fresh is None:
-            return Piece("text", line, token.content, inner=self._inner)
+            return TextBlock("text", line, token.content, inner=self._inner)
         number, self._fresh = self._fresh, None
-        return Piece("item", line, token.content, number=number, inner=self._lists > 1 or bool(self._quotes))
+        return TextBlock("item", line, token.content, number=number, inner=self._lists > 1 or bool(self._quotes))
 
     def _is_open(self, token: Token) -> bool:
         """A fence that nothing closes: all that follows would be code. It is read as what it was meant to be."""

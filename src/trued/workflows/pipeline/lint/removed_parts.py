@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from trued.workflows.pipeline.lint.findings import Found
-from trued.workflows.pipeline.lint.pages import Page, Piece
+from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
 from trued.workflows.pipeline.lint.sets import Set, keeps
 from trued.workflows.pipeline.lint.steps import steps_by_line
 from trued.workflows.pipeline.lint.vocabulary import (
@@ -36,12 +36,12 @@ def removed(files: Set) -> Iterator[Found]:
             yield from _synthesis(page)
 
 
-def _is_aggregator(page: Page) -> bool:
+def _is_aggregator(page: PromptPage) -> bool:
     names = (page.name, PurePath(page.shown).name.partition(".")[0])
     return page.kind == "agent" and any(NAMED_AGGREGATOR.fullmatch(name) for name in names)
 
 
-def _aggregators(page: Page) -> Iterator[Found]:
+def _aggregators(page: PromptPage) -> Iterator[Found]:
     anchor = page.section("anti-drift anchor")
     anchored = frozenset(anchor.pieces if anchor else ())
     steps = steps_by_line(page) if page.kind == "orchestrator" else {}
@@ -55,7 +55,7 @@ def _aggregators(page: Page) -> Iterator[Found]:
                 yield Found(page.shown, line, rule, f"{found[0]!r}: there are no aggregators")
 
 
-def _aggregator_rule(page: Page, piece: Piece, steps: Mapping[int, str]) -> str:
+def _aggregator_rule(page: PromptPage, piece: TextBlock, steps: Mapping[int, str]) -> str:
     if page.kind == "orchestrator":
         if re.search(r"write\s+safety", piece.text, re.I):
             return "TS-11.1"
@@ -63,7 +63,7 @@ def _aggregator_rule(page: Page, piece: Piece, steps: Mapping[int, str]) -> str:
     return {"patterns": "TS-10.2", "prompt": "TS-14.1"}.get(page.kind, "TS-1.2")
 
 
-def _combined(page: Page) -> Iterator[Found]:
+def _combined(page: PromptPage) -> Iterator[Found]:
     structure = next((one for one in page.sections if "documentation structure" in one.words), None)
     lines = {
         line
@@ -77,7 +77,7 @@ def _combined(page: Page) -> Iterator[Found]:
             yield Found(page.shown, line, rule, f"{path}: nobody writes this combined file")
 
 
-def _synthesis(page: Page) -> Iterator[Found]:
+def _synthesis(page: PromptPage) -> Iterator[Found]:
     if page.kind not in ("orchestrator", "agent") or (page.kind == "agent" and page.name != "researcher"):
         return
     rule = "TS-3.2" if page.kind == "orchestrator" else "TS-3.1"

@@ -10,7 +10,7 @@ from trued.agents.roles.other_tools import RoleFormat
 from trued.agents.roles.places import format_of, packaged_files
 from trued.errors import BadInput
 from trued.workflows.pipeline.lint.findings import Found
-from trued.workflows.pipeline.lint.pages import Page
+from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import judged
 from trued.workflows.pipeline.lint.sets import Set, files_in, page_of
 
@@ -100,7 +100,7 @@ def _in_folder(path: Path, shown: str) -> File:
     return File(path, shown, form, is_role=form is not None or ours, is_ours=ours)
 
 
-def _page(file: File, look: Look) -> Page | None:
+def _page(file: File, look: Look) -> PromptPage | None:
     try:
         page = page_of(file.path, file.shown)
     except BadInput as error:

@@ -13,7 +13,7 @@ from trued.agents.roles.places import stem_of
 from trued.errors import BadInput
 from trued.support.located import read_text
 from trued.workflows.pipeline.decision_tables import CRITICS, RESEARCH, REVIEWERS, VERIFIERS
-from trued.workflows.pipeline.lint.pages import Page, Piece, normal, pieces_of
+from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock, normal, pieces_of
 
 SECTIONS = (
     *("role", "prohibitions", "inputs", "outputs", "operating rules", "workflow", "completion contract"),
@@ -36,7 +36,7 @@ PASSED_OVER = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__")
 class Set:
     """Pages that are judged together."""
 
-    pages: tuple[Page, ...]
+    pages: tuple[PromptPage, ...]
     strict: frozenset[str] = frozenset()  # files that keep the convention, whatever they look like
     forced: bool = False  # somebody said that this is a pipeline
     plain: bool = False  # somebody said that it is none
@@ -53,11 +53,11 @@ class Set:
         return sum(name in here or name in spoken for name in CLUSTERED) >= SEVERAL
 
     @cached_property
-    def agents(self) -> tuple[Page, ...]:
+    def agents(self) -> tuple[PromptPage, ...]:
         return tuple(page for page in self.pages if page.is_agent)
 
     @cached_property
-    def members(self) -> tuple[Page, ...]:
+    def members(self) -> tuple[PromptPage, ...]:
         """The agents of the pipeline, its orchestrator aside: by the pipeline's names, or named by who leads it."""
         if not self.is_pipeline:
             return ()
@@ -67,7 +67,7 @@ class Set:
         )
 
     @cached_property
-    def conventional(self) -> tuple[Page, ...]:
+    def conventional(self) -> tuple[PromptPage, ...]:
         """The agents that TS-15 and TS-16 hold for."""
         members = {page.shown for page in self.members}
         return tuple(
@@ -76,7 +76,7 @@ class Set:
             if page.shown in self.strict or page.shown in members or keeps(page) or page in self.leading(ORCHESTRATOR)
         )
 
-    def leading(self, kind: str) -> Iterator[Page]:
+    def leading(self, kind: str) -> Iterator[PromptPage]:
         """Of a pipeline: its orchestrator, its patterns, its prompts."""
         return (
             page
@@ -84,7 +84,7 @@ class Set:
             if self.is_pipeline and page.kind == kind and not page.is_deprecated and not _starts_something_else(page)
         )
 
-    def named(self, *names: str) -> Iterator[Page]:
+    def named(self, *names: str) -> Iterator[PromptPage]:
         return (page for page in self.members if page.name in names)
 
     @cached_property
@@ -96,36 +96,36 @@ class Set:
         return frozenset(codes) & {page.name for page in self.pages}
 
 
-def _starts_something_else(page: Page) -> bool:
+def _starts_something_else(page: PromptPage) -> bool:
     """A prompt that names neither the orchestrator nor an agent that only the pipeline has: of another workflow."""
     spoken = "\n".join(piece.text.lower() for piece in page.pieces)
     return page.kind == "prompt" and not any(name in spoken for name in (ORCHESTRATOR, *CLUSTERED))
 
 
-def keeps(page: Page) -> bool:
+def keeps(page: PromptPage) -> bool:
     """Whether its sections are the convention's, more or less."""
     return len({one.words for one in page.sections} & set(SECTIONS)) >= KEEPS
 
 
-def page_of(path: Path, shown: str = "") -> Page:
+def page_of(path: Path, shown: str = "") -> PromptPage:
     """One file, read."""
     shown = shown or str(path)
     return page(path, shown, read_text(path, shown))
 
 
-def page(path: Path, shown: str, text: str) -> Page:
+def page(path: Path, shown: str, text: str) -> PromptPage:
     """A file of this name with this text."""
     if len(text) > LONGEST:
         if path.name.endswith((".agent.md", ".prompt.md")):
             raise BadInput(f"{len(text)} characters are no agent file", f"{shown}:1", f"keep it below {LONGEST}")
-        return Page(shown, stem_of(path), "other", None, ())
+        return PromptPage(shown, stem_of(path), "other", None, ())
     try:
         matter = read_lenient(text, shown, KNOWN)
     except BadInput:  # fields that cannot be read: ROLE-1 says so
         matter = None
     body, first = (matter.body, matter.line) if matter else (text.removeprefix("\ufeff"), 1)
     fields = matter.fields.value if matter else None
-    bare = Page(shown, _name(path, fields), "other", fields, _given_back(pieces_of(body, first)))
+    bare = PromptPage(shown, _name(path, fields), "other", fields, _given_back(pieces_of(body, first)))
     return replace(bare, kind=_kind(path, bare))
 
 
@@ -146,7 +146,7 @@ def _is_file(path: Path) -> bool:
     return False
 
 
-def _given_back(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def _given_back(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
     """Sections that a code block at the end has taken in: fences in fences close each other, and nobody sees it."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
@@ -155,7 +155,7 @@ def _given_back(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     taken = pieces_of(last.text, last.line)
     if not any(piece.kind == "heading" and normal(piece.flat) in {*SECTIONS} - there for piece in taken):
         return pieces
-    return (*before, Piece("open", last.line - 1, ""), *taken)
+    return (*before, TextBlock("open", last.line - 1, ""), *taken)
 
 
 def _name(path: Path, fields: dict[str, object] | None) -> str:
@@ -164,7 +164,7 @@ def _name(path: Path, fields: dict[str, object] | None) -> str:
     return role_name(said) if isinstance(said, str) and said.strip() else stem
 
 
-def _kind(path: Path, page: Page) -> str:
+def _kind(path: Path, page: PromptPage) -> str:
     stem = stem_of(path).lower()
     if path.name.endswith(".prompt.md"):
         return "prompt"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from trued.workflows.pipeline.lint.pages import Page, Piece, Section
+from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection, TextBlock
 
 CLUSTERS = {  # a step's decision may stand under the cluster's own name
     "3b": ("ct cluster", "ct decision", "critique decision"),
@@ -12,7 +12,7 @@ CLUSTERS = {  # a step's decision may stand under the cluster's own name
 }
 
 
-def step_sections(page: Page, step: str) -> list[Section]:
+def step_sections(page: PromptPage, step: str) -> list[PromptSection]:
     """Those of the step: `6` is also 6.1 and 6.2. What is numbered goes first."""
     own = [one for one in page.sections if one.number == step or one.number.startswith(f"{step}.")]
     return own + [
@@ -22,13 +22,13 @@ def step_sections(page: Page, step: str) -> list[Section]:
     ]
 
 
-def in_step(page: Page, step: str) -> Iterator[Piece]:
+def in_step(page: PromptPage, step: str) -> Iterator[TextBlock]:
     """All that is said in a step, each piece once."""
     pieces = chain.from_iterable(section.pieces for section in step_sections(page, step))
     return iter({(piece.line, piece.text): piece for piece in pieces if not piece.is_sample}.values())
 
 
-def steps_by_line(page: Page) -> dict[int, str]:
+def steps_by_line(page: PromptPage) -> dict[int, str]:
     """Line → the step that it belongs to; of two the first."""
     return {
         line: step

@@ -18,7 +18,7 @@ from trued.workflows.pipeline.decision_tables import (
     Concern,
     Flaw,
 )
-from trued.workflows.pipeline.lint.pages import Piece, normal
+from trued.workflows.pipeline.lint.pages import TextBlock, normal
 
 DONE, REVISE, ERROR, MISSING = "DONE", "NEEDS_REVISION", "ERROR", "missing"
 Case: TypeAlias = Mapping[str, str]  # what each agent says, in one word: a status, or the severity that goes with DONE
@@ -46,7 +46,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RuleRow:
     line: int
     fits: Callable[[Case], bool]
     result: str
@@ -77,14 +77,14 @@ REVIEW = (
 )
 
 
-def followed(pieces: Sequence[Piece], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]] | None:
+def followed(pieces: Sequence[TextBlock], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]] | None:
     """Where the table gives another result: line, rule and message. None if no table can be followed."""
     names = tuple(probes[0].case)
     tables = [(line, rows) for line, rows in _tables(pieces, names) if rows]
     return _led(*tables[0], probes) if tables else None
 
 
-def _led(line: int, rows: Sequence[Row], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]]:
+def _led(line: int, rows: Sequence[RuleRow], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]]:
     for probe in probes:
         fitting = next((row for row in rows if row.fits(probe.case)), None)
         if fitting is None:
@@ -93,7 +93,7 @@ def _led(line: int, rows: Sequence[Row], probes: Sequence[Probe]) -> Iterator[tu
             yield fitting.line, probe.rule, f"when {probe.said} the result is {probe.wanted}, not {fitting.result}"
 
 
-def _tables(pieces: Sequence[Piece], names: Sequence[str]) -> Iterator[tuple[int, list[Row]]]:
+def _tables(pieces: Sequence[TextBlock], names: Sequence[str]) -> Iterator[tuple[int, list[RuleRow]]]:
     for number, piece in enumerate(pieces):
         if piece.kind != "header":
             continue
@@ -109,32 +109,32 @@ def _tables(pieces: Sequence[Piece], names: Sequence[str]) -> Iterator[tuple[int
             yield piece.line, _by_words(rows, names)
 
 
-def _by_column(titles: Sequence[str], rows: Sequence[Piece], names: Sequence[str]) -> list[Row]:
+def _by_column(titles: Sequence[str], rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
     """A column an agent. A row that speaks of several at once stands before the others: it is about what they share."""
-    found: list[Row] = []
+    found: list[RuleRow] = []
     for row in rows:
         condition, _, last = row.cells[-1].rpartition("→")
         result = _result(last)
         if not result:
             continue
         if MANY.search(row.text):
-            found.insert(0, Row(row.line, _counted(condition, names), result))
+            found.insert(0, RuleRow(row.line, _counted(condition, names), result))
             continue
         cells = dict(zip(titles, row.cells, strict=False))
-        found.append(Row(row.line, partial(_all_meet, {name: cells[name] for name in names}), result))
+        found.append(RuleRow(row.line, partial(_all_meet, {name: cells[name] for name in names}), result))
     return found
 
 
-def _by_words(rows: Sequence[Piece], names: Sequence[str]) -> list[Row]:
+def _by_words(rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
     """A condition in words, and a cell with the result; nothing where a row cannot be understood."""
-    found: list[Row] = []
+    found: list[RuleRow] = []
     for row in rows:
         at = next((n for n, cell in enumerate(row.cells) if n and RESULT.fullmatch(cell)), 0)
         condition = " ".join(row.cells[:at])
         if not at or not (WORD.search(condition) or ALWAYS.search(condition)):
             return []
         fits = _always if ALWAYS.search(condition) else _counted(condition, names)
-        found.append(Row(row.line, fits, _result(row.cells[at])))
+        found.append(RuleRow(row.line, fits, _result(row.cells[at])))
     return found
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from trued.workflows.pipeline.lint.pages import Page, Piece
+from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
 
 # files that agents once combined others' work into, and the agents that wrote them
 COMBINED = ("analysis.md", "design_critical_review.md", "verifier.md", "review.md")
@@ -31,17 +31,17 @@ OWN_MEMORY = re.compile(
 SHARED_MEMORY = re.compile(r"(?<![\w/.-])memory\.md\b|\bshared\s+memory\b", re.I)
 
 
-def has(piece: Piece, *patterns: str) -> bool:
+def has(piece: TextBlock, *patterns: str) -> bool:
     """All of these are said in it; small and capital letters are the same."""
     return all(re.search(pattern, piece.text, re.I) for pattern in patterns)
 
 
-def said(pieces: Iterable[Piece], *patterns: str) -> Piece | None:
+def said(pieces: Iterable[TextBlock], *patterns: str) -> TextBlock | None:
     """The first piece that says all of this. What merely shows a file's content says nothing."""
     return next((piece for piece in pieces if not piece.is_sample and has(piece, *patterns)), None)
 
 
-def paths(pieces: Iterable[Piece]) -> Iterator[tuple[str, int]]:
+def paths(pieces: Iterable[TextBlock]) -> Iterator[tuple[str, int]]:
     """Every Markdown file that is named, with its line; braces written out."""
     for piece in pieces:
         if ".md" not in piece.text:
@@ -78,12 +78,12 @@ def is_denied(text: str, start: int, end: int) -> bool:
     return bool(NO.search(before) or GONE.search(before) or AFTER.match(text, end))
 
 
-def is_notice(piece: Piece) -> bool:
+def is_notice(piece: TextBlock) -> bool:
     """It says that something is not used any more, and asks for nothing."""
     return re.match(r"[\W_]*deprecat(?:ed|ion)\b", piece.text, re.I) is not None
 
 
-def active(page: Page) -> Iterator[Piece]:
+def active(page: PromptPage) -> Iterator[TextBlock]:
     """What a page says, notices aside."""
     return (piece for piece in page.pieces if not is_notice(piece))
 

@@ -6,7 +6,7 @@ from trued.agents.roles.export import Export
 from trued.agents.roles.other_tools import RoleFormat
 from trued.model import Settings
 from trued.workflows.by_hand import plan_command
-from trued.workflows.purple.memory_log import Iteration, Section, render
+from trued.workflows.purple.memory_log import ChunkSection, Iteration, render
 
 ABOUT = "Carry out a plan chunk by chunk: Team A builds, Team B checks and repairs"
 
@@ -27,5 +27,5 @@ def _sample() -> str:
         gaps=("a leading hyphen stays, textkit.py:15",),
         status="GAPS_REMAIN",
     )
-    section = Section(chunk="1A", scope="`slugify(text)`", iterations=(round_one,), status="gaps remain")
+    section = ChunkSection(chunk="1A", scope="`slugify(text)`", iterations=(round_one,), status="gaps remain")
     return render("", [section]).strip()

@@ -7,7 +7,7 @@ from trued.workflows.team.backlog.brief import brief_of
 from trued.workflows.team.backlog.items import (
     ARCHIVE,
     ATTEMPTS,
-    Acceptance,
+    AcceptanceItem,
     Accepted,
     Backlog,
     BacklogFeature,
@@ -25,7 +25,7 @@ __all__ = [
     "ARCHIVE",
     "ATTEMPTS",
     "NAME",
-    "Acceptance",
+    "AcceptanceItem",
     "Accepted",
     "Backlog",
     "BacklogFeature",

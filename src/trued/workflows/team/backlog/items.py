@@ -92,7 +92,7 @@ def _own(piece: Piece) -> Piece:
     return piece.model_copy(update={"head": ""})
 
 
-class Acceptance(Part):
+class AcceptanceItem(Part):
     """An acceptance criterion of a feature."""
 
     id: str
@@ -162,7 +162,7 @@ class BacklogFeature(Part):
     priority: Priority = "medium"
     uat: Accepted = "pending"
     depends_on: Ids = ()  # features
-    criteria: tuple[Acceptance, ...] = ()
+    criteria: tuple[AcceptanceItem, ...] = ()
     stories: tuple[Story, ...] = ()
     archived: bool = False  # its stories stand in the archive
     given: tuple[int, int, int] = (0, 0, 0)  # criteria, stories and tasks that had an id and are gone: the last numbers
@@ -303,7 +303,7 @@ class Backlog(Part):
         """The backlog with this feature at its end, and its id."""
         number = max([self.given, *(_number(one.id, "F") for one in self.features)]) + 1
         own = f"F{number}"
-        rows = tuple(Acceptance(id=f"{own}-C{at}", text=text) for at, text in enumerate(criteria, 1))
+        rows = tuple(AcceptanceItem(id=f"{own}-C{at}", text=text) for at, text in enumerate(criteria, 1))
         feature = BacklogFeature(id=own, name=name, criteria=rows, priority=priority, depends_on=depends_on)
         return self.changed(features=(*self.features, feature)), own
 
@@ -419,7 +419,7 @@ def _feature(feature: "BacklogFeature", name: str) -> str:
     return rows.get(name, "")
 
 
-def _criterion(criterion: "Acceptance", name: str) -> str:
+def _criterion(criterion: "AcceptanceItem", name: str) -> str:
     own = "" if is_new(criterion.id) else f"**{criterion.id}**: "
     added = f" {ADDED}" if criterion.added else ""
     return f"- {own}{escaped(criterion.text)}{added}\n" if name == "line" else ""
@@ -456,14 +456,14 @@ def _backlog(backlog: "Backlog", name: str) -> str:
 _LINES: dict[str, Callable[..., str]] = {
     "Backlog": _backlog,
     "BacklogFeature": _feature,
-    "Acceptance": _criterion,
+    "AcceptanceItem": _criterion,
     "Story": _story,
     "BacklogTask": _task,
 }
 _NAMES: dict[str, tuple[str, ...]] = {
     "Backlog": ("title", "given"),
     "BacklogFeature": ("heading", "status", "priority", "uat", "depends_on", "archived", "given", "criteria"),
-    "Acceptance": ("line",),
+    "AcceptanceItem": ("line",),
     "Story": ("heading", "status", "feature", "tasks"),
     "BacklogTask": ("line", "depends_on", "files", "note", "by_person"),
 }

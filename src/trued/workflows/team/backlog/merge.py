@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from trued.workflows.team.backlog.items import (
     ATTEMPTS,
-    Acceptance,
+    AcceptanceItem,
     Backlog,
     BacklogFeature,
     BacklogTask,
@@ -14,7 +14,7 @@ from trued.workflows.team.backlog.items import (
     is_new,
 )
 
-P = TypeVar("P", Acceptance, BacklogTask, Story, BacklogFeature)
+P = TypeVar("P", AcceptanceItem, BacklogTask, Story, BacklogFeature)
 Q = TypeVar("Q", Story, BacklogFeature)
 SHOWN = 60  # characters of a name in a sentence
 AMEND = "only `trued amend` changes that"
@@ -202,7 +202,7 @@ class _Merge:
 
     # -- criteria ------------------------------------------------------------------------------------------------------
 
-    def _criteria(self, after: BacklogFeature, now: BacklogFeature) -> tuple[Acceptance, ...]:
+    def _criteria(self, after: BacklogFeature, now: BacklogFeature) -> tuple[AcceptanceItem, ...]:
         parts = self._in_place("criteria", now.criteria, after.criteria, self.before.criteria)
         found = [self._criterion(one, now) for one in parts]
         for number, one in enumerate(now.criteria):
@@ -214,7 +214,7 @@ class _Merge:
             self.said.append(f"{one.id} is back, as the sealed contract holds it: {AMEND}")
         return tuple(found)
 
-    def _criterion(self, after: Acceptance, now: BacklogFeature) -> Acceptance:
+    def _criterion(self, after: AcceptanceItem, now: BacklogFeature) -> AcceptanceItem:
         before, there = self.before.criteria.get(after.id), self.now.criteria.get(after.id)
         if there is after:
             return after

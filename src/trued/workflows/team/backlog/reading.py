@@ -12,7 +12,7 @@ from trued.workflows.team.backlog.items import (
     ATTEMPTS,
     BULLET,
     NEW,
-    Acceptance,
+    AcceptanceItem,
     Accepted,
     Backlog,
     BacklogFeature,
@@ -80,12 +80,12 @@ class _Mark:
 
 
 def parse_backlog(text: str, file: str = NAME) -> Backlog:
-    reading = _Reading(text, file)
+    reading = _BacklogReading(text, file)
     reading.read()
     return reading.backlog()
 
 
-class _Reading:
+class _BacklogReading:
     def __init__(self, text: str, file: str) -> None:
         self.lines, self.file, self.text = split_lines(text), file, text
         self.whole = _Draft(Backlog, {})
@@ -216,7 +216,7 @@ class _Reading:
         said, added, rest = words.rpartition(f" {ADDED}")
         added = added if name and not rest else ""
         text = unescaped(said if added else words)
-        draft = self._child(self._in_feature(), Acceptance, name, item.line, text=text, added=bool(added))
+        draft = self._child(self._in_feature(), AcceptanceItem, name, item.line, text=text, added=bool(added))
         self._mark(draft, "line", item.line, item.words_end, lead)
 
     def _in_feature(self) -> _Draft:
@@ -316,7 +316,7 @@ class _Reading:
 
 def _value(draft: _Draft, kind: type[P]) -> P:
     """The draft as a value; it keeps how it was written where the engine would have written it differently."""
-    held = {Acceptance: "criteria", Story: "stories", BacklogTask: "tasks"}
+    held = {AcceptanceItem: "criteria", Story: "stories", BacklogTask: "tasks"}
     fields, pieces = dict(draft.fields), []
     for one in draft.order:
         if isinstance(one, _Draft):
