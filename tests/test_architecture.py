@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trued.workflows.registry import workflow_names
+from trued.workflows.registry import descriptors
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "trued"
@@ -187,7 +187,7 @@ def shared_code() -> Iterator[tuple[str, ast.AST]]:
 
 @pytest.mark.spec("DAY-15")
 def test_shared_code_names_no_workflow() -> None:
-    names = set(workflow_names())
+    names = {one.name for one in descriptors()}
     found = {(file, node.value) for file, node in shared_code() if isinstance(node, ast.Constant)}
     assert {one for one in found if one[1] in names} == set(NO_NAME)
 

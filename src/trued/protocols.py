@@ -30,7 +30,6 @@ class Capabilities:
     reports_usage: bool = False
     reports_cost: bool = False
     running_usage: bool = False  # it reports usage while it works, not only at the end
-    cumulative_usage: bool = False  # its figures count the whole session, not this call
     withholds_tools: bool = False  # it has only the tools of its role; otherwise the processes it starts are watched
     vendor: str = ""  # of its models; "": unknown, and never counts as another vendor
 

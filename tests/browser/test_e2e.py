@@ -17,7 +17,7 @@ from trued.proof.room.browser_stage import playwright_packages
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.interpreter import Interpreter, find_interpreter
 from trued.proof.run_check import run_check
-from trued.proof.screenshots import verdict_pictures
+from trued.proof.screenshots import evidence_pictures
 from trued.proof.seal import SealTerms, seal
 from trued.workflows.handoff.e2e_example import e2e_example
 from trued.workspace.git.workspace import GitWorkspace
@@ -79,7 +79,7 @@ async def test_a_browser_test_goes_from_red_to_green_with_pictures_of_both_sides
     verdict = await trial.prove(contract, await trial.head({"app.py": app("Earn 40 points")}))
     assert only(verdict).grade is Grade.TESTED, only(verdict).why
     assert only(verdict).why[0].startswith("1 test or command: failed before")
-    before, after = verdict_pictures(verdict, contract)
+    before, after = evidence_pictures((*contract.base_facts, *verdict.evidence))
     assert (before.side, before.passed, after.side, after.passed) == ("base", False, "head", True)
     assert "Earn 40 points" in before.says[0]
     assert "+ loyalty points" in before.says[0]

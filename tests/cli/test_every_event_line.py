@@ -16,7 +16,7 @@ from trued.model.events import JournalEvent
 from trued.model.events.run import EditApplied
 from trued.reporting.views.event_kinds import GROUPS
 from trued.reporting.views.progress import Progress
-from trued.workflows.registry import workflow_names
+from trued.workflows.registry import descriptors
 from trued.workflows.view import view_of
 
 CODE = re.compile(r"\['|\[\"|\{'|\('|\[\]|\{\}|'\]|'\}|\bTrue\b|\bFalse\b|\bNone\b|Outcomes\.|Grade\.")
@@ -26,8 +26,8 @@ ONE_OF_MANY = re.compile(r"(?<![\d.#/])1 (?!is\b|was\b|has\b|passes\b|pass\b)([a
 def every_event() -> Iterator[tuple[str, type[JournalEvent]]]:
     for group in GROUPS:
         yield from (("", one) for one in group.EVENTS)
-    for name in workflow_names():
-        yield from ((name, one) for one in view_of(name).EVENTS)
+    for workflow in descriptors():
+        yield from ((workflow.name, one) for one in view_of(workflow.name).EVENTS)
 
 
 def sample(annotation: Any, name: str) -> Any:

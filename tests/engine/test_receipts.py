@@ -95,7 +95,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 async def checked(world: World, path: Path | None = None, **more: Any) -> ReceiptCheck:
-    return await receipts.check_receipt(path or world.receipt, home=world.home, environ=os.environ, tell=quiet, **more)
+    return await receipts.check_receipt(path or world.receipt, home=world.home, tell=quiet, **more)
 
 
 @pytest.mark.spec("LAW-10")
@@ -116,7 +116,7 @@ async def test_proven_again_from_a_fresh_clone_and_the_bundle_it_is_the_same(wor
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(world.place / "repo"), str(clone))
     found = await receipts.check_receipt(
-        world.receipt, bundle=world.bundle, repository=clone, home=tmp_path / "home", environ=os.environ, tell=quiet
+        world.receipt, bundle=world.bundle, repository=clone, home=tmp_path / "home", tell=quiet
     )
     assert found.again == ()
     assert found.code == 0
@@ -187,9 +187,7 @@ async def test_a_persons_word_is_carried_by_name_and_said_to_be_only_a_word(worl
     account = stated.predicate.trued.model_copy(update={"words": (word,)})
     claimed = stated.model_copy(update={"predicate": stated.predicate.model_copy(update={"trued": account})})
     repo = world.place / "repo"
-    true = await receipts.prove_again(
-        claimed, bundles.open_bundle(files), repo, home=tmp_path, environ=os.environ, tell=quiet
-    )
+    true = await receipts.prove_again(claimed, bundles.open_bundle(files), repo, home=tmp_path, tell=quiet)
     assert true.predicate.trued.grade is Grade.PROVEN
     assert any("Ada: read all of it" in one for one in true.predicate.trued.requirements[0].rests_on)
     (tmp_path / "r.json").write_bytes(encode_receipt(true))

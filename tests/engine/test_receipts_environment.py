@@ -82,7 +82,6 @@ class World:
             bundle=self.bundle,
             repository=self.repo,
             home=home or self.place / "home",
-            environ=os.environ,
             tell=quiet,
         )
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.two_commits import DOUBLE, ONE, committed
 from tests.workflows.conftest import Ground, Script
-from trued.agents.driver.yes_agent import yes_reply
+from tests.workflows.yes_agent import yes_reply
 from trued.engine.verify import VerifyRequest, verify
 from trued.inputs.requirements.coverage import with_named_commands
 from trued.inputs.requirements.guard_phrases import named_command, quoted_command

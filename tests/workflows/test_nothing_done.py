@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import Ground, Script, events, example
+from tests.workflows.yes_agent import yes_reply
 from trued import workflows
-from trued.agents.driver.yes_agent import yes_reply
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.model import Grade, Reply, Status

@@ -8,7 +8,7 @@ import pytest
 
 from tests.workflows.conftest import Ground, events
 from tests.workflows.test_nothing_done import GOALS, LONG, ONCE, REQUIRED, SENTENCE
-from trued.agents.driver.yes_agent import yes_reply
+from tests.workflows.yes_agent import yes_reply
 from trued.run.editable_files import ForeignEdits, foreign_edits, protected_files
 from trued.wire import Order
 

@@ -15,7 +15,7 @@ def test_a_repository_is_found_from_a_folder_inside_it(repo: Path) -> None:
     found = open_repository(repo / "lib")
     assert found.root == repo
     assert found.head == git_in(repo, "rev-parse", "HEAD")
-    assert (found.branch, found.dirty, found.linked) == ("main", (), False)
+    assert (found.branch, found.dirty) == ("main", ())
 
 
 @pytest.mark.spec("RUN-4")
@@ -37,7 +37,7 @@ def test_a_detached_head_is_fine(repo: Path) -> None:
 def test_a_linked_worktree_is_fine(repo: Path, tmp_path: Path) -> None:
     git_in(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side tree"))
     found = open_repository(tmp_path / "side tree")
-    assert (found.root, found.branch, found.linked) == (tmp_path / "side tree", "side", True)
+    assert (found.root, found.branch) == (tmp_path / "side tree", "side")
     assert found.common == repo / ".git"
 
 

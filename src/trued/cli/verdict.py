@@ -27,9 +27,9 @@ QUICK = "quick:"
 STATES = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold magenta"}
 
 
-def verdict_lines(one: Verification, name: str = "", console: Console | None = None) -> None:
+def verdict_lines(one: Verification, name: str = "") -> None:
     """Print the verdict: each requirement with its grade, reasons and evidence, then notes and how to repeat it."""
-    console = console or out()
+    console = out()
     rows = one.verdict.requirements
     width = min(NAMES, max((len(line(row.id)) for row in rows), default=0))
     where = f"{line(name)}@" if name else ""

@@ -199,13 +199,7 @@ def _check_receipt(receipt: Path, bundle: Path | None, repository: Path, key: Pa
     async def check_again() -> "ReceiptCheck":
         with stop_on_signals():
             return await check_receipt(
-                receipt,
-                bundle=bundle,
-                repository=repository,
-                key=key,
-                home=home(),
-                environ=os.environ,
-                tell=progress.show,
+                receipt, bundle=bundle, repository=repository, key=key, home=home(), tell=progress.show
             )
 
     with VerifyProgress() as progress:

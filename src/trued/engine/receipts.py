@@ -1,6 +1,5 @@
 """Writes receipts of verdicts and bundles of contracts, and checks them: offline, or by proving all again."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -66,7 +65,6 @@ async def check_receipt(
     repository: Path | None = None,
     key: Path | None = None,
     home: Path,
-    environ: Mapping[str, str],
     tell: Emit,
 ) -> ReceiptCheck:
     """Check the receipt's digest and signature; with its bundle and a clone, prove its statement again."""
@@ -85,7 +83,7 @@ async def check_receipt(
     differing: tuple[str, ...] | None = None
     new: Statement | None = None
     if sealed:
-        new = await prove_again(found.statement, sealed, repository or Path(), home=home, environ=environ, tell=tell)
+        new = await prove_again(found.statement, sealed, repository or Path(), home=home, tell=tell)
         differing = claim_differences(found.statement, new)
         said += _compared(found.statement, new, differing)
         if found.statement.predicate.trued.held_out and not _cases_of(sealed):
@@ -103,9 +101,7 @@ async def check_receipt(
     )
 
 
-async def prove_again(
-    stated: Statement, sealed: Bundle, repository: Path, *, home: Path, environ: Mapping[str, str], tell: Emit
-) -> Statement:
+async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, home: Path, tell: Emit) -> Statement:
     """Run all checks again, on base and commit, and return the statement that results."""
     account = stated.predicate.trued
     request = VerifyRequest(base=f"@{sealed.contract.base}", head=f"@{stated.commit}", here=repository)

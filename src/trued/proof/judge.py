@@ -381,7 +381,7 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
     proving = [(check, count) for check, count in counts if count.proving]
     guards = sum(len(count.guarding) for _, count in counts)
     if requirement.keep and guards:
-        return _kept(counts, guards, facts)
+        return _kept(counts, facts)
     if not facts.changed and (proving or requirement.keep or not guards):
         return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
     if proving:
@@ -402,7 +402,7 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
     return _nothing(counts, guards)
 
 
-def _kept(counts: _Counts, guards: int, facts: Facts) -> _Graded:
+def _kept(counts: _Counts, facts: Facts) -> _Graded:
     """Work that cannot be red: it is as good as what shows that nothing broke."""
     asked_of_base = all(check_hash(check) in facts.guards for check, _ in counts)
     if not asked_of_base and not facts.changed:

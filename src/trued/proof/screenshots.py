@@ -1,22 +1,15 @@
-"""The pictures of a verdict, before and after, with what each one shows. Pure."""
+"""The pictures that evidence holds, with what each one shows. Pure."""
 
 from collections.abc import Iterable
 
-from trued.model import Contract, Evidence, Outcomes, Picture, Shot, Verdict
-
-
-def verdict_pictures(verdict: Verdict, contract: Contract | None = None) -> tuple[Picture, ...]:
-    """For each requirement one of each page or test; with the contract also those of the base, and these first.
-
-    The files are kept under their hashes: `workspace.load_artifact(picture.sha256)`, and `picture.trace` likewise.
-    """
-    wanted = {one.id for one in verdict.requirements}
-    base = [one for one in (contract.base_facts if contract else ()) if one.requirement in wanted]
-    return evidence_pictures((*base, *verdict.evidence))
+from trued.model import Evidence, Outcomes, Picture, Shot
 
 
 def evidence_pictures(evidence: Iterable[Evidence]) -> tuple[Picture, ...]:
-    """One of each requirement, commit, and page or test; of several times the worst."""
+    """One of each requirement, commit, and page or test; of several times the worst.
+
+    The files are kept under their hashes: `workspace.load_artifact(picture.sha256)`, and `picture.trace` likewise.
+    """
     found: dict[tuple[str, ...], Picture] = {}
     for fact in evidence:
         for shot in fact.pictures:

@@ -17,7 +17,7 @@ from trued.proof.entry_points import (
     why_foreign_path,
     why_outside_project,
 )
-from trued.proof.mutants import CONSTANT, ECHO, NOTHING, PLAIN_HEADERS, STUB, Shown, passing_mutant
+from trued.proof.mutants import NOTHING, PLAIN_HEADERS, Shown, passing_mutant
 
 TOO_WIDE = ("Exception", "BaseException", "NotImplementedError")  # what a stub raises, too
 PLACE = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…")  # what an interface line leaves open
@@ -25,11 +25,6 @@ NAMED_PLACE = re.compile(r"[A-Z][A-Z0-9_]+")  # … as usage lines write it: `co
 
 
 # -- one case ----------------------------------------------------------------------------------------------------------
-
-
-def why_refused(shown: Shown, text: str, interface: Sequence[str], known: KnownNames) -> str:
-    """Why this case cannot count for a requirement with this text, or ""."""
-    return why_weak(shown, text, known) or why_strange(shown, interface, known)
 
 
 def why_weak(shown: Shown, text: str, known: KnownNames) -> str:
@@ -164,12 +159,6 @@ def _defined(call: str, base: Mapping[str, str]) -> bool:
 
 
 # -- all cases of a requirement ----------------------------------------------------------------------------------------
-
-
-def why_vacuous(cases: Sequence[Shown], interface: Sequence[str] = ()) -> str:
-    """Why some program that does nothing useful passes all these cases, or "" where one entry point tells it apart."""
-    found = set(passing_mutants(cases, interface))
-    return "" if "" in found else next((why for why in (CONSTANT, ECHO, STUB) if why in found), STUB)
 
 
 def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:

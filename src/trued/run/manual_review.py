@@ -35,7 +35,7 @@ def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
     return tuple(one for one in serving if is_manual(one)) or serving
 
 
-async def review(steps: Steps, key: str, contract: Contract, wanted: tuple[Requirement, ...]) -> Heard:
+async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Heard:
     """Ask people about these requirements at this head. What nobody is there to judge is parked, in a replay, too."""
     head, ids = steps.state.position.head, [one.id for one in wanted]
 

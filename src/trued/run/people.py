@@ -42,7 +42,7 @@ class People:
         name = subject if isinstance(subject, str) else subject.id
         key = self._steps.key(f"by hand {name}")
         contract = self._judgement.contract(key)
-        got = await manual_review.review(self._steps, key, contract, manual_review.due(contract, subject))
+        got = await manual_review.review(self._steps, key, manual_review.due(contract, subject))
         rejected = next((one for one in got.words if one.rejected), None)
         return rejected or (got.words[-1] if got.words and not got.parked else None)
 

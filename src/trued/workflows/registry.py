@@ -29,11 +29,6 @@ class Registration:
         return f"{self.package} {self.version}"
 
 
-def workflow_names() -> list[str]:
-    """The names of all installed workflows, ours first."""
-    return list(_installed())
-
-
 def descriptor(name: str) -> WorkflowDescriptor:
     """The workflow of this name. Raises BadInput if there is none, if two packages bring one, or if it is broken."""
     found = _installed().get(name, [])

@@ -47,7 +47,7 @@ class Played:
 
 
 def talking(launch: Played) -> ConversationRuntime:
-    can = Capabilities(resume=True, cumulative_usage=True)
+    can = Capabilities(resume=True)
     return ConversationRuntime(
         Agent("X", can, program="sh", build_program=lambda *_: Program(("sh",)), fold=fold, lost=("lost",)), launch
     )

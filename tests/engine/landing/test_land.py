@@ -204,7 +204,7 @@ async def test_where_the_branch_moved_the_work_is_rebased_proven_again_and_has_i
     assert (await place.land(record)).commit == landing.commit
     receipt = place.folder / "landed.json"
     await write_landing_receipt(engine.store, record.id, ReceiptRequest(receipt=receipt))
-    checked = await check_receipt(receipt, home=place.home, environ={}, tell=lambda event: None)
+    checked = await check_receipt(receipt, home=place.home, tell=lambda event: None)
     assert checked.statement
     assert (checked.code, checked.statement.commit) == (0, landing.commit)
 

@@ -12,8 +12,9 @@ from tests.integrations.forges.servers import TOKEN, GitHub, Jira, github_server
 from trued.errors import BadInput, ForgeFailed, LimitReached
 from trued.inputs.tickets.ticket import ticket_from_issue
 from trued.integrations.http import Service
-from trued.integrations.trackers import is_ticket_name, tracker_of
+from trued.integrations.trackers import tracker_of
 from trued.integrations.trackers.jira import JiraTracker
+from trued.integrations.trackers.names import ticket_name
 from trued.model import ForgeSettings, Settings, TicketSettings
 from trued.protocols import TrackerIssue
 
@@ -267,7 +268,7 @@ def test_a_jira_that_never_answers_or_is_not_there(jira: Jira, tmp_path: Path) -
     ],
 )
 def test_the_name_of_a_ticket_is_known_by_its_look(name: str, is_one: bool) -> None:
-    assert is_ticket_name(name, Settings()) is is_one
+    assert (ticket_name(name, Settings()) is not None) is is_one
 
 
 @pytest.mark.parametrize(
@@ -282,7 +283,7 @@ def test_the_name_of_a_ticket_is_known_by_its_look(name: str, is_one: bool) -> N
 )
 def test_no_token_is_sent_to_an_address_that_the_user_has_not_set(name: str) -> None:
     with pytest.raises(BadInput, match="no token is sent there"):
-        is_ticket_name(name, Settings(tickets=TicketSettings(url="https://own.example.com")))
+        ticket_name(name, Settings(tickets=TicketSettings(url="https://own.example.com")))
 
 
 def test_a_file_is_a_ticket_too(tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from trued.model import BrowserCheck, Contract, Evidence, Grade, Outcomes, Requirement, Shot, TestsCheck, Tried, Verdict
+from trued.model import BrowserCheck, Evidence, Grade, Outcomes, Requirement, Shot, TestsCheck, Tried
 from trued.proof.checks import browser
 from trued.proof.checks import page_text as seeing
 from trued.proof.gaps import gap, is_hidden_data
 from trued.proof.judge import Facts, judge
 from trued.proof.room.bench import check_hash
-from trued.proof.screenshots import evidence_pictures, verdict_pictures
+from trued.proof.screenshots import evidence_pictures
 
 PAGE = ("Shop", "Sneaker", "79,90 €", "+ loyalty points", "Add to cart", "Imprint and terms")
 CHECK = BrowserCheck(page="/collection", sees=("Earn 40 points",), hides=("+ loyalty points",))
@@ -121,17 +121,9 @@ def test_a_page_of_the_tickets_own_words_is_told_and_shows_no_more_than_tested(v
 def test_pictures_are_one_of_each_side_and_the_worst_of_all_times() -> None:
     red = [fact("base", Outcomes.FAILED, turn, CHECK) for turn in (1, 2, 3)]
     mixed = [fact("head", Outcomes.PASSED, 1, CHECK), fact("head", Outcomes.FAILED, 2, CHECK)]
-    verdict = Verdict(
-        subject="all",
-        commit="head",
-        evidence=tuple(mixed),
-        requirements=(judge(Requirement(id="points", text="x", checks=(CHECK,)), Facts(base=red, head=mixed)),),
-    )
-    contract = Contract(base="base", requirements=(), base_facts=tuple(red))
-    before, after = verdict_pictures(verdict, contract)
+    before, after = evidence_pictures((*red, *mixed))
     assert (before.side, before.sha256, before.passed, before.viewport) == ("base", "b1", False, "1280x800")
     assert (after.sha256, after.passed, after.says) == ("h2", False, ("expected one thing; it shows another",))
-    assert [one.side for one in verdict_pictures(verdict)] == ["head"]
     assert evidence_pictures(()) == ()
 
 

@@ -135,7 +135,7 @@ AGENT = Agent(
     title="Codex",
     program="codex",
     install="npm install -g @openai/codex",
-    capabilities=replace(CAN, reports_usage=True, running_usage=True, cumulative_usage=True),
+    capabilities=replace(CAN, reports_usage=True, running_usage=True),
     login=Login(
         keys=("CODEX_API_KEY", "OPENAI_API_KEY"),
         weak=("OPENAI_API_KEY",),

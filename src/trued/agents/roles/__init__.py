@@ -34,9 +34,9 @@ class RoleSet:
         return self.roles[name]
 
 
-def load_roles(project: Path | None, user: Path | None, home: Path | None = None) -> dict[str, Role]:
+def load_roles(project: Path | None, user: Path | None) -> dict[str, Role]:
     """All usable roles by name."""
-    return find_roles(project, user, home).roles
+    return find_roles(project, user).roles
 
 
 def find_roles(

@@ -10,7 +10,6 @@ from trued.support.markdown import Block, Heading, List, Paragraph, Table, Table
 TICKS = "✅✔☑"
 CHECKED = re.compile(r"\[[xX]\]")
 DONE = re.compile(r"(?:done|implemented|completed?|finished|shipped|landed|merged)\b", re.IGNORECASE)
-WHOLE = (0, "")  # the plan itself, above all headings
 
 
 def marked_done(text: str, file: str) -> tuple[str, ...]:

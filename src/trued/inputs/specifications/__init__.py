@@ -17,7 +17,6 @@ __all__ = [
     "GROUPS",
     "SpecificationFormat",
     "find_specifications",
-    "known_formats",
     "read_specification",
     "read_specifications",
 ]
@@ -87,7 +86,3 @@ def _tail(path: str) -> str:
         if (at := path.find(f"/{mark}")) >= 0:
             return path[at + 1 :]
     return path.rpartition("/")[2]
-
-
-def known_formats() -> str:
-    return ", ".join(source.name for group in GROUPS for source in group)

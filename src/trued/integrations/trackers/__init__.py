@@ -16,11 +16,6 @@ from trued.model import Settings
 from trued.protocols import Tracker
 
 
-def is_ticket_name(name: str, settings: Settings) -> bool:
-    """Whether that names a ticket of a tracker, or a file that may hold one."""
-    return ticket_name(name, settings) is not None
-
-
 def tracker_of(settings: Settings, name: str, environ: Mapping[str, str], root: Path) -> Tracker:
     """The tracker that holds the ticket of that name; nothing is asked of it yet."""
     found = ticket_name(name, settings)

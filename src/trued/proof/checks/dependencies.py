@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trued.model import Outcomes, Tried
-from trued.proof.room.bench import Bench, CaseSelection, Fact
+from trued.proof.room.bench import Bench, Fact
 from trued.protocols import Workspace
 
 ID = "dependencies"
@@ -36,7 +36,7 @@ _GEM = re.compile(r"^\s*gem\s+[\"']([^\"']+)", re.MULTILINE)
 NOT_PACKAGES = frozenset({"python"})  # poetry writes the interpreter among them
 
 
-async def run_dependencies(bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_dependencies(bench: Bench) -> Fact:
     """Compare what the commit declares with what the base declares."""
     before = await declared_by(bench.workspace, bench.base)
     after = await declared_by(bench.workspace, bench.commit)

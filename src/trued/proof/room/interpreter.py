@@ -76,10 +76,9 @@ class Interpreter:
         return f"{self.real} (Python {'.'.join(map(str, self.version))}{origin})"
 
 
-async def find_interpreter(environment: Mapping[str, str] | None = None) -> Interpreter:
+async def find_interpreter() -> Interpreter:
     """The active virtual environment's Python, else the first on the path, else the engine's own."""
-    where = os.environ if environment is None else environment
-    return await asyncio.to_thread(_probe, chosen_python(where))
+    return await asyncio.to_thread(_probe, chosen_python(os.environ))
 
 
 async def interpreter_at(python: str) -> Interpreter:

@@ -157,7 +157,7 @@ def counted_fact(bench: Bench, ran: CommandResult, counted: CountedRun, words: R
 
     `stray`: why nothing that came over the channel can be believed.
     """
-    tried = [_tried(name, one, words) for name, one in counted.outcomes.items()]
+    tried = [_tried(name, one) for name, one in counted.outcomes.items()]
     tried += [_uncollected(words, name, *one) for name, one in counted.collected.items()]
     why = stray or why_worthless(bench, ran, counted, words)
     if why:
@@ -221,7 +221,7 @@ def _salvaged(ran: CommandResult, counted: CountedRun, words: RunnerFacts, tried
     return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="worthless", detail=why)]
 
 
-def _tried(name: str, one: CountedTest, words: RunnerFacts) -> Tried:
+def _tried(name: str, one: CountedTest) -> Tried:
     kind = "" if one.outcome == "passed" else one.outcome if one.phase == "call" else f"{one.outcome} in {one.phase}"
     outcome = _OUTCOMES.get(one.outcome, Outcomes.FAILED)
     if outcome is not Outcomes.PASSED and (lack := missing_plugin(one.text)):

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from trued.model import Finding, Task, Value
 
-KINDS = ("implementation", "documentation")
 Kind: TypeAlias = Literal["implementation", "documentation"]
 # A task's id is part of names of files, agents and branches: no dot or dash at its end, no two dots, no `.lock`.
 NAMED = re.compile(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)

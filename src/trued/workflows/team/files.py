@@ -116,14 +116,12 @@ class Records(Value):
         when: float,
         *,
         tried: Sequence[str] = (),
-        asked: str = "",
         ended: bool = False,
     ) -> "Records":
-        """What QA and the engine's own checks found in one attempt. `ended`: no attempt follows. `asked`: a question
-        that is open."""
+        """What QA and the engine's own checks found in one attempt. `ended`: no attempt follows."""
         passed = "passed" if not failures else "failed for good" if ended else "failed"
         head = f"## {task}, attempt {attempt[0]} of {attempt[1]}: {passed}\n\n- **Time**: {utc_timestamp(when)}\n"
-        parts = (head, listed("Tried", tuple(tried)), *map(_failure, failures), listed("Unclear", (asked,)))
+        parts = (head, listed("Tried", tuple(tried)), *map(_failure, failures))
         text = "\n".join(part for part in parts if part)
         results = {name: one for name, one in self.results.items() if name not in (task, "")}
         results = dict([*results.items(), (task if failures else "", text)][-RESULTS:])

@@ -24,11 +24,6 @@ class Repository:
     taken: bool = False  # a branch called "trued" blocks our branches `trued/…`
     dirty: tuple[str, ...] = ()  # paths with uncommitted changes; the run starts from HEAD, without them
 
-    @property
-    def linked(self) -> bool:
-        """Whether `root` is a linked worktree of a repository that lives elsewhere."""
-        return self.common.parent != self.root
-
 
 def open_repository(path: str | Path, *, status: bool = True, empty: bool = False) -> Repository:
     """The repository around `path`. Raises BadInput with one sentence if a run cannot start there.

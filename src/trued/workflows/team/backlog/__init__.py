@@ -70,9 +70,9 @@ def put_away(backlog: Backlog) -> Backlog:
     return backlog.model_copy(update={"features": tuple(features)})
 
 
-def with_archive(backlog: Backlog, text: str, file: str = ARCHIVE) -> Backlog:
+def with_archive(backlog: Backlog, text: str) -> Backlog:
     """As it was before anything was put away."""
-    held = {feature.id: feature for feature in parse_backlog(text, file).features}
+    held = {feature.id: feature for feature in parse_backlog(text, ARCHIVE).features}
     for feature in backlog.features:
         if feature.archived and feature.id in held and not feature.stories:
             backlog = backlog.with_part(feature.changed(stories=held[feature.id].stories))

@@ -298,13 +298,13 @@ class Backlog(Part):
     # -- what is added -------------------------------------------------------------------------------------------------
 
     def with_new_feature(
-        self, name: str, criteria: Sequence[str] = (), *, priority: Priority = "medium", depends_on: Ids = ()
+        self, name: str, criteria: Sequence[str] = (), *, priority: Priority = "medium"
     ) -> tuple["Backlog", str]:
         """The backlog with this feature at its end, and its id."""
         number = max([self.given, *(_number(one.id, "F") for one in self.features)]) + 1
         own = f"F{number}"
         rows = tuple(AcceptanceItem(id=f"{own}-C{at}", text=text) for at, text in enumerate(criteria, 1))
-        feature = BacklogFeature(id=own, name=name, criteria=rows, priority=priority, depends_on=depends_on)
+        feature = BacklogFeature(id=own, name=name, criteria=rows, priority=priority)
         return self.changed(features=(*self.features, feature)), own
 
     def with_new_story(self, feature: str, name: str) -> tuple["Backlog", str]:

@@ -1,4 +1,4 @@
-"""A fake agent for tests and demonstrations that reports success to everything and does nothing."""
+"""A fake agent that reports success to everything and does nothing."""
 
 from typing import Any
 
