@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -61,27 +61,18 @@ class Spool:
     async def work(self, order: Order, tell: Tell) -> Report:
         """Return the report of this order: found, adopted or made now. Raises StateFailed if the folder cannot be used,
         Interrupted if the call was told to stop."""
-        call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), tell)
-        try:
-            call.path.mkdir(parents=True, exist_ok=True)
-            _reuse_recorded_brief(call, order.brief)
+        with self._call_folder(order, tell) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
                     await self._adopt(call)
                 else:
                     await self._start(call)
-        except OSError as error:
-            what = f"cannot use {error.filename or call.path}: {error.strerror}"
-            raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
         return report
 
     async def stop(self, order: Order, tell: Tell) -> Report:
         """End the call if it is at work, whoever started it. Return its own report if it has one, else one with state
         "stopped" that says what it used; the same each time. Raises StateFailed if the folder cannot be used."""
-        call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), tell)
-        try:
-            call.path.mkdir(parents=True, exist_ok=True)
-            _reuse_recorded_brief(call, order.brief)
+        with self._call_folder(order, tell) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
                     await stop_call(call.path)
@@ -90,9 +81,6 @@ class Spool:
                         await call.report_stop()
                     else:
                         await asyncio.sleep(0.02)  # a supervisor that has not yet written its identity, or is ending
-        except OSError as error:
-            what = f"cannot use {error.filename or call.path}: {error.strerror}"
-            raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
         return report
 
     async def stop_all(self) -> int:
@@ -111,6 +99,18 @@ class Spool:
                 if report.state == "failed" and report.kind not in REFUSED:
                     atomic_files.write(file.parent / "dead", "it failed, and is tried again", sync=False)
                     file.replace(file.with_name("report.failed.json"))
+
+    @contextlib.contextmanager
+    def _call_folder(self, order: Order, tell: Tell) -> Iterator[CallFolder]:
+        """The folder of this order's call, made if need be. Raises StateFailed if it cannot be used."""
+        call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), tell)
+        try:
+            call.path.mkdir(parents=True, exist_ok=True)
+            _reuse_recorded_brief(call, order.brief)
+            yield call
+        except OSError as error:
+            what = f"cannot use {error.filename or call.path}: {error.strerror}"
+            raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
 
     async def _adopt(self, call: CallFolder) -> None:
         """A supervisor already runs the call: wait until it ends, and look again."""
@@ -139,8 +139,8 @@ class Spool:
             await stop_call(call.path)
 
     async def _start(self, call: CallFolder) -> None:
-        # A thousand calls may wait here; only those about to start hold a lock, which is an open file.
         """Start the call, unless another process does."""
+        # A thousand calls may wait here; only those about to start hold a lock, which is an open file.
         async with self._ahead:
             with call.locked() as lock:
                 if lock is not None and await call.prepare_start():
