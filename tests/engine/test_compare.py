@@ -15,9 +15,9 @@ from tests.workflows.pipeline.pipeline_agents import GOAL, Line, honest
 from tests.workflows.team.team_agents import Members, wrote
 from tests.workflows.ticket.test_ticket import REQUIRED, TICKET
 from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
-from trued.engine.compare import Ended, Variant, begin_comparison, drive_comparison, prepare_variants
+from trued.engine.compare import Variant, begin_comparison, drive_comparison, prepare_variants
 from trued.engine.comparisons import ComparedRun, Comparison, comparison_with, comparisons, find_comparison
-from trued.engine.concurrent_runs import worst_exit_code
+from trued.engine.concurrent_runs import RunEnds, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.errors import BadInput
@@ -62,7 +62,7 @@ def ways(ground: Ground, *workflows: str | None, required: bool = True, **more: 
     return [Variant(request(**{"workflow": one, **more})) for one in workflows]
 
 
-async def driven(engine: Engine, variants: Sequence[Variant], *, together: bool = False) -> tuple[Comparison, Ended]:
+async def driven(engine: Engine, variants: Sequence[Variant], *, together: bool = False) -> tuple[Comparison, RunEnds]:
     made = begin_comparison(engine, prepare_variants(engine, variants), together=together)
     return made, await drive_comparison(engine, made, engine.resume)
 
@@ -72,7 +72,7 @@ class Finished:
     ground: Ground
     engine: Engine
     comparison: Comparison
-    ended: Ended
+    ended: RunEnds
     turns: tuple[str, ...]
 
 

@@ -17,11 +17,11 @@ from trued.cli.concurrent import Side
 from trued.cli.context import AsJson, opened, top_of, writable
 from trued.cli.format import counted, line
 from trued.cli.live import LiveTree
-from trued.cli.options import ComparedOptions, Repository, VariantOptions, is_file, parse_agents, take_options
+from trued.cli.options import ComparedOptions, RepositoryOption, VariantOptions, is_file, parse_agents, take_options
 from trued.cli.terminal import ask_person, complain, err, hint, home, is_plain_output, outside_agents, print_json
-from trued.engine.compare import Ended, Variant, begin_comparison, drive_comparison, prepare_variants
+from trued.engine.compare import Variant, begin_comparison, drive_comparison, prepare_variants
 from trued.engine.comparisons import FEWEST, ComparedRun, Comparison, comparisons, find_comparison, unique_names
-from trued.engine.concurrent_runs import worst_exit_code
+from trued.engine.concurrent_runs import RunEnds, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore
@@ -35,7 +35,7 @@ from trued.workflows.registry import default_workflow, descriptors
 
 app = typer.Typer(rich_markup_mode=None)
 
-Show: TypeAlias = Callable[[RunStore, Comparison], None]
+ShowComparison: TypeAlias = Callable[[RunStore, Comparison], None]
 
 NAMED = 24  # characters of what stands before a line
 _NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # between the roles of one cast: agents may be command lines
@@ -84,7 +84,7 @@ def compare(
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the runs of a comparison.")] = False,
     common: ComparedOptions,
-    repo: Repository = Path(),
+    repo: RepositoryOption = Path(),
     output: OutputOptions,
 ) -> None:
     """Run the same goal with two or more workflows or agents from the same commit, and print one table.
@@ -239,7 +239,7 @@ class Turns:
             self._tree = None
 
 
-def _drive(make: Callable[[Engine], Comparison], show: Show, *, yes: bool) -> None:
+def _drive(make: Callable[[Engine], Comparison], show: ShowComparison, *, yes: bool) -> None:
     """Drive the runs, print the table, and exit with the worst of their codes."""
     store = RunStore(home(), os.environ)
     engine = Engine(store)
@@ -279,7 +279,7 @@ def _announce(store: RunStore, comparison: Comparison) -> None:
     err().print(Text(f"{comparison.id or 'comparing'}: {runs}; {how}, from {base[:10]}"), soft_wrap=True)
 
 
-def _conclude(store: RunStore, comparison: Comparison, ended: Ended, show: Show) -> None:
+def _conclude(store: RunStore, comparison: Comparison, ended: RunEnds, show: ShowComparison) -> None:
     for error in (one for one in ended if isinstance(one, TruedError)):
         complain(str(error))
     show(store, comparison)

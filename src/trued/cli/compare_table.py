@@ -13,7 +13,7 @@ from trued.cli.format import GRADES, STATES, counted, line, money, tokens
 from trued.cli.terminal import out
 from trued.support.durations import duration
 
-Run: TypeAlias = Mapping[str, Any]
+RunFigures: TypeAlias = Mapping[str, Any]
 
 NAME, NARROW, GAP = 80, 18, 3  # characters of a name, of a name that may wrap, and between columns
 LINE = 600  # characters of a note
@@ -22,7 +22,7 @@ ALIKE = "asked alike"  # proven, of the requirements that all contracts have in 
 ROLES = 8  # roles whose peak context is listed, the largest first
 
 
-def _number(of: Callable[[Run], int]) -> Callable[[Run], Text]:
+def _number(of: Callable[[RunFigures], int]) -> Callable[[RunFigures], Text]:
     return lambda run: Text(f"{of(run):,}")
 
 
@@ -30,19 +30,19 @@ def _size(number: int, *, estimated: bool) -> Text:
     return Text(tokens(number, estimated=estimated).removesuffix(" tok") or "0")
 
 
-def _gaps(run: Run) -> Text:
+def _gaps(run: RunFigures) -> Text:
     left = run["gaps"]["left"]
     return Text.assemble(str(run["gaps"]["found"]), (f", {left} left" if left else "", "yellow"))
 
 
-def _cost(run: Run) -> Text:
+def _cost(run: RunFigures) -> Text:
     least = "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else ""
     told = run["cost"] or run["cost_usd"]
     return Text(f"{least}{money(run['cost_usd'], run['cost']) or '$0'}" if told else NONE)
 
 
 # name of the row → how its cells are written
-ROWS: dict[str, Callable[[Run], Text]] = {
+ROWS: dict[str, Callable[[RunFigures], Text]] = {
     "run": lambda run: Text(run["id"]),
     "state": lambda run: Text(run["state"], STATES.get(run["state"], "yellow")),
     "grade": lambda run: Text(run["grade"], GRADES.get(run["grade"], "")),
@@ -76,9 +76,9 @@ def print_table(data: Mapping[str, Any]) -> None:
         console.print(Text(line(one, LINE), "dim"), soft_wrap=not console.is_terminal)
 
 
-def _blocks(runs: Sequence[Run], console: Console) -> Iterator[Sequence[Run]]:
+def _blocks(runs: Sequence[RunFigures], console: Console) -> Iterator[Sequence[RunFigures]]:
     """Split the runs into blocks that fit the terminal's width; all in one block elsewhere."""
-    room, block = console.width - FIRST, list[Run]()
+    room, block = console.width - FIRST, list[RunFigures]()
     for run in runs:
         wide = _width(run, NARROW) + GAP
         if block and wide > room and console.is_terminal:
@@ -88,12 +88,12 @@ def _blocks(runs: Sequence[Run], console: Console) -> Iterator[Sequence[Run]]:
     yield block
 
 
-def _width(run: Run, narrow: int = NAME) -> int:
+def _width(run: RunFigures, narrow: int = NAME) -> int:
     name = min(narrow, cell_len(line(run["name"], NAME)))
     return max(name, *(cell_len(cell(run).plain) for cell in ROWS.values()))
 
 
-def _drawn(runs: Sequence[Run], rows: Sequence[str]) -> Table:
+def _drawn(runs: Sequence[RunFigures], rows: Sequence[str]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="", show_edge=False)
     table.add_column("", style="dim", no_wrap=True)
     for run in runs:
@@ -104,7 +104,7 @@ def _drawn(runs: Sequence[Run], rows: Sequence[str]) -> Table:
     return table
 
 
-def _plain(runs: Sequence[Run], rows: Sequence[str]) -> Iterator[Text]:
+def _plain(runs: Sequence[RunFigures], rows: Sequence[str]) -> Iterator[Text]:
     widths = [_width(run) for run in runs]
     yield Text(f"{'':<{FIRST}}{_right([line(run['name'], NAME) for run in runs], widths)}")
     for name in rows:
@@ -115,7 +115,7 @@ def _right(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "".join(" " * (GAP + width - cell_len(cell)) + cell for cell, width in zip(cells, widths, strict=True))
 
 
-def _peaks(runs: Sequence[Run]) -> Iterator[str]:
+def _peaks(runs: Sequence[RunFigures]) -> Iterator[str]:
     """The peak context of each role, for runs with several roles."""
     for run in runs:
         roles, mark = run["peak"]["roles"], run["tokens"]["estimated"]

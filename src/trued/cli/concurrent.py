@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias
+from typing import Any
 
 import typer
 from rich.text import Text
@@ -14,7 +14,7 @@ from trued.cli.format import line
 from trued.cli.notify import users_notifier
 from trued.cli.summary import conclude, whole
 from trued.cli.terminal import ask_person, complain, err, hint, home, print_json
-from trued.engine.concurrent_runs import worst_exit_code
+from trued.engine.concurrent_runs import RunEnds, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.errors import TruedError
@@ -22,7 +22,6 @@ from trued.model import Event, Question, RunRecord
 from trued.reporting.views import ledger as ledger_of
 from trued.workflows.view import view_of
 
-Ended: TypeAlias = list[RunRecord | TruedError]
 SHORT = 24  # characters of what stands before a line
 
 
@@ -53,7 +52,7 @@ def name_of(record: RunRecord) -> str:
 
 
 def drive_all(
-    work: Callable[[Engine], Coroutine[Any, Any, Ended]], *, as_json: bool, notify: bool | None = None
+    work: Callable[[Engine], Coroutine[Any, Any, RunEnds]], *, as_json: bool, notify: bool | None = None
 ) -> None:
     """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
     store = RunStore(home(), os.environ)
@@ -71,7 +70,7 @@ def drive_all(
     raise typer.Exit(worst_exit_code(ended))
 
 
-def _conclude(store: RunStore, ended: Ended, *, as_json: bool) -> None:
+def _conclude(store: RunStore, ended: RunEnds, *, as_json: bool) -> None:
     records = [one for one in ended if isinstance(one, RunRecord)]
     for error in (one for one in ended if isinstance(one, TruedError)):
         complain(str(error))

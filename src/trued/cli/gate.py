@@ -58,11 +58,11 @@ gate_app.add_typer(hooks, name="hook", help="Called by Claude Code and git; read
 Places = Annotated[
     list[str], typer.Argument(metavar="claude|git|github...", help="Where to install it.", show_default=False)
 ]
-Requirements = Annotated[
+RequirementsOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The requirements file; keep it outside the repository.", show_default=False),
 ]
-Base = Annotated[
+BaseOption = Annotated[
     str | None,
     typer.Option(
         metavar="REV", help="The commit that the work starts from.", show_default="merge base with the upstream"
@@ -108,8 +108,8 @@ def ask(
 @gate_app.command()
 def install(  # noqa: PLR0913 - each is a flag
     places: Places,
-    requirements: Requirements = None,
-    base: Base = None,
+    requirements: RequirementsOption = None,
+    base: BaseOption = None,
     accept: Accept = None,
     attempts: Attempts = None,
     within: Within = None,
@@ -192,8 +192,8 @@ def _value_text(value: object) -> str:
 
 @gate_app.command()
 def amend(  # noqa: PLR0913 - each is a flag
-    requirements: Requirements = None,
-    base: Base = None,
+    requirements: RequirementsOption = None,
+    base: BaseOption = None,
     accept: Accept = None,
     attempts: Attempts = None,
     within: Within = None,

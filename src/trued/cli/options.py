@@ -14,8 +14,10 @@ from trued.errors import BadInput
 
 # -- options that several commands have --------------------------------------------------------------------------------
 
-Repository = Annotated[Path, typer.Option("--repo", metavar="DIR", help="The repository.", show_default="this folder")]
-Rounds = Annotated[int | None, typer.Option(help="Most rounds of a pair for one chunk.", show_default="3")]
+RepositoryOption = Annotated[
+    Path, typer.Option("--repo", metavar="DIR", help="The repository.", show_default="this folder")
+]
+RoundsOption = Annotated[int | None, typer.Option(help="Most rounds of a pair for one chunk.", show_default="3")]
 Cap = Annotated[int | None, typer.Option(help="Most agents working at the same time.", show_default="4")]
 WithoutCases = Annotated[
     bool,
@@ -103,7 +105,7 @@ class AgentOptions:
 class WorkOptions:
     """Options for the work itself: rounds, parallel agents, limits, and the grade that is enough."""
 
-    rounds: Rounds = None
+    rounds: RoundsOption = None
     cap: Cap = None
     parallel: Annotated[int | None, typer.Option(help="With team: most tasks at once.", show_default="1")] = None
     yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking. Approves nothing.")] = (
@@ -206,7 +208,7 @@ class StartOptions:
         ),
     ] = None
     page: Annotated[bool, typer.Option("--page", help="Open the live page beside it, until the run ends.")] = False
-    repo: Repository = Path()
+    repo: RepositoryOption = Path()
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ class ComparedOptions:
     role: Annotated[list[str] | None, typer.Option(metavar="ROLE=NAME", help="Use another role file for a role.")] = (
         None
     )
-    rounds: Rounds = None
+    rounds: RoundsOption = None
     cap: Cap = None
     yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking.")] = False
     accept: Annotated[

@@ -14,7 +14,7 @@ from trued.engine.comparisons import (
     unique_names,
     without_front_matter,
 )
-from trued.engine.concurrent_runs import resume_runs
+from trued.engine.concurrent_runs import RunEnds, resume_runs
 from trued.engine.engine import Engine
 from trued.engine.inputs import Inputs, Request
 from trued.engine.start import prepare_inputs
@@ -27,7 +27,6 @@ from trued.workspace.git.repository import Repository, open_repository
 
 ANEW = "HEAD"  # all start at one commit: none continues an earlier run's branch
 
-Ended: TypeAlias = list[RunRecord | TruedError]
 Resume: TypeAlias = Callable[[str], Coroutine[Any, Any, RunRecord]]
 
 
@@ -132,14 +131,14 @@ def _inside(inputs: Inputs) -> Inputs:
 
 async def drive_comparison(
     engine: Engine, comparison: Comparison, resume: Resume, turn: Callable[[RunRecord], None] = lambda _: None
-) -> Ended:
+) -> RunEnds:
     """Drive every unfinished run: one after the other, or all together.
 
     `turn` is called with the run whose turn it is. An interrupt ends that run and leaves the others as they are.
     """
     if comparison.together:
         return await resume_runs(engine, [one.run for one in comparison.runs], resume)
-    ended: Ended = []
+    ended: RunEnds = []
     for one in comparison.runs:
         turn(engine.store.journal.run(one.run))
         try:

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
@@ -13,10 +13,11 @@ from trued.engine.shared_slots import SharedSlots
 from trued.errors import BadInput, TruedError
 from trued.model import RunRecord
 
+RunEnds: TypeAlias = list[RunRecord | TruedError]
 WORST = (130, 4, 5, 6, 2, 1, 3, 0)  # exit codes, the one that counts most first
 
 
-async def start_runs(engine: Engine, requests: Sequence[Request]) -> list[RunRecord | TruedError]:
+async def start_runs(engine: Engine, requests: Sequence[Request]) -> RunEnds:
     """Start all runs, or none: everything is checked before the first one is recorded."""
     ready = [await engine.ready(one) for one in requests]
     if words := [one.goal for one, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
@@ -32,16 +33,14 @@ async def start_runs(engine: Engine, requests: Sequence[Request]) -> list[RunRec
 
 async def resume_runs(
     engine: Engine, runs: Sequence[str], go_on: Callable[[str], Coroutine[Any, Any, RunRecord]]
-) -> list[RunRecord | TruedError]:
+) -> RunEnds:
     """Resume all runs, under the smallest of their limits on agents."""
     records = [engine.store.journal.run(one) for one in dict.fromkeys(runs)]
     engine.shared = SharedSlots.of(min(engine.store.inputs(one.id).settings.cap for one in records))
     return await _together(engine, [(record, go_on(record.id)) for record in records])
 
 
-async def _together(
-    engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]
-) -> list[RunRecord | TruedError]:
+async def _together(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> RunEnds:
     """Await all runs. One that fails does not end the others; a signal ends all, or only those that were cancelled."""
     tasks = [(engine.store.cancel_mark(record.id), asyncio.create_task(one)) for record, one in work]
     loop = asyncio.get_running_loop()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 KEPT = 8  # runs whose contract and verdict so far are kept: who watches a run asks again after every step
 
-Listener: TypeAlias = Callable[[RunRecord, Event], None]
+EventListener: TypeAlias = Callable[[RunRecord, Event], None]
 
 
 class Amendment(Value):
@@ -58,7 +58,7 @@ class RunStore:
     """
 
     def __init__(
-        self, home: Path, environ: Mapping[str, str], *, listen: Listener | None = None, read_only: bool = False
+        self, home: Path, environ: Mapping[str, str], *, listen: EventListener | None = None, read_only: bool = False
     ) -> None:
         self.home, self.environ, self.listen = home, environ, listen
         self.journal = SqliteJournal(home / "journal.db", read_only=read_only)

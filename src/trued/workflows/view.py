@@ -10,7 +10,7 @@ from trued.workflows.registry import find_descriptor
 from trued.workflows.tree import CallRow, RunTree
 
 StyledLine: TypeAlias = Sequence[tuple[str, str]]  # pieces of one line: the text, and a style of the terminal or ""
-Figure: TypeAlias = tuple[str, str, str]  # of the report's head: the number, what it counts, a remark
+HeadFigure: TypeAlias = tuple[str, str, str]  # of the report's head: the number, what it counts, a remark
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class WorkflowView:
         """Counts for the last line about an ended run."""
         return ()
 
-    def figures(self) -> Iterable[Figure]:
+    def figures(self) -> Iterable[HeadFigure]:
         """Numbers for the head of the report."""
         return ()
 

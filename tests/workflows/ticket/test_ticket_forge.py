@@ -12,7 +12,7 @@ from tests.integrations.forges.servers import READ_ONLY, TOKEN, GitHub, github_s
 from tests.workflows.conftest import Ground, events
 from tests.workflows.ticket.test_ticket import REQUIRED, WHOLE, implemented, script
 from trued.engine.engine import Engine
-from trued.engine.run_store import Listener
+from trued.engine.run_store import EventListener
 from trued.errors import BadInput, LimitReached
 from trued.model import Event, RunRecord
 from trued.wire import Order
@@ -43,7 +43,7 @@ def github(ground: Ground) -> Iterator[GitHub]:
         yield server
 
 
-def engine_of(ground: Ground, token: str = TOKEN, *, listen: Listener | None = None) -> Engine:
+def engine_of(ground: Ground, token: str = TOKEN, *, listen: EventListener | None = None) -> Engine:
     engine, _ = ground.engine(script(impl=lambda order: implemented(order, WHOLE, branch_name=BRANCH)))
     engine.store.environ = {**engine.store.environ, **({"GITHUB_TOKEN": token} if token else {})}
     engine.store.listen = listen

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
-Words: TypeAlias = tuple[str, ...]  # a program by its bare name, and its arguments
+CommandWords: TypeAlias = tuple[str, ...]  # a program by its bare name, and its arguments
 
 TEXT_LIMIT = 50_000  # characters of one command line
 DEPTH = 4  # shells within shells
@@ -42,7 +42,7 @@ _PYTHON = re.compile(r"python[\d.]*|pypy[\d.]*")
 _MARKS = "();<>|&`\n"
 
 
-def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[Words, bool]]:
+def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[CommandWords, bool]]:
     """Each program that the text starts, with its words, and whether it is fed by the one before."""
     words, piped, skip = list[str](), False, False
     for token in (*_tokens(text), ";"):
@@ -97,7 +97,7 @@ def _or_split(line: str) -> list[str]:
         return line.split()
 
 
-def _started(words: list[str], piped: bool, depth: int) -> Iterator[tuple[Words, bool]]:
+def _started(words: list[str], piped: bool, depth: int) -> Iterator[tuple[CommandWords, bool]]:
     words = _bare(words)
     if not words:
         return

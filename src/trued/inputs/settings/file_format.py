@@ -100,7 +100,7 @@ TokenVariable: TypeAlias = Annotated[
         "the token itself belongs in no file",
     ),
 ]
-Agent: TypeAlias = Annotated[str, AfterValidator(check_agent)]
+AgentName: TypeAlias = Annotated[str, AfterValidator(check_agent)]
 
 
 # -- tables
@@ -187,7 +187,7 @@ class TicketsTable(TicketSettings):
 
 
 TABLES: dict[str, Any] = {
-    "agents": dict[str, Agent],
+    "agents": dict[str, AgentName],
     "limits": LimitsTable,
     "prices": dict[str, RateTable],
     "environment": EnvironmentTable,

@@ -10,7 +10,7 @@ from trued.inputs.vocabulary import bare_title, file_names, section_kind, title_
 from trued.model import Criterion, Source
 from trued.support.markdown import Block, Heading, List, Other, Paragraph, Words, parse, split_lines
 
-Part: TypeAlias = Literal[
+TicketPart: TypeAlias = Literal[
     "summary", "told", "requirements", "acceptance", "areas", "preview", "pictures", "shown wrong"
 ]
 
@@ -32,7 +32,7 @@ _AREA = re.compile(
 _LABEL = re.compile(r"(?:\*\*|__)?([A-Z][\w '/-]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*")
 
 
-def part_of(title: str) -> Part | None:
+def part_of(title: str) -> TicketPart | None:
     """The part that a heading, label or field of this name begins; None if it begins none."""
     words = set(title_words(bare_title(title)))
     if "preview" in words:
@@ -58,8 +58,8 @@ class _At:
     lines: list[str]
     shown: list[tuple[str, int]]
     first: int
-    top: Part
-    part: Part
+    top: TicketPart
+    part: TicketPart
     level: int = 0
     labelled: bool = False
 
@@ -77,7 +77,7 @@ class Parts:
     preview: str = ""
     title: str = ""  # the first heading of the first level
 
-    def read(self, text: str, first: int = 1, part: Part = "told") -> None:
+    def read(self, text: str, first: int = 1, part: TicketPart = "told") -> None:
         """Take in a text that begins on line `first`, below a heading of that kind."""
         at = _At(split_lines(text), picture_references(text), first, part, part)
         blocks = parse(text)
@@ -127,7 +127,7 @@ class Parts:
             if not only_shown and not (at.part in HINTS and _is_hint(text)):
                 self._add(at.part, text, line, code=isinstance(block, Other))
 
-    def _add(self, part: Part, text: str, line: int, *, code: bool = False) -> None:
+    def _add(self, part: TicketPart, text: str, line: int, *, code: bool = False) -> None:
         into = self.acceptance if part == "acceptance" else self.requirements
         if code and into:  # code belongs to the sentence before it
             before = into.pop()
@@ -151,7 +151,7 @@ def _named(block: Paragraph) -> re.Match[str] | None:
     return match if match and part_of(match[1]) else None
 
 
-def _label(block: Paragraph) -> Part | None:
+def _label(block: Paragraph) -> TicketPart | None:
     if match := _named(block):
         return part_of(match[1])
     return part_of(block.words.label) if _is_bold(block) else None

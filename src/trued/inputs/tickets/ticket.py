@@ -6,7 +6,7 @@ from typing import Any
 
 from trued.errors import BadInput
 from trued.inputs.tickets.pages import page_check
-from trued.inputs.tickets.sections import Part, Parts, part_of
+from trued.inputs.tickets.sections import Parts, TicketPart, part_of
 from trued.model import Criterion, Source, Ticket
 from trued.protocols import TrackerIssue
 from trued.support.located import Located, read_json, read_yaml
@@ -212,7 +212,7 @@ class _NamedFields:
             parts.read(description, self._at("description"))
 
     def _criteria(self, part: str, parts: Parts) -> None:
-        into: Part = "acceptance" if part == "acceptance" else "requirements"
+        into: TicketPart = "acceptance" if part == "acceptance" else "requirements"
         for text, line in self.listed(part):
             if isinstance(self._value(part), str):
                 parts.read(text, line, into)

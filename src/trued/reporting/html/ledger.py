@@ -38,7 +38,7 @@ OF_A_TRIAL, OF_A_CASE = 36, 4  # elements
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownCase:
     """One case or test id as it ended."""
 
     id: str
@@ -60,7 +60,7 @@ class Trial:
     void: str
     held_out: bool
     facts: tuple[tuple[str, str], ...]
-    cases: tuple[Shown, ...]
+    cases: tuple[ShownCase, ...]
     cases_left_out: int
     output: Text
     seconds: float
@@ -325,13 +325,13 @@ class _Telling:
             when=one.began,
         )
 
-    def _case(self, one: Evidence, tried: Tried) -> Shown:
+    def _case(self, one: Evidence, tried: Tried) -> ShownCase:
         if one.check not in self._words:
             cases = enumerate(self._checks[one.check].cases) if one.check in self._checks else ()
             self._words[one.check] = {case_id(place): f"{case_in_words(case)}{_wanted(case)}" for place, case in cases}
         words = self._words[one.check].get(tried.id, "")
         did = tried.detail or tried.kind
-        return Shown(tried.id, cut(words, self._room)[0], tried.outcome, cut(did, min(600, self._room))[0])
+        return ShownCase(tried.id, cut(words, self._room)[0], tried.outcome, cut(did, min(600, self._room))[0])
 
 
 def _exit(code: int | None) -> str:

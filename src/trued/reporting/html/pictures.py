@@ -10,7 +10,7 @@ from trued.proof.screenshots import evidence_pictures
 from trued.reporting.html.material import Material
 
 MOST_BYTES = 6 * 2**20  # of all pictures in one page; recordings have as much
-Kept = Callable[[str], bytes]
+ReadPicture = Callable[[str], bytes]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Album:
         return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def reader(folder: Path) -> Kept:
+def reader(folder: Path) -> ReadPicture:
     """What was kept in the folder of a run."""
 
     def read(name: str) -> bytes:

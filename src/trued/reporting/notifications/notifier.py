@@ -25,7 +25,7 @@ WITHIN_S = 20.0  # for a command; then it is ended
 LAST_S = 5.0  # that the end of a command waits for its notifications
 HARMLESS = (OSError, ValueError, TruedError)  # what may happen to a notification, and to nothing else
 
-Delivery: TypeAlias = Callable[[], object]
+Sending: TypeAlias = Callable[[], object]
 
 
 class Notifier:
@@ -86,7 +86,7 @@ class Notifier:
             return False
         return True
 
-    def _deliveries(self, made: Notification) -> Iterator[Delivery]:
+    def _deliveries(self, made: Notification) -> Iterator[Sending]:
         settings, facts = self._settings, made.data
         if made.kind in settings.kinds:
             if settings.desktop and (program := shutil.which("notify-send")):

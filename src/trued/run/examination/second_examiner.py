@@ -28,13 +28,13 @@ class Doubt(Value):
 
 
 STATUS = "another status"  # of an exchange that only prepares others: nobody is held to one, and nothing is asked anew
-Heard: TypeAlias = Literal["alike", "otherwise", "unsure"]
+SecondOpinion: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 
-def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[tuple[Heard, str]]]:
+def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[tuple[SecondOpinion, str]]]:
     """For each case of each proposal: was it answered alike, otherwise, or not with certainty; and why."""
     given = {one.number: one for one in answers}
-    found, number = list[list[tuple[Heard, str]]](), 0
+    found, number = list[list[tuple[SecondOpinion, str]]](), 0
     for one in proposed:
         found.append([])
         for shown in cases_of(one):
@@ -43,7 +43,7 @@ def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> l
     return found
 
 
-def _heard(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[Heard, str]:
+def _heard(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[SecondOpinion, str]:
     if isinstance(shown, HttpCase) and shown.setup:  # it shows nothing: only its status could be wrong
         other = answer is not None and None not in (shown.status, answer.status) and answer.status != shown.status
         return ("otherwise", STATUS) if other else ("alike", "")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
-from trued.inputs.project.shell import Words, simple_commands
+from trued.inputs.project.shell import CommandWords, simple_commands
 from trued.model import Value
 from trued.workflows.handoff.feature_list import STATUS, TOTALS
 
@@ -234,7 +234,7 @@ def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[
     held = [words for text in (script, *_said(script)) for words, _ in simple_commands(text)]
     found: dict[str, None] = {}
     for line in commands:
-        before: Words = ("",)
+        before: CommandWords = ("",)
         for words, piped in simple_commands(line):
             what = _kind(words) or ("an installer" if piped and _downloads(before, words) else "")
             if what and not any(_same(words, one, what) for one in held):
@@ -251,7 +251,7 @@ def _said(script: str) -> Iterator[str]:
                 yield from said.partition(": ")[2].split(" and ")
 
 
-def _kind(words: Words) -> str:
+def _kind(words: CommandWords) -> str:
     program, *arguments = _unwrapped(words)
     if {"--help", "-h", "--version", "-V", "--dry-run"} & set(arguments):
         return ""
@@ -274,7 +274,7 @@ def _plain(arguments: Sequence[str]) -> list[str]:
     return [word for word, last in zip(arguments, before, strict=False) if word[:1] != "-" and last not in _PLACES]
 
 
-def _unwrapped(words: Words) -> Words:
+def _unwrapped(words: CommandWords) -> CommandWords:
     """`python manage.py …` is manage.py's; `npm exec x` and `uv run x` are x's."""
     program, *rest = words
     if _RUNNERS.fullmatch(program) and rest and _name(rest[0]) in ("manage.py", "setup.py"):
@@ -289,12 +289,12 @@ def _quoted(word: str) -> str:
     return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
-def _downloads(before: Words, words: Words) -> bool:
+def _downloads(before: CommandWords, words: CommandWords) -> bool:
     """A script from elsewhere, fed to a shell."""
     return before[0] in ("curl", "wget") and words[0] in ("sh", "bash", "python3", "python")
 
 
-def _same(words: Words, held: Words, what: str) -> bool:
+def _same(words: CommandWords, held: CommandWords, what: str) -> bool:
     """The same program, and no package that the script does not name; a server's port may be another."""
     (program, mine), (other, theirs) = _signed(words), _signed(held)
     if program != other or not mine or not theirs:
@@ -302,7 +302,7 @@ def _same(words: Words, held: Words, what: str) -> bool:
     return mine <= theirs or (what == "a server start" and theirs <= mine)
 
 
-def _signed(words: Words) -> tuple[str, frozenset[str]]:
+def _signed(words: CommandWords) -> tuple[str, frozenset[str]]:
     program, *arguments = _unwrapped(words)
     plain = {_VERSION.sub("", word) or word for word in _plain(arguments)}
     return program, frozenset(plain or ({"install"} if program == "yarn" else ()))

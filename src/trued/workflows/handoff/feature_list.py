@@ -14,7 +14,7 @@ from trued.support.located import Located, nearest, read_json
 
 NAME = "feature_list.json"
 Method: TypeAlias = Literal["automated", "e2e", "manual"]
-State: TypeAlias = Literal["not_started", "in_progress", "completed", "failed"]
+FeatureStatus: TypeAlias = Literal["not_started", "in_progress", "completed", "failed"]
 METHODS = ("automated", "e2e", "manual")
 STATES = ("not_started", "in_progress", "completed", "failed")
 TOTALS = ("total_features", "completed", "in_progress", "failed", "not_started")
@@ -61,7 +61,7 @@ class Feature(Value):
     )
     steps: tuple[str, ...] = Field(default=(), description="how to see that it holds, step by step")
     passes: StrictBool = Field(default=False, description="proven, attested or held already; only the engine writes it")
-    status: State | None = Field(default=None, description="where it stands; only the engine writes it")
+    status: FeatureStatus | None = Field(default=None, description="where it stands; only the engine writes it")
     tests_passing: Count = Field(default=0, description="counted by the engine")
     tests_total: Count = Field(default=0, description="counted by the engine")
     coverage: float | None = Field(
@@ -81,7 +81,7 @@ class Feature(Value):
     line: int = 0  # on which it stands in its file
 
     @property
-    def state(self) -> State:
+    def state(self) -> FeatureStatus:
         """The state that counts: only `passes` makes a feature completed, whatever `status` says."""
         if self.passes:
             return "completed"

@@ -25,7 +25,7 @@ from trued.workflows.pipeline.replies import (
     Specified,
     Verified,
 )
-from trued.workflows.pipeline.verification import CONTENT, Answers, CheckEnd, CheckResult
+from trued.workflows.pipeline.verification import CONTENT, AgentAnswers, CheckEnd, CheckResult
 from trued.workflows.pipeline.waves import Gaps, implement
 
 
@@ -133,7 +133,7 @@ async def ask_critics_again(lead: Orchestrator) -> None:
     lead.critiques = {name: one for name, one in lead.critiques.items() if one.by not in settled}
 
 
-async def verify(lead: Orchestrator, plan: Plan, kept: Answers | None = None) -> CheckResult:
+async def verify(lead: Orchestrator, plan: Plan, kept: AgentAnswers | None = None) -> CheckResult:
     """Pattern B: if it does not build, nobody looks further. The engine checks, too, and the worse result counts.
     `kept`: answers to the same work that need not be given again."""
     known = dict(kept or {})
@@ -168,7 +168,7 @@ async def fix(lead: Orchestrator, gaps: Gaps) -> bool:
     return bool(gaps)
 
 
-async def review(lead: Orchestrator, plan: Plan, kept: Answers | None = None) -> CheckResult:
+async def review(lead: Orchestrator, plan: Plan, kept: AgentAnswers | None = None) -> CheckResult:
     """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give.
     `kept`: answers to the same work that need not be given again."""
     known = dict(kept or {})

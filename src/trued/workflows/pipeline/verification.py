@@ -37,7 +37,7 @@ NOT_COUNTED = "`{command}`, which the plan names for its tests, is of no runner 
 SHOWN = 20  # gaps in a brief: the verification files have them all
 LINE = 300
 GRAVE = ("fail", "Major", "Blocker", "Critical")
-Answers: TypeAlias = Mapping[str, Returned[Any]]  # by agent
+AgentAnswers: TypeAlias = Mapping[str, Returned[Any]]  # by agent
 CONTENT = Memory(agent="nobody", role="nobody", status=Status.DONE)  # stands for critics that are not asked
 RANK = (Status.DONE, Status.NEEDS_REVISION, Status.ERROR)
 
@@ -62,7 +62,7 @@ class CheckResult:
         return silent_agents(self)
 
     @property
-    def good(self) -> Answers:
+    def good(self) -> AgentAnswers:
         """Answers that need not be given again while the work stays as it is."""
         return {name: back for name, back in self.returned.items() if back.good}
 

@@ -21,7 +21,7 @@ from trued.workflows.pipeline.events import (
     WaveStarted,
 )
 from trued.workflows.tree import CallRow, RunTree
-from trued.workflows.view import Figure, ReportSection, StyledLine, WorkflowView
+from trued.workflows.view import HeadFigure, ReportSection, StyledLine, WorkflowView
 
 STEPS = {  # in the order of work, each with its number
     "set-up": "0",
@@ -374,7 +374,7 @@ class PipelineView(WorkflowView):
         if stages.revisions:
             yield counted(stages.revisions, "revision")
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[HeadFigure]:
         stages = self.stages
         if stages.tasks:
             conflicts = f"{counted(len(stages.conflicts), 'conflict')} on the way" if stages.conflicts else ""

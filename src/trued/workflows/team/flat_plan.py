@@ -9,7 +9,7 @@ from trued.model import Criterion, Source, Value
 from trued.support.markdown import Block, Heading, Item, List, parse, split_lines
 from trued.support.plurals import counted
 from trued.workflows.team.backlog import ATTEMPTS, Backlog
-from trued.workflows.team.backlog.items import State, one_line
+from trued.workflows.team.backlog.items import TaskStatus, one_line
 
 NAME = "plan.md"
 ORIGINAL = "plan.md.original"  # beside the files of the team: the list as it was
@@ -17,7 +17,7 @@ UNNAMED = "Tasks"
 _BOX = re.compile(r"\[(.)\]\s+(.*)", re.DOTALL)
 _STRUCK = re.compile(r"~~(.+?)~~(.*)", re.DOTALL)
 _TICKED = re.compile(r"(?:✅|✔️?|☑️?)\s*(.*)", re.DOTALL)
-_MARKS: dict[str, State] = {" ": "open", "x": "done", "X": "done", "!": "failed"}
+_MARKS: dict[str, TaskStatus] = {" ": "open", "x": "done", "X": "done", "!": "failed"}
 
 
 class Migration(Value):
@@ -201,7 +201,7 @@ def _boxed_item(item: Item) -> bool:
     return _state(item)[0] is not None or any(map(_boxed_item, item.items))
 
 
-def _state(item: Item) -> tuple[State | None, str]:
+def _state(item: Item) -> tuple[TaskStatus | None, str]:
     """An item's state by its box or mark, and its text; None if it has neither."""
     raw = item.words.raw
     if item.checked is not None:

@@ -18,7 +18,7 @@ from trued.workflows.team.events import (
     TeamReported,
 )
 from trued.workflows.tree import CallRow, RunTree
-from trued.workflows.view import Figure, ReportSection, StyledLine, WorkflowView
+from trued.workflows.view import HeadFigure, ReportSection, StyledLine, WorkflowView
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
 BESIDE = 4  # tasks that are named where several are tried at once
@@ -383,7 +383,7 @@ class TeamView(WorkflowView):
     def totals(self) -> Iterator[str]:
         yield counts(self.team)
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[HeadFigure]:
         team = self.team
         if team.seen:
             yield f"{team.features_done}/{team.features_all}", "features accepted", ""

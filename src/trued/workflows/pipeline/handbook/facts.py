@@ -39,7 +39,7 @@ READS = {  # by the step's name; a test holds it against the workflow's own word
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HandbookStep:
     number: str
     name: str
     who: tuple[str, ...]
@@ -70,15 +70,15 @@ class Step:
 
 
 STEPS = (
-    Step("0", "set-up", (ORCHESTRATOR,), "–"),
-    Step("1", "research", RESEARCH, "A"),
-    Step("2", "spec", ("spec",), "one"),
-    Step("3", "design", ("designer",), "one"),
-    Step("3b", "critique", CRITICS, "A"),
-    Step("4", "plan", ("planner",), "one"),
-    Step("5", "implementation", ("implementer", "documentation-writer"), "waves"),
-    Step("6", "verification", VERIFIERS, "B in C"),
-    Step("7", "review", REVIEWERS, "A"),
+    HandbookStep("0", "set-up", (ORCHESTRATOR,), "–"),
+    HandbookStep("1", "research", RESEARCH, "A"),
+    HandbookStep("2", "spec", ("spec",), "one"),
+    HandbookStep("3", "design", ("designer",), "one"),
+    HandbookStep("3b", "critique", CRITICS, "A"),
+    HandbookStep("4", "plan", ("planner",), "one"),
+    HandbookStep("5", "implementation", ("implementer", "documentation-writer"), "waves"),
+    HandbookStep("6", "verification", VERIFIERS, "B in C"),
+    HandbookStep("7", "review", REVIEWERS, "A"),
 )
 
 

@@ -21,7 +21,9 @@ from trued.workflows.pipeline.decision_tables import (
 from trued.workflows.pipeline.lint.pages import TextBlock, normal
 
 DONE, REVISE, ERROR, MISSING = "DONE", "NEEDS_REVISION", "ERROR", "missing"
-Case: TypeAlias = Mapping[str, str]  # what each agent says, in one word: a status, or the severity that goes with DONE
+StatusByAgent: TypeAlias = Mapping[
+    str, str
+]  # what each agent says, in one word: a status, or the severity that goes with DONE
 
 SCALES = ([str(one) for one in Concern], [str(one) for one in Flaw])
 WORD = re.compile(rf"\b(DONE|NEEDS_REVISION|ERROR|missing|{'|'.join(word for scale in SCALES for word in scale)})\b")
@@ -41,14 +43,14 @@ class Probe:
 
     rule: str
     said: str
-    case: Case
+    case: StatusByAgent
     wanted: str
 
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
     line: int
-    fits: Callable[[Case], bool]
+    fits: Callable[[StatusByAgent], bool]
     result: str
 
 
@@ -138,11 +140,11 @@ def _by_words(rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
     return found
 
 
-def _always(case: Case) -> bool:
+def _always(case: StatusByAgent) -> bool:
     return True
 
 
-def _counted(condition: str, cluster: Sequence[str]) -> Callable[[Case], bool]:
+def _counted(condition: str, cluster: Sequence[str]) -> Callable[[StatusByAgent], bool]:
     named = [name for name in cluster if name in condition.lower()]
     names = named or [name for name in cluster if name not in (GATE, KNOWLEDGE)]
     words = set(WORD.findall(condition))
@@ -162,7 +164,7 @@ def _result(cell: str) -> str:
     return found[1] if found else DONE if PROCEED.search(cell) else ""
 
 
-def _all_meet(cells: Mapping[str, str], case: Case) -> bool:
+def _all_meet(cells: Mapping[str, str], case: StatusByAgent) -> bool:
     return all(_meets(cell, case[name]) for name, cell in cells.items())
 
 

@@ -13,9 +13,9 @@ from trued.workflows.team.backlog.items import (
     BacklogFeature,
     BacklogTask,
     Priority,
-    Progress,
-    State,
     Story,
+    TaskStatus,
+    WorkStatus,
     written,
 )
 from trued.workflows.team.backlog.merge import honoured
@@ -31,9 +31,9 @@ __all__ = [
     "BacklogFeature",
     "BacklogTask",
     "Priority",
-    "Progress",
-    "State",
     "Story",
+    "TaskStatus",
+    "WorkStatus",
     "archive",
     "brief_of",
     "honoured",

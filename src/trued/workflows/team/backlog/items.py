@@ -10,10 +10,10 @@ from pydantic import AfterValidator, Field
 from trued.model import Value
 from trued.support.redaction import plain
 
-Progress: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
+WorkStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
 Priority: TypeAlias = Literal["high", "medium", "low"]
 Accepted: TypeAlias = Literal["pending", "passed", "failed"]  # by the user acceptance test
-State: TypeAlias = Literal["open", "done", "failed"]
+TaskStatus: TypeAlias = Literal["open", "done", "failed"]
 
 ATTEMPTS = 10
 TEXT_LIMIT = 2000  # characters of one entry: a longer one is no line that anybody reads
@@ -107,7 +107,7 @@ class AcceptanceItem(Part):
 class BacklogTask(Part):
     id: str
     description: Name
-    state: State = "open"
+    state: TaskStatus = "open"
     attempts: int = Field(default=0, ge=0)
     limit: int = Field(default=ATTEMPTS, ge=0)
     depends_on: Ids = ()
@@ -130,7 +130,7 @@ class Story(Part):
     id: str
     name: Line = ""
     feature: str = ""
-    status: Progress = "pending"
+    status: WorkStatus = "pending"
     tasks: tuple[BacklogTask, ...] = ()
 
     @property
@@ -138,7 +138,7 @@ class Story(Part):
         return sum(task.state == "done" for task in self.tasks)
 
     @property
-    def standing(self) -> Progress:
+    def standing(self) -> WorkStatus:
         """Its status, as it follows from its tasks."""
         states = {task.state for task in self.tasks}
         if states <= {"done"}:
@@ -158,7 +158,7 @@ class Story(Part):
 class BacklogFeature(Part):
     id: str
     name: Name
-    status: Progress = "pending"
+    status: WorkStatus = "pending"
     priority: Priority = "medium"
     uat: Accepted = "pending"
     depends_on: Ids = ()  # features

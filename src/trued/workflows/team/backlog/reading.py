@@ -20,8 +20,8 @@ from trued.workflows.team.backlog.items import (
     Part,
     Piece,
     Priority,
-    Progress,
     Story,
+    WorkStatus,
     children,
     line,
     names,
@@ -53,7 +53,7 @@ _FIELDS = {
     "archived": "archived",
 }
 _SUBS = {"needs": "depends_on", "depends on": "depends_on", "files": "files", "note": "note", "by": "by_person"}
-_WORDS = {"status": get_args(Progress), "priority": get_args(Priority), "uat": get_args(Accepted)}
+_WORDS = {"status": get_args(WorkStatus), "priority": get_args(Priority), "uat": get_args(Accepted)}
 _BOXES = {" ": "open", "x": "done", "X": "done", "!": "failed"}
 P = TypeVar("P", bound=Part)
 
