@@ -18,8 +18,8 @@ def record_comment(
     """Record a comment. `to`: a role or a call; "" is every role. It goes into the next brief; with `now` a call that
     is at work is stopped for it, and continues with it.
 
-    Raises BadInput for a run that has ended, an empty or very long text, a role or call that is not there, and for
-    whoever writes cases: those are written from the requirements alone.
+    Raises BadInput for a run that has ended, an empty or very long text, a role or call that is not there, and a role
+    that writes cases: those are written from the requirements alone.
     """
     text = str(store.redact(store.inputs(record.id))(plain(text).strip()))
     if record.has_ended:

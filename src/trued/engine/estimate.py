@@ -10,7 +10,7 @@ from trued.wire import Price, Spend
 Range: TypeAlias = tuple[float, float]
 
 KNOWN = 3  # earlier calls of a role by an agent: then their own figures are taken
-# One call of an agent that nobody knows yet: requests to the model, context beyond prompt and brief, words said, time.
+# One call of an agent without history: requests to the model, context beyond prompt and brief, output tokens, time.
 REQUESTS: Range = (6, 40)
 CONTEXT: Range = (4_000, 40_000)
 SAID: Range = (2_000, 25_000)

@@ -39,7 +39,7 @@ def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
 
     The sandbox is tried out as the agent has it; its name alone is not believed.
     """
-    from trued.workspace.sandbox.levels import reachable_sockets  # loaded where somebody decides
+    from trued.workspace.sandbox.levels import reachable_sockets  # imported here: only decisions need it
 
     return ", ".join(dict.fromkeys(one for sight in _at_work(store, record) for one in reachable_sockets(sight)))
 

@@ -141,13 +141,13 @@ def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow
 def price_lookup(settings: Settings) -> Callable[[str, str], Price]:
     """A function from agent and model to price: the user's own, else a table's, else the ceiling."""
     from trued.agents.adapters import agent_of
-    from trued.engine.prices import price_of  # loaded when somebody works: `show` asks this module for limits alone
+    from trued.engine.prices import price_of  # imported here: `show` needs only the limits
 
     def price(agent: str, model: str) -> Price:
         kind, _, named = agent.partition(":")
         try:
             sizes = agent_of(agent).models
-        except BadInput:  # played by somebody else, in a trial
+        except BadInput:  # an agent of a test
             sizes = {}
         meant = sizes.get(named or model, named)
         whole = f"{kind}:{meant}" if meant and kind not in ("command", "acp") else agent

@@ -56,7 +56,7 @@ class PullRequestWork:
     verdict: Verdict
     proven: bool
     contract: str = ""
-    bar: str = ""  # said where the bar was lowered
+    bar: str = ""  # which grade was enough, if less than the default was asked for
     key: str = ""  # of the ticket
     url: str = ""  # of the ticket
     words: str = ""  # an agent's body
@@ -143,7 +143,7 @@ def _slug(words: str) -> str:
 
 def title_of(work: PullRequestWork) -> str:
     """The title, with the ticket's key; it begins with “not proven” if the work is not."""
-    flat = " ".join(inert(plain(work.title)).split()) or work.branch  # whoever squashes makes it a commit's message
+    flat = " ".join(inert(plain(work.title)).split()) or work.branch  # a squash makes it a commit message
     flat = flat.replace(inert(work.key), work.key) if work.key else flat
     named = flat if work.key.lower() in flat.lower() else f"{work.key}: {flat}"
     return named if work.proven else f"{NOT_PROVEN}{named}"

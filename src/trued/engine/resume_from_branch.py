@@ -26,7 +26,7 @@ ASIDE = "-failed-"  # in the name of a branch that holds the work of a feature t
 class KnownRuns:
     """Branches and bases of the runs in the journal."""
 
-    branches: Collection[str] = ()  # of runs that can be resumed, or have ended: no new run goes on with them unasked
+    branches: Collection[str] = ()  # of runs that can be resumed, or have ended: no new run continues them unasked
     bases: Mapping[str, str] = field(default_factory=dict)  # branch → the base that was recorded when its run began
 
     @classmethod

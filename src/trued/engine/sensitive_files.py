@@ -95,10 +95,10 @@ KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for al
         "pip.conf",
     ),
 }
-# in any folder; of a folder's pattern, that folder wherever it stands
+# in any folder; FOLDERS likewise
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
-TOLD = (".trued/team/",)  # a team's files are views: nothing in them is believed, and nothing is run
+TOLD = (".trued/team/",)  # a team's files are views: no tool trusts or runs them
 MANIFEST = "pyproject.toml"
 
 

@@ -50,7 +50,7 @@ def _picture(name: str, beside: Path) -> str:
     try:
         place = (beside / name).resolve()
         there = "://" not in name and place.suffix.lower() in PICTURES and place.is_file()
-    except (OSError, ValueError, RuntimeError):  # so Python speaks of links in a circle
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: links in a circle
         there = False
     return str(place) if there else "" if Path(name).is_absolute() else name
 
@@ -85,7 +85,7 @@ async def _place(store: RunStore, ticket: Ticket, repository: Repository, forge:
     runs = [one for one in store.journal.runs() if one.repository == str(repository.root)]
     runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # one that was compared with others stays apart
     known = [one.branch for one in runs if _same(store.inputs(one.id).ticket, ticket)]
-    name = known[-1] if known else ticket.branch  # the first one: whoever edits a title writes no other ticket
+    name = known[-1] if known else ticket.branch  # the first one: a ticket with an edited title is the same ticket
     for number in count(1):
         branch = name if number == 1 else f"{name}-{number}"
         own = [one for one in runs if one.branch == branch]
@@ -96,7 +96,7 @@ async def _place(store: RunStore, ticket: Ticket, repository: Repository, forge:
             raise BadInput(what, then=f"`trued resume {at_work.id}` continues it, `trued cancel {at_work.id}` ends it")
         offered = await asyncio.to_thread(forge.offered, branch) if forge.remote else None
         if offered and offered.state != "open":
-            continue  # what somebody closed or merged is not touched: the next one is a new one
+            continue  # a closed or merged request is left alone: a new one is made
         return await _standing(branch, own, repository, forge)
     raise AssertionError("there is always a next number")
 

@@ -8,7 +8,7 @@ from trued.model import Approval, Check, Contract, Grade, Judged, Outcome, Verdi
 from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, PARTS, STAYS, UNAPPROVED
 from trued.support.plurals import counted
 
-FACTS = {"base_facts"}  # found out, not agreed upon: times differ whenever they are taken anew
+FACTS = {"base_facts"}  # measured, not agreed upon: times differ with every measurement
 _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
 
 

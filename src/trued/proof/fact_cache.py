@@ -40,7 +40,7 @@ class FactCache:
     """Files below the state folder. With no folder nothing is kept; what cannot be read counts as unknown.
 
     What a head did wrong is remembered within its own `repository` only. What a base showed is known by its content, in
-    every clone that holds the same, and is told as a fact of the commit that asks.
+    every clone that holds the same, and is returned as a fact of the commit that asks.
     """
 
     def __init__(self, home: Path | None, repository: str = "") -> None:

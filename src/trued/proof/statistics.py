@@ -92,7 +92,7 @@ def _failing(tried: Iterable[Tried]) -> str:
 def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
     """Each test of the check on this commit, the worst of all times. Of a worthless run only what failed is known.
 
-    Figures are told to agents: nothing of them is taken where something held out had run before.
+    Agents see these figures: none are taken from a room in which something held out had run before.
     """
     found: dict[str, Tried] = {}
     name = check_hash(check)

@@ -34,8 +34,8 @@ def has_to_stop(context: RunContext, role: str, key: str, stop: int) -> bool:
 
 
 def _pending(context: RunContext, role: str, key: str) -> list[Comment]:
-    """The comments that this call was not given yet. Whoever writes the cases that prove something hears none: cases
-    are written from the requirements alone."""
+    """The comments that this call was not given yet. Examiners are given none: cases are written from the requirements
+    alone."""
     return [] if role in EXAMINERS else [one for one in context.journal.comments() if one.is_for(role, key)]
 
 

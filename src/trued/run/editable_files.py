@@ -109,6 +109,6 @@ class LiveCopies:
 
 
 def closest_version(versions: Iterable[str], text: str) -> str:
-    """The version that somebody most likely had before them when they wrote this text."""
+    """The version that a person most likely edited to get this text."""
     lines = {*text.splitlines()}
     return min(versions, key=lambda one: len(lines ^ {*one.splitlines()}), default="")

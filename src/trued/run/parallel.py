@@ -20,7 +20,7 @@ WIDE = 200  # characters of a line in which a mark may stand
 GIVEN_UP = (
     "{path}: of two versions that contradict each other one stands as it was, and the other was given up ({part})"
 )
-SIDE_CHARS = 6_000  # of each side of a file, for whoever brings them together; it has the files before it
+SIDE_CHARS = 6_000  # of each side of a file, in the brief of the agent that merges them; it has the whole files
 T = TypeVar("T")
 
 
@@ -50,7 +50,7 @@ class Merge(Value):
 
 
 class Parallel:
-    """Runs jobs side by side, and merges parts one after another in a fixed order, whoever was faster."""
+    """Runs jobs side by side, and merges parts one after another in a fixed order, however they finish."""
 
     def __init__(self, branch: Branch) -> None:
         self._branch, self._steps = branch, branch.steps

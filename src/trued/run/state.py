@@ -62,11 +62,11 @@ class ProofState:
 
 @dataclass
 class PeopleState:
-    """What people have said to this run."""
+    """Decisions and comments of people on this run."""
 
     heard: list[Heard] = field(default_factory=list)  # approvals that a step took up, and what was parked meanwhile
     comments: dict[str, Finding] = field(default_factory=dict)  # the comment of a redo, by scope
-    rejections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by task, for whoever works on it next
+    rejections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by task, for its next agent
 
 
 @dataclass

@@ -66,7 +66,7 @@ def inert(text: str) -> str:
 
 
 def subject_line(kind: str, scope: str, title: str) -> str:
-    """The first line of a commit as people write it: `feat(F2-T2): what it is about`; whoever gave the title."""
+    """The first line of a commit as people write it: `feat(F2-T2): what it is about`. The title may be hostile."""
     about = re.sub(r"[^A-Za-z0-9._-]+", "-", plain(scope))[:SCOPE].strip("-.")
     words = inert(" ".join(plain(title).split()).lstrip("# ")).strip() or "work"
     head = f"{kind}({about}): " if about else f"{kind}: "
@@ -76,7 +76,7 @@ def subject_line(kind: str, scope: str, title: str) -> str:
 
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
-    """Those that are secrets by their name, or have one in them: what an engine holds without having been told."""
+    """The variables that are secrets by their name, or hold one: known without anybody listing them."""
     within = {
         f"{name}{number or ''}": secret
         for name, value in variables.items()
@@ -129,7 +129,8 @@ class Redactor:
         return _SHAPES.sub("[redacted key]", text)
 
     def _without_halves(self, text: str) -> str:
-        """Whoever cut a text knew no secrets: one may have been parted at its end, or before an ellipsis."""
+        """Remove the beginning of a secret at the end of a text, or before an ellipsis: texts are cut without regard to
+        secrets."""
         for match in reversed([*self._half.finditer(text)]):
             half = text[match.start() : match.start() + self.overlap].partition("…")[0]
             if whole := next((form for form in self._begun[match[1]] if form.startswith(half)), ""):

@@ -181,7 +181,7 @@ class _Tools:
                     self._say(key, f"{name}: here {tool} has no such limit, the sandbox has its own")
             else:
                 self._say(key, why_left_out(name))
-        return found | {"read"} if found else found  # whoever may search or edit may read
+        return found | {"read"} if found else found  # searching and editing imply reading
 
     def _denied(self) -> set[str]:
         """Tools that are denied completely; a pattern such as `Bash(rm *)` leaves the tool."""
@@ -227,7 +227,7 @@ class _Tools:
 
 
 def _taken(tool: str, denied: set[str]) -> bool:
-    """Whoever may still grep may search."""
+    """Whether the tool is denied; searching is denied only if no way to search is left."""
     return {"glob", "grep"} <= denied or "search" in denied if tool == "search" else bool(denied)
 
 

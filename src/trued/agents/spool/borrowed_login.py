@@ -29,7 +29,7 @@ LoginEvent = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class LoanRecord:
-    """Stored as lent.json in the call's folder while copies may be in the agent's HOME."""
+    """A borrowed login: stored as lent.json in the call's folder while copies may be in the agent's HOME."""
 
     user: str  # the user's HOME
     home: str  # the agent's

@@ -41,7 +41,7 @@ class Demo:
         self.tell, self.place = teller, create_place(keep, environ)
         self.store = RunStore(self.place.home, self.place.environ)
         self.began, self.run = time.monotonic(), ""
-        self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()  # events so far, and what was told of them
+        self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()  # events so far, and what was printed of them
 
     def play(self) -> int:
         try:

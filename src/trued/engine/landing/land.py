@@ -164,7 +164,7 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     if again and again.outcome.state != "done":
         return _short(context, candidate, again)
     rejected = refuse_unproven(context.store, context.record) if not part else None
-    if rejected:  # by somebody who spoke while it was proven again
+    if rejected:  # by a person, while it was proven again
         return rejected
     return await _moved(context, candidate, again, found)
 
@@ -296,7 +296,7 @@ async def _moved(
     async def step() -> str:
         return given
 
-    # before the branch is moved: whoever finds it moved after a crash knows by whom
+    # recorded before the branch is moved: after a crash it is known who moved it
     await journal.once(f"{candidate.part}/landing", digest(commit, tip), step)
     if commit != tip:
         await target.bring(commit)

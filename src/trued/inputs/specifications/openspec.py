@@ -49,7 +49,7 @@ class _OpenSpecFile:
     delta: str = ""  # added, modified, removed, renamed; "" outside of a change
     name: str = ""  # id of the requirement that we are in
     found: list[Requirement] = field(default_factory=list)
-    open: bool = False  # the last one is still being told
+    open: bool = False  # the text of the last one continues
 
     def read(self, text: str) -> list[Requirement]:
         for block in parse(text):

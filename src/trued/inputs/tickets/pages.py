@@ -61,7 +61,7 @@ def _sorted(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tuple[s
         before = bare[end : match.start()]
         following = quotes[number + 1][0].start() if number + 1 < len(quotes) else len(bare)
         after = re.split(r"[,;.]|\b(?:and|but)\b", bare[match.end() : following])[0]
-        if before.strip(" ,") not in ("", "and"):  # in a list, what was said of the first is said of all
+        if before.strip(" ,") not in ("", "and"):  # in a list, a negation of the first holds for all
             denied = bool(_NOT.search(re.split(r"[;.]|\bbut\b", before)[-1]))
         (hides if denied or _denies(after) else sees).append(words)
         end = match.end()

@@ -72,7 +72,7 @@ def request_flaw(case: HttpCase) -> str:
 async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
     """A fresh server, started as the contract says, for as long as the block lasts. `within_s`: its whole lifetime."""
     serve = bench.serve
-    assert serve is not None  # noqa: S101  (whoever asks has looked)
+    assert serve is not None  # noqa: S101  (callers have checked)
     with scratch_folder(bench.room, {}) as folder:
         argv = [one.replace("{files}", str(folder)) for one in resolve_command(serve.command, bench)]
         command = replace(bench.command(argv, within_s=within_s), output_bytes=SERVER_OUTPUT)

@@ -105,7 +105,7 @@ def _is_unknown(why: str) -> bool:
 
 
 def _has_no_registry() -> bool:
-    """Was the installer told to ask none?"""
+    """Whether the installer is set to ask no registry."""
     return any(name.endswith("_NO_INDEX") and value not in ("", "0") for name, value in registries(os.environ).items())
 
 

@@ -126,7 +126,7 @@ def _run(words: list[str], blobs: Mapping[str, str], folder: PurePosixPath) -> I
 
 
 def _at(word: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[str]:
-    """The file of the commit that a word names: from the top of the project, or from where it is said."""
+    """The file of the commit that a word names: from the top of the project, or from this folder."""
     clean = word.strip("\"'`").removeprefix("./")
     if not clean or clean.startswith("/") or ".." in clean.split("/"):
         return

@@ -43,7 +43,7 @@ class CountedRun:
     collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # file → how its collection failed, words
     canaries: Mapping[str, str] = field(default_factory=dict)  # tests of random names that must fail → how they ended
     copies: Mapping[str, str] = field(default_factory=dict)  # ids whose copy must fail → how the copy ended
-    ended: int | None = None  # None: it did not come to its end
+    ended: int | None = None  # exit code; None: it did not finish
     started: bool = True  # the runner was loaded; what went wrong later is not the environment's
     left_out: tuple[str, ...] = ()
     ran: tuple[str, ...] = ()

@@ -204,7 +204,7 @@ class GoTestFiles:
         if any(part[0] in "._" or part in ("testdata", "vendor") for part in folder.parts):
             return False
         home = next((str(one) for one in (folder, *folder.parents) if str(one) in self.modules), ".")
-        if home != ".":  # a module of its own: `go test` does not come to it from here
+        if home != ".":  # a module of its own: `go test` does not reach it from here
             return False
         return any(_covers(self.folder(one), str(folder)) for one in packages or ["."])
 

@@ -268,7 +268,7 @@ def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanar
     try:
         return _told_apart(said, bench, canaries, wanting)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return CountedRun({})  # not as our own driver speaks: nothing was counted
+        return CountedRun({})  # not the records of our own driver: nothing was counted
 
 
 def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _Wanting) -> CountedRun:
@@ -336,7 +336,7 @@ def _caught(records: list[dict[str, Any]], canary: _NodeCanary) -> str:
 
 
 def _copies(records: list[dict[str, Any]], outcomes: dict[str, CountedTest], wanting: _Wanting) -> dict[str, str]:
-    """How the copies of the tests ended that were made to fail and are said to have passed."""
+    """How the copies ended that were made to fail, of tests that are reported as passed."""
     broken = {str(one["copied"]) for one in records if _of_the_file(one) and not one["way"]}
     ended = worst_outcomes((_id(one, "copied"), CountedTest(str(one["outcome"]))) for one in records if _counts(one))
     passed = [name for name, one in outcomes.items() if one.outcome == "passed" and wanting.copied(name)]

@@ -75,7 +75,7 @@ def _column(run: Mapping[str, Any], heads: Sequence[str]) -> Column:
 
 
 def _mark(run: Mapping[str, Any]) -> str:
-    """How the cost is known: computed, at most, or at least, where some calls told none."""
+    """How the cost is known: computed, at most, or at least, if some calls reported none."""
     return "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else _MARKS.get(run["cost"], "")
 
 

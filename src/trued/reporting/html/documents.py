@@ -43,6 +43,6 @@ def _asked(record: RunRecord, *words: str) -> bytes | None:
     command = ["git", "-c", "core.fsmonitor=false", "-c", "diff.external=", "-C", record.repository, *words]
     try:
         done = subprocess.run(command, capture_output=True, timeout=WITHIN_S, check=False)
-    except (OSError, subprocess.TimeoutExpired):  # the repository is gone: the rest of the story is still told
+    except (OSError, subprocess.TimeoutExpired):  # the repository is gone: the report shows the rest
         return None
     return done.stdout if done.returncode == 0 else None

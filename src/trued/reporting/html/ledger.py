@@ -273,7 +273,7 @@ class _Proofs:
 
 
 def _in_brief(base: Sequence[Evidence], stages: Sequence[tuple[Proved, Judged, list[Evidence]]]) -> str:
-    """What the evidence comes to: `before any work: 3 × 2 missing; at c0ffee1111: 2 × 2 passed`."""
+    """The evidence in one line: `before any work: 3 × 2 missing; at c0ffee1111: 2 × 2 passed`."""
     head = stages[-1] if stages else None
     parts = [("before any work", base), *([(f"at {head[0].verdict.commit[:10]}", head[2])] if head else [])]
     return "; ".join(f"{when}: {_outcomes(facts)}" for when, facts in parts if facts)
@@ -290,7 +290,7 @@ def _counts(one: Evidence) -> str:
 
 
 class _Telling:
-    """Evidence in words, without what must not be told yet."""
+    """Evidence in words, without what is still held out."""
 
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
         self._ended, self._room = ended, room
@@ -350,7 +350,7 @@ def _facts(one: Evidence, hidden: bool) -> Iterator[tuple[str, str]]:
 
 
 def _wanted(case: Case) -> str:
-    """What a command line must print; "" for a call or an exchange, whose own text has it."""
+    """What a command line must print; "" for other cases, whose own text has it already."""
     if not isinstance(case, RunCase):
         return ""
     given = [f"stdin {case.stdin!r}"] if case.stdin else []

@@ -27,7 +27,7 @@ ASKED = ("go on", "answer")  # waits that are questions: they are listed with th
 DOCUMENT, DOCUMENTS = 200_000, 800_000  # characters of one document, and of all together
 FIRST_FACTS = ("repository", "branch", "commit", "success is")  # the others are folded: on a phone they are a screen
 SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # calls that worked on without their engine
-ON_THE_WAY = ("running", "interrupted", "limited")  # no grade is the run's yet, whatever its parts have come to
+ON_THE_WAY = ("running", "interrupted", "limited")  # the run has no grade yet, even if its parts have
 STATES = {
     "not proven": "Not everything is proven.",
     "waiting": "It waits for a person.",
@@ -63,7 +63,7 @@ class ReportPage:
     run: str
     workflow: str
     state: str
-    grade: str  # while it goes on, its state
+    grade: str  # its state, until it has ended
     says: str
     why: str
     scripted: bool

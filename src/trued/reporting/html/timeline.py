@@ -311,7 +311,7 @@ def _placed(lane: Lane, axis: Axis, most: int) -> Lane:
 
 
 def _drawn(bars: Sequence[Bar], axis: Axis, most: int) -> list[Bar]:
-    """Not more than can be told apart: if they are, more neighbours become one."""
+    """Not more than a reader can tell apart: if there are more, neighbours are joined."""
     by_kind: dict[str, list[Bar]] = {}
     for bar in sorted(bars, key=lambda bar: bar.began):
         by_kind.setdefault(bar.kind, []).append(bar)

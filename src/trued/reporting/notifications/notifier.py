@@ -77,7 +77,7 @@ class Notifier:
             self._sent.append(thread)
 
     def _is_first(self, made: Notification) -> bool:
-        """Mark the event as told; False if another process has done so before."""
+        """Mark the event as delivered; False if another process has already done so."""
         folder = self._store.folder(made.run) / "notified"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:

@@ -70,7 +70,7 @@ def _called(call: "Call", *, at_work: bool) -> dict[str, Any]:
 
 def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) -> dict[str, Any]:
     """`ledger RUN --json`: every requirement of the contract, whether or not it was looked at yet."""
-    from trued.proof.notes import facts_of  # loaded for whoever reads a verdict: `ls` needs none
+    from trued.proof.notes import facts_of  # imported here: `ls` needs no verdict
 
     verdict = verdict or Verdict.open("nothing yet")
     facts = {one.id: one for one in (*(contract.base_facts if contract else ()), *verdict.evidence)}

@@ -163,13 +163,13 @@ def _tokens(seen: Progress) -> dict[str, Any]:
 
 
 def _gaps(events: Sequence[Event]) -> set[str]:
-    """All that the engine's checks or another agent ever found missing, each once, whether or not it was mended."""
+    """All that the engine's checks or another agent ever found missing, each once, fixed or not."""
     verdicts = of_kind(events, proof.VerdictReached)
     return {gap for stored, verdict in verdicts if not is_landing(stored.key) for gap in verdict.gaps or ()}
 
 
 def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
-    """The largest context of each role; whoever leads the agents of a ticket holds one, too."""
+    """The largest context of each role, and of the orchestrator of a ticket."""
     roles = dict.fromkeys(call.role for call in calls)
     peaks = {role: max(call.tokens.peak for call in calls if call.role == role) for role in roles}
     return {**{each.role: each.peak for each in orchestrator_spending(one.ticket, one.events)}, **peaks}

@@ -69,7 +69,7 @@ def brief(
 
 
 def brief_after_stop(comments: Sequence[Comment]) -> str:
-    """What an agent is told that a person stopped in the middle of a call: the comments, and to go on."""
+    """The brief after a person stopped the agent in the middle of a call: the comments, and to continue."""
     return _templates().get_template("stopped.j2").render(comments=_quoted_comments(comments))
 
 
@@ -82,7 +82,7 @@ def title_of(name: str) -> str:
 
 
 def quoted(text: str, limit: int) -> str:
-    """Somebody's words between fences that are longer than any in them: they cannot end the quotation."""
+    """The text between fences that are longer than any in it, so that it cannot end the quotation."""
     text = text.translate(CONTROLS).strip("\n")
     if len(text) > limit:
         text = f"{text[:limit]}\n[… {len(text) - limit} characters more were cut]"

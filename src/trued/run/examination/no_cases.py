@@ -12,7 +12,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
-ASKING = 2  # the edition since which another examiner tries and a person is asked; earlier runs go on as they began
+ASKING = 2  # the edition since which another examiner tries and a person is asked; earlier runs continue as they began
 REASONS = 4  # that the question names; the contract's notes have them all
 
 

@@ -27,7 +27,7 @@ class Doubt(Value):
     why: str = ""
 
 
-STATUS = "another status"  # of an exchange that only prepares others: nobody is held to one, and nothing is asked anew
+STATUS = "another status"  # of an exchange that only prepares others: any status will do, and nothing is asked again
 SecondOpinion: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 

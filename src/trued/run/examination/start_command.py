@@ -11,7 +11,7 @@ from trued.protocols import Emit, Workspace
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 
-STEP = "seal/server#1"  # of the whole run: whoever needs it first has it tried
+STEP = "seal/server#1"  # one for the whole run: the first check that needs a server tries the commands
 MOST_TRIED = 4  # each that does not answer costs its `within_s`
 TRIAL_S = 20.0
 MOST_WHY = 200  # characters of why one did not come up

@@ -78,7 +78,7 @@ async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -
     """Build feature by feature, until none is left that can be begun."""
     while feature := project.next_feature:
         scope, holds = run.scope(f"feature {feature.id}"), False
-        if feature.id in project.green:  # the work on another feature brought it along
+        if feature.id in project.green:  # its checks passed after the work on another feature
             verdict = await scope.prove(task_of(feature))
             project, holds = await steps.judge_unbuilt(scope, project, feature, verdict)
         if not holds:

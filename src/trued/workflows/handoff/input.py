@@ -16,7 +16,7 @@ def check_specification(goal: Goal, requirements: Requirements | None, ticket: T
 
 
 def spared_roles(goal: Goal) -> tuple[str, ...]:
-    """Whoever hands in a list of features needs nobody to make one."""
+    """Roles that this goal does not need: a feature list that the user hands in is not written by an agent."""
     return ("initializer",) if is_feature_list(goal.text) else ()
 
 

@@ -79,7 +79,7 @@ def add_event(features: FeatureProgress, tree: RunTree, key: str, event: Journal
         case FeatureListWritten():
             features.written = event
         case FailureMode():
-            # Whoever worked when it happened: what was tried with other features, too, was tried by them.
+            # Counted for the feature that was being worked on, even if checks of other features showed it.
             feature = feature_scope(key).removeprefix(SCOPE) or event.feature
             mode = {"name": event.stored_kind, "evidence": event.evidence}
             features.failures.setdefault(feature, []).append(mode)

@@ -82,7 +82,7 @@ class CheckResult:
         return (*self.gaps, *said)
 
     def repeated_critiques(self, known: Mapping[str, Finding]) -> set[str]:
-        """Ids of critiques of the design that somebody found again in the work. An unknown name stands for all."""
+        """Ids of critiques of the design that were found again in the work. An unknown name means all."""
         replies = [one.reply for one in self.returned.values() if isinstance(one.reply, Verified | Reviewed)]
         words = {word for reply in replies for word in reply.repeats if word.strip()}
         return {name for word in words for name in _critiques_named(word, known)}
@@ -95,7 +95,7 @@ class CheckEnd:
 
     verified: CheckResult
     reviewed: CheckResult
-    critiques: tuple[Finding, ...]  # that are still Critical, by the word of their critics
+    critiques: tuple[Finding, ...]  # that their critics still call Critical
     was_resumed: bool
 
     @property
@@ -252,7 +252,7 @@ async def decide_verification(
 def _by_engine(
     decision: ClusterDecision, said: Mapping[str, Memory | None], seen: Mapping[str, Memory | None]
 ) -> ClusterDecision:
-    """Mark the reasons that are the engine's and contradict what the agent itself said."""
+    """Mark the reasons in which the engine contradicts the agent's own reply."""
 
     def told(line: str) -> str:
         name = line.partition(":")[0]

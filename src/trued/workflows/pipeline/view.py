@@ -34,7 +34,7 @@ STEPS = {  # in the order of work, each with its number
     "verification": "6",
     "review": "7",
 }
-ROLES = {  # who works in which step: what is told late is known from whoever is asked
+ROLES = {  # which role works in which step: a call shows the step before the step's own event comes
     "researcher": "research",
     "spec": "spec",
     "designer": "design",

@@ -1,4 +1,4 @@
-"""Memory: keeps MEMORY.md beside the plan while a run works on it, and recalls it for whoever works next."""
+"""MemoryLog: keeps MEMORY.md beside the plan while a run works on it, and recalls it for the next agent."""
 
 from typing import NamedTuple
 
@@ -45,7 +45,7 @@ class MemoryLog:
         await run.branch.write({self._path: text}, message, step="log", inputs=section.model_dump(mode="json"))
 
     async def recall(self, run: Run, chunk: Task) -> str:
-        """What the file has for whoever works on this chunk next, with the name of the file; "" if nothing."""
+        """What the file has for the next agent on this chunk, with the name of the file; "" if nothing."""
         if run.context.edition < RECALLED:
             return ""
         others = [section for name, section in self._sections.items() if name != chunk.id or section.iterations]

@@ -131,7 +131,7 @@ class ChunkSection(ExtendedValue):
 
     @property
     def memory(self) -> str:
-        """What whoever works next should know of this chunk, in a few lines."""
+        """What the next agent should know of this chunk, in a few lines."""
         last = self.iterations[-1] if self.iterations else None
         lines = [f"Chunk {self.chunk}: {self.scope} ({MARKS[self.status]})"]
         for one in self.iterations:
@@ -211,7 +211,7 @@ def _split(existing: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
 
 
 def excerpt(existing: str, sections: Iterable[ChunkSection], chunk: str) -> str:
-    """What whoever works on the chunk next should have read of MEMORY.md: people's own sections, what earlier runs
+    """What the next agent on the chunk should read of MEMORY.md: people's own sections, what earlier runs
     wrote about this chunk, and what this run has learnt so far. Bounded; "" if there is nothing."""
     before, log, after = _split(existing)
     own = "\n\n".join(part.strip() for part in (before, after) if part.strip())

@@ -13,8 +13,8 @@ EDITED = "-edited"  # a sealed criterion in a person's later words: the contract
 
 
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
-    """The requirements that speak for this very criterion: it is their text, or it quotes a sentence of the goal that
-    they are or cover. An agent's own words are nobody's sentence."""
+    """The requirements that stand for this very criterion: it is their text, or it quotes a sentence of the goal that
+    they are or cover. A criterion in an agent's own words quotes nothing."""
     words, every = _words(criterion.text), contract.requirements
     own = tuple(one for one in every if criterion.id in (one.id, *one.covers) and _words(one.text) == words)
     if own or not _is_quotation(goal, words):
@@ -29,7 +29,7 @@ def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) 
 
 
 def is_held(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> bool:
-    """Whether the contract holds the criterion: a requirement speaks for it or, if it quotes the goal, the user says
+    """Whether the contract holds the criterion: a requirement stands for it or, if it quotes the goal, the user says
     that a requirement covers the whole goal."""
     if requirements_for(contract, goal, criterion):
         return True
@@ -38,7 +38,7 @@ def is_held(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> bool:
 
 
 def _is_quotation(goal: Goal, words: str) -> bool:
-    """Whether it says nothing but what the user said: one passage of a sentence of the goal, word for word."""
+    """Whether it is a quotation from the goal: one passage of one sentence, word for word."""
     return any(_quotes(words, _words(one.text)) for one in parse_goal(goal).asked)
 
 
@@ -48,7 +48,7 @@ def _quotes(words: str, text: str) -> bool:
 
 def is_shown(contract: Contract, crew: Crew, feature: str, judged: Iterable[Judged]) -> bool:
     """Whether evidence on each criterion of a feature by itself shows them all. An implementer's own tests are not
-    enough here: whoever changed nothing could have written them before."""
+    enough here: they could have been written without any change to the code."""
     found = {one.id: one for one in judged}
     criteria = crew.backlog.feature(feature).criteria
     needed = [requirements_for(contract, crew.goal, one) for one in criteria]
@@ -60,7 +60,7 @@ def _by_evidence(judged: Judged | None) -> bool:
 
 
 def speaking_requirements(contract: Contract, crew: Crew, feature: str) -> tuple[str, ...]:
-    """The ids of all requirements that speak for a criterion of the feature."""
+    """The ids of all requirements that stand for a criterion of the feature."""
     criteria = crew.backlog.feature(feature).criteria
     found = (one.id for each in criteria for one in requirements_for(contract, crew.goal, each))
     return tuple(dict.fromkeys(found))
@@ -68,7 +68,7 @@ def speaking_requirements(contract: Contract, crew: Crew, feature: str) -> tuple
 
 def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
     """Criteria that the contract does not hold: added or changed by a person since it was sealed, or the PM's own where
-    the user's file speaks for the whole goal. A person's feature without any criterion is one itself."""
+    the user's file covers the whole goal. A person's feature without any criterion is one itself."""
     lines = criterion_lines(crew.backlog)
     held = {one.id for one in contract.requirements}
     for feature in crew.features:

@@ -8,7 +8,7 @@ from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
 from trued.workflows.team.task_desk import TaskDesk
 
-QUESTIONS = 3  # of one attempt: whoever asks more is not working
+QUESTIONS = 3  # in one attempt: an agent that asks more is not working
 
 
 async def team(run: Run, goal: Goal) -> Outcome:

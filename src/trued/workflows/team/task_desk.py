@@ -37,7 +37,7 @@ class TaskDesk:
     gaps: tuple[Finding, ...] = ()  # of the last attempt
     conflict: tuple[Both, ...] = ()  # files that contradict what was accepted meanwhile
     judged: tuple[Judged, ...] = ()
-    answer: str = ""  # to the last question, for whoever asked it
+    answer: str = ""  # to the last question, for the agent that asked it
     accepted: str = ""  # the run's head without this task's work
     title: str = ""  # of the task, for the commit message
     due: tuple[str, ...] = ()  # what had to hold after this task: its feature, the whole plan
@@ -122,14 +122,14 @@ class TaskDesk:
         return tuple({(gap.what, gap.where): gap for gap in every}.values()) if crew.edition > 1 else every
 
     def _unmet_criteria(self, verdict: Verdict, speaking: Sequence[str]) -> tuple[Finding, ...]:
-        """Requirements of the user's that speak for a criterion of the finished feature, and do not hold."""
+        """Requirements of the user's that stand for a criterion of the finished feature, and do not hold."""
         due = [one for one in verdict.beside if one.id in speaking and not one.holds and not one.missing]
         return tuple(
             gap for one in due for gap in one.gaps or (Finding(what=f"{one.id}: {one.reason}", requirement=one.id),)
         )
 
     def _nothing_changed(self) -> tuple[Finding, ...]:
-        """A task is judged by its own change, whatever was changed before it; evidence alone can speak for it."""
+        """A gap if the task changed nothing. Only evidence can show that its work was there already."""
         if not self.unchanged or self.shown:
             return ()
         what = f"nothing was changed for {self.task}, and no evidence shows that all of it was there already"

@@ -32,7 +32,7 @@ from trued.workflows.ticket.issues import ENGINE, ImplementerClaims, Issue, clai
 MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # that an agent may hand in
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 LOOK_S = 2.0  # between two looks whether a pushed preview answers
-OUTSIDE_S = 10.0  # for somebody else's preview to answer
+OUTSIDE_S = 10.0  # for a preview on another server to answer
 SLACK_S = 600.0  # that a preview may stand beyond its visitor's own limit
 NOT_HERE = "agents of this run may not use the network of this machine"
 
@@ -64,7 +64,7 @@ class Viewing:
     def __init__(
         self, preview: Preview, up: Callable[[], Awaitable[None]] | None = None, *, pushed: bool = False
     ) -> None:
-        """`pushed`: somebody else serves the run's pushed branch there."""
+        """`pushed`: another server shows the run's pushed branch there."""
         self.preview, self.up, self.pushed = preview, up, pushed
 
     @property
@@ -172,7 +172,7 @@ async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> li
 
 @asynccontextmanager
 async def preview(run: Run) -> AsyncIterator[Viewing]:
-    """The head, served as the contract says while somebody looks; else the preview that the ticket names.
+    """The head, served as the contract says while an agent or a person looks; else the preview that the ticket names.
 
     Its port is part of what an agent is told: an engine that was killed brings it up under the same one.
     """
@@ -189,7 +189,7 @@ async def preview(run: Run) -> AsyncIterator[Viewing]:
     async with AsyncExitStack() as shown:
         showing = await shown.enter_async_context(Showing(show))
         preview = await _serve(run, showing)
-        if preview.port != show.port:  # remembered: it is brought up again when somebody looks
+        if preview.port != show.port:  # the next look serves it under the same port
             showing = await shown.enter_async_context(Showing(replace(show, port=preview.port)))
         yield Viewing(preview, None if preview.why else partial(_bring_up, run, showing))
 
@@ -213,7 +213,7 @@ async def _bring_up(run: Run, showing: Showing) -> None:
 
 
 async def _external(run: Run, url: str, why: str) -> Preview:
-    """A preview that somebody else serves. Only its address is passed on, with the reason if it cannot be reached."""
+    """A preview on another server. Only its address is passed on, with the reason if it cannot be reached."""
 
     async def step() -> str:
         found = why or await asyncio.to_thread(_unreached, url)

@@ -38,8 +38,8 @@ class Set:
 
     pages: tuple[PromptPage, ...]
     strict: frozenset[str] = frozenset()  # files that keep the convention, whatever they look like
-    forced: bool = False  # somebody said that this is a pipeline
-    plain: bool = False  # somebody said that it is none
+    forced: bool = False  # the caller says that this is a pipeline
+    plain: bool = False  # the caller says that it is none
 
     @cached_property
     def is_pipeline(self) -> bool:

@@ -112,7 +112,7 @@ def _tables(pieces: Sequence[TextBlock], names: Sequence[str]) -> Iterator[tuple
 
 
 def _by_column(titles: Sequence[str], rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
-    """A column an agent. A row that speaks of several at once stands before the others: it is about what they share."""
+    """One column for each agent. A row about several agents at once comes before the others."""
     found: list[RuleRow] = []
     for row in rows:
         condition, _, last = row.cells[-1].rpartition("→")

@@ -32,7 +32,7 @@ SHARED_MEMORY = re.compile(r"(?<![\w/.-])memory\.md\b|\bshared\s+memory\b", re.I
 
 
 def has(piece: TextBlock, *patterns: str) -> bool:
-    """All of these are said in it; small and capital letters are the same."""
+    """Whether the text matches all these patterns, in small or capital letters."""
     return all(re.search(pattern, piece.text, re.I) for pattern in patterns)
 
 
@@ -73,7 +73,7 @@ def covers(path: str, wanted: str) -> bool:
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether these words are said of something that is not: "there is no …", "… is not yours to give"."""
+    """Whether the sentence negates these words: "there is no …", "… is not yours to give"."""
     before = CLAUSE.split(text[max(0, start - REACH) : start])[-1]
     return bool(NO.search(before) or GONE.search(before) or AFTER.match(text, end))
 
