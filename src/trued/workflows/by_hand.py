@@ -19,13 +19,14 @@ FIELDS = {"github": ("agent: agent",)}  # more front matter that a tool needs
 
 def plan_command(form: RoleFormat, top: Path, name: str, about: str, template: Path, **facts: object) -> list[Export]:
     """The command `name` for a tool: `template` rendered with `argument` (what the user types after it) and `facts`."""
-    text = _templates(template.parent).get_template(template.name).render(argument=ARGUMENT[form.name], **facts)
+    text = templates_in(template.parent).get_template(template.name).render(argument=ARGUMENT[form.name], **facts)
     fields = (f'description: "{about}"', *FIELDS.get(form.name, ()))
     return [plan_export(name, top / COMMANDS[form.name].format(name), with_mark(fields, text), top)]
 
 
 @cache
-def _templates(folder: Path) -> Environment:
+def templates_in(folder: Path) -> Environment:
+    """The Jinja templates of a folder; a name that is not given is an error."""
     return Environment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,

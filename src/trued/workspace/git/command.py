@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+from asyncio.subprocess import Process
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -68,6 +69,14 @@ def git_command(
     """The command line of git with our settings and these arguments."""
     chosen = [word for setting in (*always, *settings) for word in ("-c", setting)]
     return [shutil.which("git") or "git", *chosen, *arguments]
+
+
+async def end_process(process: Process) -> None:
+    """Kill the process unless it has ended, and reap it."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
 
 
 class Git:
@@ -142,10 +151,7 @@ class Git:
         except TimeoutError:
             return TIMED_OUT, b"", f"no end after {within_s:g} s"
         finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+            await end_process(process)
         return process.returncode or 0, out, stderr.decode(errors="replace")
 
     @contextlib.contextmanager

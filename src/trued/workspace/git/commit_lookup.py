@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import Git, git_command, git_environment
+from trued.workspace.git.command import Git, end_process, git_command, git_environment
 from trued.workspace.git.store import Store
 from trued.workspace.sandbox.process_start import start_process
 
@@ -198,9 +198,7 @@ async def _reaches_any(one: NamedCommit, blobs: set[str]) -> bool:
                 return True
         return await process.wait() != 0  # a history that cannot be walked may contain anything
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await end_process(process)
 
 
 async def is_tracked(one: NamedCommit, path: Path) -> bool:

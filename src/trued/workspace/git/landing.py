@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from trued.errors import BadInput, Busy
-from trued.workspace.git.command import TIMED_OUT
+from trued.workspace.git.command import TIMED_OUT, end_process
 from trued.workspace.git.store import ENGINE, CommitAuthor, Store
 from trued.workspace.sandbox.process_start import start_process
 
@@ -222,7 +222,7 @@ class TargetBranch:
         except TimeoutError:
             return TIMED_OUT, "", f"no end after {WITHIN_S:g} s"
         finally:
-            await _end_process(process)
+            await end_process(process)
         return process.returncode or 0, out.decode(errors="surrogateescape"), stderr.decode(errors="replace")
 
 
@@ -256,14 +256,7 @@ class _RefTransaction:
             self._process.stdin.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), WITHIN_S)
-        await _end_process(self._process)
-
-
-async def _end_process(process: Process) -> None:
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        await end_process(self._process)
 
 
 def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:

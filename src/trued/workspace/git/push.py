@@ -1,12 +1,13 @@
 """Pushes a commit with the user's own git, credentials and hooks, never by force."""
 
 import asyncio
-import contextlib
 import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from trued.workspace.git.command import end_process
 
 WITHIN_S = 300.0
 _SECRET = re.compile(r"(?<=://)[^/@\s]+(?=@)")
@@ -50,10 +51,7 @@ async def _users_git(repo: Path, words: Sequence[str], more: Mapping[str, str]) 
     except TimeoutError:
         return None, "", ""
     finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        await end_process(process)
     return process.returncode, out.decode(errors="replace"), stderr.decode(errors="replace")
 
 

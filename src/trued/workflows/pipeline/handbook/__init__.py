@@ -2,15 +2,13 @@
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from functools import cache
-from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from pathlib import Path, PurePosixPath
 
 from trued.agents.roles.export import Export, fields_of, plan_export, with_mark
 from trued.agents.roles.other_tools import RoleFormat
 from trued.agents.roles.tools import TOOLS
 from trued.model import Role
+from trued.workflows.by_hand import ARGUMENT, COMMANDS, templates_in
 from trued.workflows.pipeline.decision_tables import TABLES, DecisionTable
 from trued.workflows.pipeline.handbook.facts import ORCHESTRATOR, facts
 
@@ -20,8 +18,6 @@ ABOUT = "Leads one feature from the request to reviewed work: sends agents out, 
 PATTERNS = "How the orchestrator of the pipeline sends agents out"
 PROMPT = "Build a feature: research, spec, design, critique, plan, implementation, verification, review"
 TOP = {"claude": ".claude", "github": ".github", "opencode": ".opencode"}
-PROMPTS = {"claude": ".claude/commands", "github": ".github/prompts", "opencode": ".opencode/command"}
-ARGUMENT = {"claude": "$ARGUMENTS", "github": "${input:request}", "opencode": "$ARGUMENTS"}
 LEADS = {
     "github": "agent: orchestrator",
     "opencode": "agent: orchestrator.agent",
@@ -42,7 +38,7 @@ def texts(form: RoleFormat, tables: Sequence[DecisionTable] = TABLES) -> dict[st
     known = {**facts(tables), **files}
     known["rules"] = [_wrapped(rule) for rule in known["rules"]]
     leads = [LEADS[form.name]] if form.name in LEADS else []
-    prompt = f"{PROMPTS[form.name]}/feature-workflow.prompt.md"
+    prompt = str(PurePosixPath(COMMANDS[form.name]).with_name("feature-workflow.prompt.md"))
     return {
         orchestrator: _written("orchestrator.agent.md", _head(form), known),
         patterns: _written("dispatch-patterns.md", [f"description: {PATTERNS}"], known),
@@ -58,18 +54,8 @@ def _head(form: RoleFormat) -> Iterator[str]:
 
 
 def _written(name: str, head: Iterator[str] | Sequence[str], known: dict[str, object]) -> str:
-    return with_mark(head, _templates().get_template(f"{name}.j2").render(known))
+    return with_mark(head, templates_in(Path(__file__).parent).get_template(f"{name}.j2").render(known))
 
 
 def _wrapped(rule: str) -> str:
     return textwrap.fill(rule, WIDE, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        autoescape=select_autoescape(["html"]),
-        keep_trailing_newline=True,
-    )
