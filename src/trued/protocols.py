@@ -555,7 +555,6 @@ class TrackerIssue:
     title: str
     body: str = ""  # Markdown
     kind: str = ""  # bug | feature | "" where the tracker does not say
-    labels: tuple[str, ...] = ()
     # by the tracker's own names: acceptance criteria, preview …
     fields: Mapping[str, str] = field(default_factory=dict)
     pictures: tuple[str, ...] = ()

@@ -59,9 +59,9 @@ def comment(
     for one in found:
         out().print(Text(_comment_line(one)), soft_wrap=True)
     if not found:
-        hint(f'nobody has said anything yet: trued comment {record.id} "…"')
+        hint(f'no comments yet: trued comment {record.id} "…"')
     if not driven:
-        hint(f"it is heard when you continue: trued resume {record.id}")
+        hint(f"the agents get it when the run continues: trued resume {record.id}")
 
 
 def _comment_line(one: Comment) -> str:

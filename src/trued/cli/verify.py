@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shlex
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from trued.cli.format import line
 from trued.cli.ledger import explain
 from trued.cli.terminal import hint, home, out, print_json
 from trued.cli.verdict import VerifyProgress, advice, verdict_lines
-from trued.engine.last_verification import LastVerification, now, save_verification
+from trued.engine.last_verification import LastVerification, save_verification
 from trued.engine.signals import stop_on_signals
 from trued.engine.verification_log import VerificationLog, VerificationRecord
 from trued.errors import BadInput
@@ -149,7 +150,7 @@ def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str
 
 
 def _verify_and_print(request: "VerifyRequest", outputs: VerdictOutputs) -> int:
-    began = now()
+    began = time.time()
     with VerifyProgress() as progress:
         done = asyncio.run(_run_verification(request, progress))
     one = Verification(done.contract, done.verdict, done.outcome, request.accept, _reproduce_command(request, done))
@@ -239,8 +240,8 @@ def _verification_record(
 ) -> VerificationRecord:
     rows = done.verdict.requirements
     return VerificationRecord(
-        at=now(),
-        seconds=round(max(0.0, now() - began), 3),
+        at=time.time(),
+        seconds=round(max(0.0, time.time() - began), 3),
         repository=str(done.places[1]),
         base=done.contract.base,
         head=done.verdict.commit,
@@ -257,7 +258,7 @@ def _verification_record(
 
 def _last_verification(request: "VerifyRequest", done: "VerifyResult", one: Verification) -> LastVerification:
     return LastVerification(
-        at=now(),
+        at=time.time(),
         places=tuple(map(str, done.places)),
         requirements_file=str(request.requirements_file or ""),
         reproduce=one.reproduce,

@@ -1,7 +1,6 @@
 """The last `trued verify`, saved in private state so that `trued why` can explain it."""
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,7 +50,3 @@ def load_verification(home: Path) -> LastVerification | None:
         return LastVerification.model_validate_json(path.read_bytes())
     except ValidationError:
         raise BadInput(f"{path} is damaged", then="remove it and run `trued verify` again") from None
-
-
-def now() -> float:
-    return time.time()

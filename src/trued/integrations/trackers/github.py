@@ -32,7 +32,6 @@ class GitHubTracker:
                 title=data["title"],
                 body=str(data.get("body") or ""),
                 kind=issue_kind(_name(data.get("type")), labels),
-                labels=labels,
                 url=str(data.get("html_url") or ""),
             )
 

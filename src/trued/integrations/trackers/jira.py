@@ -57,7 +57,6 @@ class JiraTracker:
             title=str(fields["summary"]),
             body=_words(fields.get("description"), pictures),
             kind=issue_kind(str(kind.get("name", "")) if isinstance(kind, dict) else "", labels),
-            labels=labels,
             fields=self._fields(fields, known, pictures),
             pictures=tuple(url for url in pictures.values() if url),
             url=f"{self._at.url}/browse/{key}",
