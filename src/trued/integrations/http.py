@@ -33,7 +33,7 @@ class Service:
     def host(self) -> str:
         return urlsplit(self.url).netloc.rpartition("@")[2] or self.url
 
-    def said(self, words: object) -> str:
+    def safe_message(self, words: object) -> str:
         """The server's message on one line, without control characters and without the token."""
         flat = " ".join(plain(str(words or "")).split())
         if self.token:
@@ -80,7 +80,7 @@ def missing_token(at: Service, what: str) -> BadInput:
 def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, str], doing: str) -> TruedError:
     """The error for an HTTP status. `doing` says what was attempted: "open a pull request in a/b"."""
     known = {str(name).lower(): str(value) for name, value in headers.items()}
-    said = at.said(words)
+    said = at.safe_message(words)
     if status == 429 or (status == 403 and _limited(said, known)):
         return rate_limited(at, known)
     if status == 401:
@@ -116,7 +116,7 @@ def redirected(at: Service, doing: str) -> ForgeFailed:
 
 
 def unreachable(at: Service, error: BaseException, doing: str) -> ForgeFailed:
-    said = at.said(_root(error))
+    said = at.safe_message(_root(error))
     return ForgeFailed(f"cannot reach {at.name} at {at.host} to {doing}: {said or type(error).__name__}")
 
 

@@ -43,17 +43,17 @@ class KnownNames:
     words: str
     base: Mapping[str, str] = field(default_factory=dict)  # path → text
 
-    def said(self, name: str) -> bool:
+    def is_in_words(self, name: str) -> bool:
         """Do the user's words contain this name?"""
         return _has(self.words, name)
 
-    def there(self, name: str) -> bool:
+    def is_in_base(self, name: str) -> bool:
         """Does the base contain this name, in a text or a path?"""
         return any(_has(text, name) for text in (*self.base.values(), *self.base))
 
     def names(self, name: str) -> bool:
         """Whether the user's words or the base contain this name."""
-        return self.said(name) or self.there(name)
+        return self.is_in_words(name) or self.is_in_base(name)
 
 
 def _has(text: str, name: str) -> bool:
@@ -149,7 +149,7 @@ def why_outside_project(line: Sequence[str], known: KnownNames) -> str:
         return why_foreign_path(found.name, known)
     if found.name == " ".join(_CARGO) or found.name in _scripts(known.base):
         return ""
-    if known.said(found.name) and not _of_the_machine(found.name):
+    if known.is_in_words(found.name) and not _of_the_machine(found.name):
         return ""
     return f"it starts {found.name}, which is no part of the project"
 
@@ -162,7 +162,7 @@ def why_not_a_server(line: Sequence[str], known: KnownNames) -> str:
     top = found.name.split(".")[0]
     if top in _dependencies(known.base) or (found.kind == "program" and _npm(line)):
         return ""
-    said = known.said(top) and top not in sys.stdlib_module_names
+    said = known.is_in_words(top) and top not in sys.stdlib_module_names
     return "" if said and shutil.which(top, path=SYSTEM_PATH) is None else why
 
 

@@ -145,7 +145,7 @@ class EvidenceRecorder:
             command=fact.command,
             commit=self.commit,
             tree=self.tree,
-            interpreter=self.interpreter.said,
+            interpreter=self.interpreter.description,
             versions={**self._versions(turn), **fact.versions},
             isolation=fact.isolation or "not run",
             exit_code=fact.exit_code,

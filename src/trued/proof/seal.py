@@ -200,7 +200,7 @@ async def _take_red(
     caller = await caller_interpreter(packages)
     if caller and recorded and not await has_recorded_versions(workspace, contract.base, packages, caller, recorded):
         caller = None
-    if caller and not any(one.interpreter != caller.said for one in known):
+    if caller and not any(one.interpreter != caller.description for one in known):
         contract = contract.model_copy(update={"interpreter": caller.identity})
         facts = await _facts_of_base(workspace, contract, caller, tell, known)
         if not lacks_packages(facts):
@@ -216,7 +216,7 @@ async def _take_red(
     contract = contract.model_copy(update=update)
     if facts and caller and found.interpreter.identity == caller.identity:
         return contract, facts
-    same = [one for one in known if one.interpreter == found.interpreter.said]
+    same = [one for one in known if one.interpreter == found.interpreter.description]
     return contract, await _facts_of_base(workspace, contract, found.interpreter, tell, same)
 
 

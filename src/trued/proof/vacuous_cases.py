@@ -126,7 +126,7 @@ def unnamed_entry(shown: Shown, interface: Sequence[str], known: KnownNames) -> 
     if isinstance(shown, CallCase):
         name = shown.call.rpartition(":")[2]
         last = name.rpartition(".")[2]
-        return "" if known.said(last) or _defined(shown.call, known.base) else shown.call
+        return "" if known.is_in_words(last) or _defined(shown.call, known.base) else shown.call
     if isinstance(shown, RunCase):
         line = next((one for one in interface if declares(one, shown)), " ".join(shown.run))
         literal = [word for word in _literal_words(line.split(), shown.run)[1:] if word not in ("", "-m")]

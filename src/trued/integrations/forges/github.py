@@ -69,7 +69,7 @@ class GitHubForge:
         if not isinstance(data, dict) or not isinstance(data.get("full_name"), str):
             raise unexpected_answer(self._at, doing)
         if data["full_name"].lower() != name.lower():  # what is written to the old name is not taken
-            what = f"{name} was renamed to {self._at.said(data['full_name'])}"
+            what = f"{name} was renamed to {self._at.safe_message(data['full_name'])}"
             then = "set the new name with `git remote set-url`, or as [forge] repository in trued.toml"
             raise BadInput(what, self._at.host, then)
         if data.get("archived"):

@@ -60,7 +60,7 @@ class Interpreter:
     def identity(self) -> str:
         """Which one it is, with a hash of its packages: red and green must be taken with the same."""
         installed = json.dumps(dict(self.versions), sort_keys=True)
-        return f"{self.path} → {self.said}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
+        return f"{self.path} → {self.description}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
 
     def is_like(self, identity: str) -> bool:
         """Is it that one, or one that the engine built with the same Python and packages?"""
@@ -70,7 +70,7 @@ class Interpreter:
         return identity == self.identity or (made and version in identity and identity.endswith(packages))
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """Its path, version and origin, as evidence records them."""
         origin = f", {self.origin}" if self.origin else ""
         return f"{self.real} (Python {'.'.join(map(str, self.version))}{origin})"

@@ -219,7 +219,9 @@ class CaseRules:
         rest = unquoted_clauses(one.text, [each.quotes for each in shown])
         started = " ".join(each.model_dump_json(exclude={"quotes"}) for each in shown)
         every = [clause.rstrip(" .") for clause in clauses(one.text)]
-        silent = [clause for clause in every if not all(KnownNames(started).said(name) for name in _called(clause))]
+        silent = [
+            clause for clause in every if not all(KnownNames(started).is_in_words(name) for name in _called(clause))
+        ]
         if rest := (*rest, *(clause for clause in silent if not any(clause in each for each in rest))):
             return rest
         return (one_line(one.text),) if len(shown) < len(clauses(one.text)) else ()
@@ -236,7 +238,7 @@ class CaseRules:
         if not line or "\n" in line or len(line) > LONGEST_LINE:
             return "it is no single line with an entry point"
         values = {value for one in proposed for shown in cases_of(one) for value in _results(shown)}
-        told = [value for value in values if KnownNames(line).said(value) and not self.known.said(value)]
+        told = [value for value in values if KnownNames(line).is_in_words(value) and not self.known.is_in_words(value)]
         return f"it holds a result of a case ({told[0]})" if told else ""
 
 

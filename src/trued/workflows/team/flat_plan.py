@@ -46,7 +46,7 @@ def migrated(text: str, file: str = NAME, limit: int = ATTEMPTS) -> Migration:
         criteria=tuple(reading.criteria),
         context="".join(reading.context).strip("\r\n"),
         lines=dict(sorted(reading.places.items())),
-        said=tuple(reading.said()),
+        said=tuple(reading.summary()),
     )
 
 
@@ -179,7 +179,7 @@ class _FlatPlanReading:
             backlog = backlog.with_feature(feature.id, status="in_progress") if 0 < done < every else backlog
         return backlog
 
-    def said(self) -> Iterator[str]:
+    def summary(self) -> Iterator[str]:
         done, failed, every = self.backlog.counts
         features = len(self.backlog.features)
         were = "was" if every == 1 else "were"

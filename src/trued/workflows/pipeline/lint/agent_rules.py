@@ -35,7 +35,7 @@ def _output(page: PromptPage) -> Iterator[Found]:
         return  # TS-15.2 has said so
     named = [
         (found[0], piece.line_at(found.start()))
-        for piece in section.said()
+        for piece in section.statements()
         for found in MEMORY_FILE.finditer(piece.text)
     ]
     if not any(_is_own(path, page.name) for path, _ in named):
@@ -55,7 +55,7 @@ def _step(page: PromptPage) -> Iterator[Found]:
     section = page.section("workflow")
     if section is None:
         return
-    if not any(has(piece, r"\bkey\s+findings\b") or OWN_MEMORY.search(piece.text) for piece in section.said()):
+    if not any(has(piece, r"\bkey\s+findings\b") or OWN_MEMORY.search(piece.text) for piece in section.statements()):
         yield Found(
             page.shown, section.line, "TS-4.2", "no step of the workflow gives key findings for its isolated memory"
         )
@@ -65,7 +65,7 @@ def _anchor(page: PromptPage) -> Iterator[Found]:
     anchor = page.section("anti-drift anchor")
     if anchor is None:
         return
-    qualified = any(OWN_MEMORY.search(piece.text) for piece in anchor.said())
+    qualified = any(OWN_MEMORY.search(piece.text) for piece in anchor.statements())
     unqualified = [] if qualified else list(_forbidden(anchor))
     for line in unqualified:
         said = "it must not write memory.md, and nothing says that it has an isolated memory of its own"
@@ -75,7 +75,7 @@ def _anchor(page: PromptPage) -> Iterator[Found]:
 
 
 def _forbidden(anchor: PromptSection) -> Iterator[int]:
-    for piece in anchor.said():
+    for piece in anchor.statements():
         start = 0
         for sentence in SENTENCE.split(piece.text):
             start = piece.text.index(sentence, start)
@@ -88,7 +88,7 @@ def _inputs(page: PromptPage, wanted: tuple[str, ...], rule: str, what: str) -> 
     section = page.section("inputs")
     if section is None:
         return
-    named = [path for path, _ in paths(section.said())]
+    named = [path for path, _ in paths(section.statements())]
     if missing := [one for one in wanted if not any(covers(path, one) for path in named)]:
         said = f"the inputs of {page.name} lack the {what} file{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
         yield Found(page.shown, section.line, rule, said)

@@ -141,7 +141,7 @@ def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
 
 def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
     """The statuses that an agent may end with, with their lines. A line that begins with one is about that one."""
-    for piece in reversed([one for one in section.said() if one.kind != "header"]):
+    for piece in reversed([one for one in section.statements() if one.kind != "header"]):
         for start, text in _lines(piece):
             yield from ((one[1], piece.line_at(start + one.start())) for one in _statuses(text))
 
@@ -168,7 +168,7 @@ def _lines(piece: TextBlock) -> Iterator[tuple[int, str]]:
 
 
 def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Found]:
-    for piece in section.said():
+    for piece in section.statements():
         for start, text in _lines(piece):
             if piece.kind in ("header", "row", "heading") or not LINE.match(text):
                 continue

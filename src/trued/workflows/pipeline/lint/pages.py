@@ -59,7 +59,8 @@ class PromptSection:
         found = NUMBERED.match(self.title)
         return found[1].lower() if found else ""
 
-    def said(self) -> Iterator[TextBlock]:
+    def statements(self) -> Iterator[TextBlock]:
+        """All blocks but samples of other files."""
         return (piece for piece in self.pieces if not piece.is_sample)
 
 

@@ -36,8 +36,8 @@ def has(piece: TextBlock, *patterns: str) -> bool:
     return all(re.search(pattern, piece.text, re.I) for pattern in patterns)
 
 
-def said(pieces: Iterable[TextBlock], *patterns: str) -> TextBlock | None:
-    """The first piece that says all of this. What merely shows a file's content says nothing."""
+def find_block(pieces: Iterable[TextBlock], *patterns: str) -> TextBlock | None:
+    """The first block that matches all these patterns, other than a sample of a file."""
     return next((piece for piece in pieces if not piece.is_sample and has(piece, *patterns)), None)
 
 
