@@ -57,8 +57,8 @@ def _as_one(every: list[Verdict]) -> Verdict:
 
 @given(verdicts())
 def test_it_is_the_same_after_each_verdict_as_of_all_at_once(every: list[Verdict]) -> None:
+    assert VerdictSoFar().verdict is None
     found = VerdictSoFar()
-    assert found.verdict is None
     for number, one in enumerate(every, 1):
         found.add(number, one.model_dump_json())
         assert found.verdict == _as_one(every[:number])

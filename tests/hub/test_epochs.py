@@ -58,7 +58,7 @@ async def test_whoever_lost_its_claim_writes_nothing_more(hub: Hub, results: Res
     with ExitStack() as taken:
         with pytest.raises(Fenced, match="r-one"):
             await drive_until_fenced()
-        writes = (
+        writes: tuple[Callable[[], object], ...] = (
             lambda: run.emit(RunResumed(after="running")),
             lambda: run.question("q#1", "Go on?", ()),
             lambda: run.spend(lambda known: SPEND),

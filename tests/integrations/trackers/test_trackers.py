@@ -52,9 +52,7 @@ def issue(settings: Settings, name: str, root: Path, **environ: str) -> TrackerI
 def test_a_github_issue_is_a_ticket(github: GitHub, tmp_path: Path) -> None:
     github.issue(12, "Points on the list 🎉", BODY, ["bug", "shop"])
     found = issue(on_github(github), "#12", tmp_path, GITHUB_TOKEN=TOKEN)
-    assert found == TrackerIssue(
-        "#12", "Points on the list 🎉", BODY, "bug", ("bug", "shop"), url=f"{github.url}/acme/shop/issues/12"
-    )
+    assert found == TrackerIssue("#12", "Points on the list 🎉", BODY, "bug", url=f"{github.url}/acme/shop/issues/12")
     assert found == issue(on_github(github), "acme/shop#12", tmp_path)  # what is public needs no token
     assert found == issue(on_github(github), found.url, tmp_path)
     assert found == issue(on_github(github, kind="github"), "12", tmp_path)
