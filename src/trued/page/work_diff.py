@@ -1,6 +1,7 @@
 """What a run changed, file by file, and what an agent has changed in its clone. No hook, filter or driver runs."""
 
 import json
+import re
 import subprocess
 import threading
 import time
@@ -31,6 +32,8 @@ CLONE_SHOWN = 12_000
 LARGE = ("-c", "core.bigFileThreshold=512k")  # a larger file is binary for us
 # A submodule's folder in a clone has settings of the agent's own, and git would run their filters to compare it.
 PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all")
+
+HEADINGS = ("index ", "--- ", "+++ ", "new file mode", "deleted file mode", "old mode", "new mode")
 
 DiffParts: TypeAlias = tuple[tuple[str, str], ...]  # sort of lines (+, -, @ or ""), and the lines themselves
 
@@ -208,12 +211,15 @@ def _places(store: RunStore, record: RunRecord) -> tuple[str, ...]:
 def diff_parts(text: str) -> DiffParts:
     """The diff with neighbouring lines of one sort together; git's own headings are left out."""
     found: list[tuple[str, list[str]]] = []
-    for line in text.splitlines(keepends=True):
+    in_heading = False  # a line of the file may look like one: `-- x`, removed, is `--- x`
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):  # no other character ends a line of a diff
         sort = line[:1] if line[:1] in "+-@" else ""
-        if line.startswith(("index ", "--- ", "+++ ", "new file mode", "deleted file mode", "old mode", "new mode")):
-            continue
         if line.startswith("diff --git "):
-            sort, line = "@", f"{line.rstrip().rpartition(' b/')[2]}\n"
+            sort, line, in_heading = "@", f"{line.rstrip().rpartition(' b/')[2]}\n", True
+        elif sort == "@":
+            in_heading = False
+        elif in_heading and line.startswith(HEADINGS):
+            continue
         if found and found[-1][0] == sort:
             found[-1][1].append(line)
         else:

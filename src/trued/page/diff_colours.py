@@ -1,0 +1,120 @@
+"""Colours for the code in a diff: each word has the class of its sort. It stays text, escaped as all text is."""
+
+import re
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Any, TypeAlias
+
+from trued.page.work_diff import DiffParts
+
+# By the end of a file's name. An agent chooses its names: these few, and not every lexer that there is, read its text.
+LANGUAGES = {
+    **dict.fromkeys((".py", ".pyi"), "python"),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),
+    **dict.fromkeys((".ts", ".tsx"), "typescript"),
+    **dict.fromkeys((".c", ".h"), "c"),
+    **dict.fromkeys((".cc", ".cpp", ".hpp"), "cpp"),
+    **dict.fromkeys((".yaml", ".yml"), "yaml"),
+    **dict.fromkeys((".html", ".htm"), "html"),
+    **dict.fromkeys((".sh", ".bash"), "bash"),
+    **{".json": "json", ".toml": "toml", ".css": "css", ".go": "go", ".rs": "rust", ".java": "java"},
+    **{".rb": "ruby", ".sql": "sql", ".php": "php", ".cs": "csharp", ".kt": "kotlin", ".swift": "swift"},
+}
+LONGEST = 60_000  # characters of a diff that is coloured
+HUNK, LINE = 20_000, 400  # characters of one hunk and one line: what is longer stays plain
+WORDS = 2_500  # coloured words of one diff: each is an element of the page
+WITHIN_S = 0.3  # after that the rest stays plain
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+
+Word: TypeAlias = tuple[str, str]  # its class ("" for a plain one), and its text
+ColouredParts: TypeAlias = tuple[tuple[str, tuple[Word, ...]], ...]  # sort of lines (+, -, @ or ""), and their words
+
+
+@lru_cache(maxsize=64)
+def coloured(path: str, parts: DiffParts, within_s: float = WITHIN_S) -> ColouredParts:
+    """The same diff in words. Where the language is unknown, or the diff is very long, each part is one plain word."""
+    lexer = _lexer(path) if sum(len(text) for _, text in parts) <= LONGEST else None
+    until, left = time.monotonic() + within_s, WORDS
+    found: list[tuple[str, tuple[Word, ...]]] = []
+    for hunk in _hunks(parts):
+        made = _coloured_hunk(lexer, hunk) if lexer and left > 0 and time.monotonic() < until else None
+        used = sum(bool(kind) for _, words in made or () for kind, _ in words)
+        left -= used
+        found += made if made and left >= 0 else [(sort, (("", text),)) for sort, text in hunk]
+    return tuple(found)
+
+
+def _lexer(path: str) -> Any:
+    language = LANGUAGES.get(PurePosixPath(path).suffix.lower())
+    if language is None:
+        return None
+    from pygments.lexers import get_lexer_by_name  # only who looks at a diff waits for it
+
+    return get_lexer_by_name(language)
+
+
+def _hunks(parts: DiffParts) -> Iterator[list[tuple[str, str]]]:
+    """A heading and the lines below it."""
+    hunk: list[tuple[str, str]] = []
+    for sort, text in parts:
+        if sort == "@" and hunk:
+            yield hunk
+            hunk = []
+        hunk.append((sort, text))
+    if hunk:
+        yield hunk
+
+
+def _coloured_hunk(lexer: Any, hunk: list[tuple[str, str]]) -> list[tuple[str, tuple[Word, ...]]] | None:
+    """The old and the new text are read one after the other, since a string may go over many lines. None: too long."""
+    lines = [(sort, line) for sort, text in hunk if sort != "@" for line in _LINES.findall(text)]
+    if sum(len(line) for _, line in lines) > HUNK or any(len(line) > LINE for _, line in lines):
+        return None
+    sides = {side: iter(_lines(lexer, [line[1:] for sort, line in lines if sort in ("", side)])) for side in ("-", "+")}
+    found = []
+    for sort, text in hunk:
+        words: list[Word] = []
+        for line in _LINES.findall(text) if sort != "@" else ():
+            every = {side: next(sides[side]) for side in sides if sort in ("", side)}
+            words += [("", line[:1]), *every["-" if sort == "-" else "+"]]
+        found.append((sort, tuple(_joined(words)) if sort != "@" else (("", text),)))
+    return found
+
+
+def _lines(lexer: Any, lines: list[str]) -> list[list[Word]]:
+    """The words of each line."""
+    found: list[list[Word]] = [[]]
+    for _, token, text in lexer.get_tokens_unprocessed("".join(lines)):
+        kind = _kind(token)
+        for part in _LINES.findall(text):
+            found[-1].append((kind if part.strip() else "", part))
+            if part.endswith("\n"):
+                found.append([])
+    read = ["".join(text for _, text in words) for words in found[: len(lines)]]
+    return found if read == lines else [[("", line)] for line in lines]  # a lexer may never change the text
+
+
+def _kind(token: Any) -> str:
+    from pygments.token import Comment, Keyword, Name, Number, String
+
+    for sort, kind in (
+        *((Comment, "t-comment"), (String, "t-string"), (Number, "t-number"), (Keyword, "t-keyword")),
+        *((Name.Tag, "t-keyword"), (Name.Function, "t-name"), (Name.Class, "t-name"), (Name.Attribute, "t-name")),
+    ):
+        if token in sort:
+            return kind
+    return ""
+
+
+def _joined(words: list[Word]) -> Iterator[Word]:
+    """Neighbours of one class are one word."""
+    last, text = "", ""
+    for kind, part in words:
+        if kind != last and text:
+            yield last, text
+            text = ""
+        last, text = kind, text + part
+    if text:
+        yield last, text
