@@ -155,6 +155,35 @@ def test_verifications_on_record_are_listed(tmp_path: Path) -> None:
     reader.close()
 
 
+@pytest.mark.spec("PAGE-1")
+def test_verifications_stand_below_the_runs_and_are_filtered_and_searched(tmp_path: Path) -> None:
+    demo(tmp_path)
+    reader = Reader(tmp_path, {})
+    assert "Verifications" not in Read(html_of(reader, "/")).text
+    for number, code in enumerate((0, 1, 1)):
+        VerificationLog(tmp_path).add(
+            VerificationRecord(
+                at=1_790_000_000.0 + number,
+                seconds=3.0,
+                repository=f"/shop{number}",
+                base="b" * 40,
+                head=f"{number}" * 40,
+                state="done",
+                grade=Grade.TESTED,
+                code=code,
+                met=3 - code,
+                requirements=3,
+            )
+        )
+    words = words_of(html_of(reader, "/"))
+    assert "all 3 every requirement met 1 not every one 2" in words
+    assert [f"shop{number}" in words for number in range(3)] == [True, True, True]
+    words = words_of(html_of(reader, "/?verified=open&q=shop2"))
+    assert "shop2" in words
+    assert "shop1" not in words
+    reader.close()
+
+
 def test_there_is_a_page_before_there_is_a_journal(tmp_path: Path) -> None:
     reader = Reader(tmp_path, {})
     assert "No run fits." in html_of(reader, "/history")

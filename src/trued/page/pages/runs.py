@@ -1,6 +1,7 @@
 """The first page: what waits for a person, and all runs."""
 
 from trued.engine.comparisons import comparisons
+from trued.engine.verification_log import VerificationLog, VerificationRecord
 from trued.model import RunRecord
 from trued.page.pages.common import made, paged
 from trued.page.pages.run import pictures_of
@@ -10,6 +11,8 @@ from trued.page.view import PageRoute, PageView, Params
 
 SIZE = 100  # runs on one page
 WAITS = 20  # that are shown whole; the others are on their runs' pages
+VERIFIED = 8  # verifications below the runs; the others are in the history
+VERIFICATIONS = {"": "all", "met": "every requirement met", "open": "not every one"}
 FILTERS = {"work": "at work", "waiting": "waiting", "done": "done", "rest": "not finished", "refuted": "claims refuted"}
 
 
@@ -39,6 +42,7 @@ def runs(reader: Reader, params: Params) -> PageView:
             counts={kind: len(those) for kind, those in fitting.items()},
             filters=FILTERS,
         ),
+        **_verifications(reader, params, only, words),
         "more": piece("runs/more.html.j2", comparisons=[] if reader.is_empty else comparisons(reader.store)[:50]),
     }
     return made(reader, "Runs", pieces)
@@ -57,6 +61,29 @@ def _fits(reader: Reader, record: RunRecord, words: str) -> bool:
     parts = (record.title, record.branch, record.id, record.workflow, record.repository)
     text = " ".join((*parts, *reader.summary(record).names)).lower()
     return all(one in text for one in words.lower().split())
+
+
+def _verifications(reader: Reader, params: Params, only: str, words: str) -> dict[str, str]:
+    """What `trued verify` found lately, below the runs; nothing if it was never used."""
+    every = VerificationLog(reader.home).records()
+    kinds = {"": every, "met": [one for one in every if not one.code], "open": [one for one in every if one.code]}
+    wanted = params.get("verified", "")
+    shown = [one for one in kinds.get(wanted, every) if all(word in _named(one) for word in words.lower().split())]
+    made = piece(
+        "runs/verifications.html.j2",
+        every=shown,
+        most=VERIFIED,
+        filters=VERIFICATIONS,
+        counts={kind: len(those) for kind, those in kinds.items()},
+        verified=wanted if wanted in kinds else "",
+        only=only,
+        words=words,
+    )
+    return {"verifications": made} if every else {}
+
+
+def _named(one: VerificationRecord) -> str:
+    return f"{one.head} {one.base} {one.repository} {one.requirements_file} {one.grade}".lower()
 
 
 def _waits(reader: Reader, every: list[RunRecord]) -> dict[str, str]:
