@@ -14,7 +14,9 @@ from playwright.sync_api import Browser, BrowserContext, Route
 from tests.browser.conftest import browser as browser
 from tests.page.made_up import addresses, demo, html_of
 from tests.reporting.html.sample import events
+from trued.engine.journals.sqlite import SqliteJournal
 from trued.page.reader import Reader
+from trued.page.render import call_url
 
 pytestmark = [pytest.mark.spec("PAGE-8"), pytest.mark.slow]
 
@@ -111,6 +113,72 @@ def test_rows_are_walked_and_opened_by_keyboard_alone(browser: Browser, reader: 
     page.goto(f"{ORIGIN}/r/r-demo/calls")
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.type") == "search"
+    context.close()
+
+
+def test_keys_work_on_a_requirement_and_a_call_too_and_the_help_names_those_that_do(
+    browser: Browser, reader: Reader
+) -> None:
+    context = browser.new_context()
+    serve(context, reader)
+    page = context.new_page()
+    inside = "query => document.activeElement.closest(query) !== null"
+    page.goto(f"{ORIGIN}/r/r-demo/ledger/count")
+    page.keyboard.press("t")
+    assert page.evaluate("document.activeElement.hash") == "#transcript"  # of the claim that fell
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.evaluate(inside, "#claims, #history")
+    page.goto(ORIGIN + call_url("r-demo", CALL))
+    page.keyboard.press("t")
+    assert page.evaluate(inside, "#transcript .log")
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    assert page.evaluate(inside, "#transcript li:last-child")
+    page.keyboard.press("k")
+    assert page.evaluate(inside, "#transcript li:first-child")
+    page.keyboard.press("?")
+    named = page.locator("#keys dt:visible").all_inner_texts()
+    assert "transcript" in named
+    assert "search" not in named  # there is nothing to search on this page
+    page.keyboard.press("Escape")
+    page.keyboard.press("l")
+    page.wait_for_url(f"{ORIGIN}/r/r-demo#ledger")
+    context.close()
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_the_call_at_work_is_seen_without_scrolling(browser: Browser, tmp_path: Path, waits: bool) -> None:
+    demo(tmp_path, state="running", events=tuple(events())[:-4])
+    journal = SqliteJournal(tmp_path / "journal.db")
+    if waits:
+        journal.of("r-demo").question("go on#1", "Shall it go on with the plan?", ("yes", "stop"))
+    own, context = Reader(tmp_path, {}), browser.new_context(viewport={"width": 1400, "height": 900})
+    serve(context, own)
+    page = context.new_page()
+    with journal.claim("r-demo"):
+        page.goto(f"{ORIGIN}/r/r-demo")
+    log = page.locator("#log").bounding_box()
+    assert page.locator("main.at-work").count() == 1
+    assert log
+    assert log["y"] + log["height"] <= 900
+    context.close()
+    own.close()
+    journal.close()
+
+
+def test_printed_it_is_light_has_its_bars_and_nothing_to_press(browser: Browser, reader: Reader) -> None:
+    context = browser.new_context(color_scheme="dark")
+    serve(context, reader)
+    page = context.new_page()
+    page.goto(f"{ORIGIN}/r/r-demo")
+    page.locator("#theme").click()
+    page.locator("#theme").click()  # dark, chosen
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.querySelector('.lane .bar')).display") != "none"
+    assert page.locator("button:visible, nav:visible, form:visible, header.bar:visible, .acts:visible").count() == 0
     context.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.page.made_up import add_events, add_run, addresses, demo, html_of, view_of
 from tests.reporting.html.reading import Read
-from tests.reporting.html.sample import events, material, told
+from tests.reporting.html.sample import events, long_run, material, told
 from trued.engine.pending import Wait
 from trued.page.reader import Reader
 from trued.page.render import piece
@@ -90,4 +90,20 @@ def test_events_that_no_page_reads_are_counted_and_let_go(tmp_path: Path) -> Non
     add_events(tmp_path, "r-demo", [told(400, "x#1", "no progress")])
     assert reader.watch(reader.run("r-demo")).count == count + 301
     assert len(watched.kept) <= kept + 1
+    reader.close()
+
+
+@pytest.mark.spec("PAGE-1")
+def test_the_lanes_show_the_last_part_of_a_long_run_alone(tmp_path: Path) -> None:
+    add_run(tmp_path, long_run(60))
+    reader = Reader(tmp_path, {})
+    whole, last = (view_of(reader, f"/r/r-demo{query}").pieces["lanes"] for query in ("", "?lanes=1+min"))
+    assert "last 1 min" in whole
+    assert 'aria-current="true">whole run' in whole
+    assert 'aria-current="true">last 1 min' in last
+    assert "chunk 1/" in whole
+    assert "chunk 1/" not in last  # long ago by then
+    assert "chunk 60/" in last
+    assert "?only=met&amp;lanes=1+min#ledger" in view_of(reader, "/r/r-demo?lanes=1+min").pieces["ledger"]
+    assert view_of(reader, "/r/r-demo?lanes=%3Cb%3E").pieces["lanes"] == whole
     reader.close()

@@ -17,10 +17,12 @@ from trued.reporting.html.notices import notices
 from trued.reporting.html.timeline import Links, timeline
 from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
 
+ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}  # the last part of a run, by the address
+SORTS = ("open", "met", "guard")  # of rows of the ledger
 BARS = 300  # of all lanes together: each is four nodes
 OPEN = 6  # rows of the ledger that show their cases at once
 TAIL = 40  # lines of the transcript beside the ledger
-STORY = 24  # lines
+STORY = 40  # lines
 NOTICES = 12
 TOLD = 8  # sentences of what an agent was told
 
@@ -30,28 +32,36 @@ def run(reader: Reader, params: Params) -> PageView:
     material, every = reader.material(record), reader.calls(record)
     watched = reader.watch(record)
     ledger = reader.made(record, "ledger", lines)
+    is_at_work, call = record.state == "running", _call(reader, record, every, material)
     pieces = {
         "figures": piece("run/figures.html.j2", **_figures(reader, record, material, every, ledger)),
         "notices": reader.made(record, "notices", lambda one: _notices(one, every)),
         **wait_pieces(reader, record, material),
-        "lanes": reader.made(record, "lanes", lambda one: _lanes(one, every)),
+        **({"call": call} if is_at_work else {}),  # first of all that is read on a phone
+        "lanes": _lanes(reader, record, every, params),
         **_own_section(material),
-        "call": _call(reader, record, every, material),
+        **({} if is_at_work else {"call": call}),
         "ledger": ledger_piece(reader, record, material, ledger, params),
         "story": piece("run/story.html.j2", record=record, story=reader.story(record)[:STORY], count=watched.count),
     }
-    return run_page(reader, record, "", "", pieces, layout="now")
+    return run_page(reader, record, "", "", pieces, layout="now at-work" if is_at_work else "now")
 
 
 def _notices(material: Material, every: tuple[ReportedCall, ...]) -> str:
     return piece("run/notices.html.j2", notices=list(notices(material, every))[:NOTICES])
 
 
-def _lanes(material: Material, every: tuple[ReportedCall, ...]) -> str:
-    record = material.record
+def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], params: Params) -> str:
+    only, zoom = params.get("only", ""), params.get("lanes", "")
+    only, zoom = only if only in SORTS else "", zoom if zoom in ZOOMS else ""  # the page keeps one picture of each
     links = Links(lambda call: call_url(record.id, call.key), "#ledger", run_url(record.id, "people"))
-    line = timeline(material, every, links, most=BARS, scopes=True)
-    return piece("run/lanes.html.j2", line=line, record=record)
+
+    def made(material: Material) -> str:
+        line = timeline(material, every, links, most=BARS, scopes=True, last_s=ZOOMS.get(zoom, 0.0))
+        zooms = [name for name, seconds in ZOOMS.items() if seconds < line.seconds]
+        return piece("run/lanes.html.j2", line=line, record=record, zooms=zooms, zoom=zoom, only=only)
+
+    return reader.made(record, f"lanes {only} {zoom}", made)
 
 
 def _figures(
@@ -159,13 +169,14 @@ def ledger_piece(
     only = params.get("only", "")
     sorts = {one.id: "open" if not one.met else "guard" if one.guard else "met" for one in ledger}
     shown = [one for one in ledger if not only or sorts[one.id] == only]
-    paging = paged(shown, params, "only")
+    paging = paged(shown, params, "only", "lanes")
     cases = outcomes_of(material, [one for one in paging.items if not one.met][:OPEN])
     return piece(
         "run/ledger.html.j2",
         record=record,
         paging=paging,
         only=only,
+        lanes=params.get("lanes", ""),
         counts=Counter(sorts.values()),
         cases=cases,
         turned=_turned(material, paging.items),

@@ -1,7 +1,11 @@
 // What the page does by itself in the browser: keys, light or dark, and clocks. Rows are ordinary links and summaries, so
 // focus is all that moves.
 const $ = (query) => document.querySelector(query);
-const ROWS = ".ledger summary, .ledger a.row, .runs a.row, .table a.row, .story a";
+const ROWS = [
+  ".ledger summary, .ledger a.row, .runs a.row, .table a.row, .story a, #documents a", // lists
+  ".trial > summary, #claims li > a:first-child, .fold > summary", // a requirement, a reply
+  ".whole .log summary, .whole .log li:not(:has(details)) .at", // a transcript, line by line
+].join();
 const shown = (element) => element.checkVisibility?.() ?? true;
 
 // -- light or dark: the system's, until somebody chooses --
@@ -16,22 +20,29 @@ $("#theme")?.addEventListener("click", () => {
 });
 
 // -- keys --
+const rows = () => [...document.querySelectorAll(ROWS)].filter(shown);
 function step(by) {
-  const rows = [...document.querySelectorAll(ROWS)].filter(shown);
-  const here = rows.indexOf(document.activeElement);
-  rows[here < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, here + by))]?.focus();
+  const every = rows(), here = every.indexOf(document.activeElement);
+  every[here < 0 ? (by > 0 ? 0 : every.length - 1) : Math.min(every.length - 1, Math.max(0, here + by))]?.focus();
 }
-const go = (query) => { const place = $(query); place?.scrollIntoView({ block: "start" }); return place; };
+const reach = (place) => { place.scrollIntoView({ block: "start" }); return place; };
+// What is not on this page is on the page of its run.
+const run = $("#tabs a")?.getAttribute("href");
+const transcript = () => $("#log, #transcript .log, #claims a[href$='#transcript']");
 const waits = () => { const first = $(".for-you"); if (!first) { location.href = "/#waits"; return; } first.scrollIntoView({ block: "start" }); first.querySelector("input:not([type=hidden]), textarea, a, button")?.focus(); };
 const keys = {
   j: () => step(1), k: () => step(-1), w: waits,
-  l: () => go("#ledger")?.querySelector("summary, a.row")?.focus(),
-  t: () => go("#log, #transcript .log")?.focus(),
+  l: () => { if ($("#ledger")) reach($("#ledger")).querySelector("summary, a.row")?.focus(); else if (run) location.href = `${run}#ledger`; },
+  t: () => { if (transcript()) reach(transcript()).focus(); else if (run) location.href = `${run}#call`; },
   f: () => { const log = $(".log[data-follow]"); if (!log) return; log.toggleAttribute("data-held"); if (!log.hasAttribute("data-held")) log.scrollTop = log.scrollHeight; },
   "/": () => $("input[type=search]")?.focus(),
-  "?": () => $("#keys")?.showModal(),
+  "?": () => { name(); $("#keys")?.showModal(); },
   Escape: () => document.activeElement?.blur(),
 };
+// The help names what works here.
+const works = { j: () => rows().length, Enter: () => rows().length, l: () => run, t: () => run, f: () => $(".log[data-follow]"), "/": () => $("input[type=search]") };
+function name() { for (const one of document.querySelectorAll("#keys dl div, .keys span")) { const can = works[one.querySelector("kbd").textContent]; one.hidden = can ? !can() : false; } }
+name();
 // When the field somebody types into is gone, the rest of the words are no shortcuts: keys wait for a second of quiet.
 const QUIET_MS = 1000;
 const isField = (element) => element instanceof Element && element.matches("input, textarea, select, [contenteditable]");

@@ -105,6 +105,7 @@ class Axis:
     start: float
     end: float
     quiet: list[tuple[float, float]] = field(default_factory=list)
+    zero: float = 0.0  # when the run began: from there on ticks are counted
 
     @cached_property
     def shown(self) -> float:
@@ -132,20 +133,32 @@ def timeline(
     *,
     most: int = 0,
     scopes: bool = False,
+    last_s: float = 0.0,
 ) -> Timeline:
-    """Lanes from left to right. `most`: bars of all lanes together, 0 for any number; `scopes`: what was worked on."""
+    """Lanes from left to right. `most`: bars of all lanes together, 0 for any number; `scopes`: what was worked on;
+    `last_s`: only so many of the last seconds, 0 for all."""
     links = links or Links()
     lanes = [*(_scopes(material) if scopes else ()), *_agents(every, links), *_engine(material, links)]
     lanes += _people(material, links)
     axis = _axis(material, [bar for lane in lanes for bar in lane.bars if bar.kind != "wait"])
+    total = axis.end - axis.start
+    if 0 < last_s < total:
+        lanes = [near for lane in lanes if (near := _since(lane, axis.end - last_s)).bars or near.marks]
+        axis = _axis(material, [bar for lane in lanes for bar in lane.bars if bar.kind != "wait"], axis.end - last_s)
     resumes = tuple(
         Mark(stored.at, "crash", f"the engine was started again ({event.after or 'killed'})", x=axis.x(stored.at))
         for stored, event in of_kind(material.events, RunResumed)
+        if stored.at >= axis.start
     )
     cuts = (Cut(axis.x(begin), BREAK, duration(end - begin)) for begin, end in axis.quiet)
     share = max(FEWEST, most // max(1, len(lanes))) if most else MOST_BARS
     placed = tuple(_placed(lane, axis, min(MOST_BARS, share)) for lane in lanes)
-    return Timeline(placed, tuple(_ticks(axis)), tuple(cuts), resumes, axis.end - axis.start)
+    return Timeline(placed, tuple(_ticks(axis)), tuple(cuts), resumes, total)
+
+
+def _since(lane: Lane, begin: float) -> Lane:
+    bars = tuple(replace(bar, began=max(bar.began, begin)) for bar in lane.bars if bar.ended >= begin)
+    return replace(lane, bars=bars, marks=tuple(mark for mark in lane.marks if mark.at >= begin))
 
 
 # -- lanes -----------------------------------------------------------------------------------------------------------
@@ -267,10 +280,11 @@ def _what(requirement: str) -> str:
 # -- geometry --------------------------------------------------------------------------------------------------------
 
 
-def _axis(material: Material, bars: Sequence[Bar]) -> Axis:
+def _axis(material: Material, bars: Sequence[Bar], begin_at: float = 0.0) -> Axis:
     seen = material.progress
     times = [seen.began, seen.last] + [time for bar in bars for time in (bar.began, bar.ended)]
     start = seen.began or min((time for time in times if time > 0), default=material.record.created_at)
+    zero, start = start, max(start, begin_at)
     end = max([start + 0.1, *times])
     busy = sum(end - begin for begin, end in _union(bars))
     quiet = []
@@ -279,7 +293,7 @@ def _axis(material: Material, bars: Sequence[Bar]) -> Axis:
         if begin - last > max(QUIET_S, busy / 5):
             quiet.append((last, begin))
         last = max(last, finish)
-    return Axis(start, end, quiet[:8])
+    return Axis(start, end, quiet[:8], zero)
 
 
 def _union(bars: Iterable[Bar]) -> Iterator[tuple[float, float]]:
@@ -370,9 +384,9 @@ def _ticks(axis: Axis) -> Iterator[Tick]:
     step = next((one for one in TICKS if axis.shown / one <= 8), axis.shown / 8)
     edges = [axis.start, *(edge for cut in axis.quiet for edge in cut), axis.end]
     for begin, end in zip(edges[::2], edges[1::2], strict=True):
-        number = math.ceil((begin - axis.start) / step - 1e-9)
-        while axis.start + number * step <= end:
-            x = axis.x(axis.start + number * step)
+        number = math.ceil((begin - axis.zero) / step - 1e-9)
+        while axis.zero + number * step <= end:
+            x = axis.x(axis.zero + number * step)
             label = duration(number * step) if number else "0"
             yield Tick(x, label if x < LABELLED else "")
             number += 1
