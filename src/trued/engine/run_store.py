@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from trued.engine.inputs import Inputs
 from trued.engine.journals.sqlite import RunJournal, SqliteJournal
 from trued.engine.verdict_so_far import VerdictSoFar
-from trued.model import Approval, Contract, Event, Heard, RunRecord, Value, Verdict
+from trued.model import Approval, Contract, Event, Evidence, Heard, RunRecord, Value, Verdict
 from trued.model.step_keys import (
     AMENDMENT,
     CONTRACTS,
@@ -158,6 +158,12 @@ class RunStore:
         """Verdicts on single tasks, oldest first."""
         keys = [key for key, _, _ in self.journal.steps(run_id, PROOF) if is_task_verdict(key)]
         return [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
+
+    def evidence(self, run_id: str) -> tuple[Evidence, ...]:
+        """Everything that the run's verdicts rest on, oldest first."""
+        final = self.final_verdict(run_id)
+        verdicts = [*self.task_verdicts(run_id), *([final] if final else [])]
+        return tuple({one.id: one for verdict in verdicts for one in verdict.evidence}.values())
 
     def latest_verdicts(self, run_id: str) -> dict[str, Verdict]:
         """Requirement → the newest verdict on it: on the finished work, else on a task."""

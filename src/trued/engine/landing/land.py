@@ -215,7 +215,10 @@ async def _merge(context: LandingContext, tip: str, views: rebase.HeadViews) -> 
 
 
 def _named(context: LandingContext, commit: str, tip: str, how: str) -> LandingCandidate:
-    return LandingCandidate(commit, tip, how, journal_part(context.onto, commit, tip, contract_hash(context.contract)))
+    terms = contract_hash(context.contract)
+    if context.objections:
+        terms = digest(terms, [one.model_dump(mode="json") for one in context.objections])
+    return LandingCandidate(commit, tip, how, journal_part(context.onto, commit, tip, terms))
 
 
 # -- proof of another commit than the run's ----------------------------------------------------------------------------
@@ -223,7 +226,8 @@ def _named(context: LandingContext, commit: str, tip: str, how: str) -> LandingC
 
 async def _proven_again(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
     """Prove the new commit: a verdict belongs to one commit, and a new base needs new red results."""
-    taking = RebasedProof(context.store, context.record, context.inputs, context.workspace)
+    known = context.store.evidence(context.record.id) if context.request.through else ()
+    taking = RebasedProof(context.store, context.record, context.inputs, context.workspace, context.objections, known)
     sealed, verdict, key = await taking.of(context.contract, candidate.tip, candidate.commit, candidate.part)
     words = carried_approvals(context.contract, sealed, context.store.approvals(context.record.id))
     accept = context.inputs.settings.accept

@@ -7,16 +7,18 @@ from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
 from trued.inputs.plans.selection import chosen_parts, stands_for_part, unchecked_parts
-from trued.model import Contract, Plan, RunRecord
+from trued.model import Contract, Finding, Plan, RunRecord
 from trued.model.events import of_kind
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import VerdictReached
+from trued.model.events.run import TaskSkipped
+from trued.support.path_sets import paths_outside
 from trued.workflows.registry import descriptor
 from trued.workspace.git import rebase
 
 
 async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
-    """The landing of everything up to this chunk: its commit, and the contract of what is in it.
+    """The landing of everything up to this chunk: its commit, the contract of it, and what speaks against it.
 
     Raises BadInput if the plan has no such chunk, nobody has worked on it, its commit holds work on others, or no
     requirement of its own stands for a part of it.
@@ -35,10 +37,12 @@ async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
         what = f"chunk {name} was built on top of work on {other} and cannot land without it"
         raise BadInput(what, "--through", f"land through {other}, or run the plan with --chunk {name}")
     contract = _narrowed(context.contract, plan, before)
+    objections = await _open_objections(context, contract, before)
     if missing := unchecked_parts(contract.requirements, chosen_parts(plan, before, ())):
         what = f"no requirement covers only {', '.join(missing)}, so nothing would prove it"
         raise BadInput(what, "--through", f"land the whole run, or run the plan with --chunk {name}")
-    return replace(context, record=record.model_copy(update={"head": commit}), contract=contract)
+    part = record.model_copy(update={"head": commit})
+    return replace(context, record=part, contract=contract, objections=objections)
 
 
 def _plan(context: LandingContext) -> Plan:
@@ -67,6 +71,37 @@ async def _work_on_others(context: LandingContext, commit: str, chunks: list[str
         if await rebase.has_ancestor(store, commit, answered.commit):
             return name
     return ""
+
+
+async def _open_objections(context: LandingContext, part: Contract, chunks: list[str]) -> tuple[Finding, ...]:
+    """What speaks against requirements of this part and was settled by nothing. It goes with the part: a case is run
+    again on its commit, everything else stands until a person accepts the requirement."""
+    store, run = context.store, context.record.id
+    kept = {one.id for one in part.requirements}
+    others = {one.id for one in context.contract.requirements} - kept
+    if final := store.final_verdict(run):
+        found = [*final.objections]
+    else:  # the run has not come to its end
+        newest = {verdict.subject: verdict for verdict in store.task_verdicts(run)}
+        found = [one for verdict in newest.values() for one in verdict.objections]
+        found += await _idle_chunks(context, part, chunks)
+    about = [one for one in found if one.requirement not in others]
+    return tuple(one for number, one in enumerate(about) if one not in about[:number])
+
+
+async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str]) -> list[Finding]:
+    """An objection for each chunk for which nothing was changed, unless it was met before anybody worked."""
+    record, found = context.record, list[Finding]()
+    skipped = {one.task for _, one in of_kind(context.store.journal.events(record.id), TaskSkipped)}
+    owned, start = context.store.owned_files(record.id), record.base
+    for name in chunks:
+        commit = _judged_at(context.store, record, name) or start
+        changed = paths_outside(await context.workspace.changed_files(start, commit), owned)
+        if not changed and name not in skipped:
+            what = f"nothing was changed for chunk {name}: what was there before it is not its work"
+            found += [Finding(what=what, requirement=one.id, by="the engine") for one in part.serving(name)]
+        start = commit
+    return found
 
 
 def _narrowed(contract: Contract, plan: Plan, chunks: list[str]) -> Contract:

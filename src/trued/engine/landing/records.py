@@ -5,7 +5,7 @@ from typing import Literal
 
 from trued.engine.inputs import Inputs
 from trued.engine.run_store import RunStore
-from trued.model import Approval, Contract, RunRecord, Value, Verdict
+from trued.model import Approval, Contract, Finding, RunRecord, Value, Verdict
 from trued.model.events import of_kind
 from trued.model.events.landing import WorkLanded
 from trued.model.step_keys import is_landing_record, landing_part
@@ -60,6 +60,7 @@ class LandingContext:
     request: LandingRequest
     target: TargetBranch
     person: Person
+    objections: tuple[Finding, ...] = ()  # open ones, to a part of the run
 
     @property
     def onto(self) -> str:

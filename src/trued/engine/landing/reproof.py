@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from trued.engine.inputs import Inputs
 from trued.engine.requirements_source import contract_requirements
 from trued.engine.run_store import RunStore
-from trued.model import Approval, Contract, Grade, Outcome, Requirement, RunRecord, Verdict
+from trued.model import Approval, Contract, Evidence, Finding, Grade, Outcome, Requirement, RunRecord, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.proof import ProvingAgain, VerdictReached
 from trued.proof.contract import apply_approvals, conclude, contract_hash
@@ -38,18 +38,21 @@ class SecondProof:
 
 @dataclass(frozen=True)
 class CarriedApprovals:
-    """Approvals of the run: of its contract, and of single requirements."""
+    """Approvals of the run: of its contract, with the rejections that stand, and of single requirements."""
 
     contract: tuple[Approval, ...] = ()
     single: tuple[Approval, ...] = ()
 
 
 def carried_approvals(before: Contract, after: Contract, approvals: Iterable[Approval]) -> CarriedApprovals:
-    """The approvals that can be carried over. One of the contract applies if requirements and checks are the same."""
+    """The approvals that can be carried over. One of the contract applies if requirements and checks are the same; a
+    rejection applies until the person takes it back or the work is changed."""
     given = tuple(approvals)
     same = _agreed(before) == _agreed(after)
+    asked = {one.id for one in after.requirements}
+    rejected = [one for one in given if one.rejected and not one.stale and one.requirement in asked]
     return CarriedApprovals(
-        tuple(one for one in given if one.requirement == "*" and same),
+        (*rejected, *(one for one in given if one.requirement == "*" and not one.rejected and same)),
         tuple(one for one in given if one.requirement != "*" and not (one.rejected or one.stale)),
     )
 
@@ -82,6 +85,8 @@ class RebasedProof:
     record: RunRecord
     inputs: Inputs
     workspace: GitWorkspace
+    objections: tuple[Finding, ...] = ()  # that nothing has settled
+    known: tuple[Evidence, ...] = ()  # what the run saw: where it is about the same files, the worst counts
 
     async def of(self, contract: Contract, base: str, commit: str, part: str) -> tuple[Contract, Verdict, str]:
         """The contract sealed on `base`, the verdict on `commit`, and the key of the verdict's step.
@@ -90,7 +95,8 @@ class RebasedProof:
         """
         journal = self.store.writer(self.record)
         self.workspace.base = base
-        given = digest(contract_hash(contract), base, commit)
+        against = [one.model_dump(mode="json") for one in self.objections]
+        given = digest(contract_hash(contract), base, commit, *([against] if against else []))
 
         def tell(event: JournalEvent) -> None:
             journal.emit(event, part)
@@ -104,7 +110,17 @@ class RebasedProof:
         async def prove() -> str:
             ids = [one.id for one in sealed.requirements]
             owned = self.store.owned_files(self.record.id)
-            verdict = await judged(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
+            verdict = await judged(
+                self.workspace,
+                sealed,
+                ids,
+                commit,
+                subject="landing",
+                objections=self.objections,
+                known=self.known,
+                owned=owned,
+                tell=tell,
+            )
             tell(VerdictReached(subject=verdict.subject, commit=commit, grade=verdict.grade, holds=verdict.holds))
             redact = self.store.redact(self.inputs)
             return in_json(redact, verdict.model_dump_json())

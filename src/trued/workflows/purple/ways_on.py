@@ -1,27 +1,67 @@
 """How a run of purple continues that ended without proof: more rounds for what fails, and landing what is proven."""
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from dataclasses import dataclass, field
 
 from trued.model import Event
 from trued.model.events import of_kind
+from trued.model.events.call import CallAnswered
 from trued.model.events.proof import VerdictReached
+from trued.model.events.run import TaskSkipped
 
 ROUNDS = 3  # as many as a chunk had before
 
 
+@dataclass(slots=True)
+class JudgedChunk:
+    """The newest verdict on a chunk, and the work that its commit holds."""
+
+    verdict: VerdictReached
+    built_before: frozenset[str] = field(default_factory=frozenset)  # chunks for which files had been changed by then
+    skipped: bool = False  # it was met before anybody worked
+
+    @property
+    def rows(self) -> set[str]:
+        return {one.id for one in self.verdict.requirements or ()}
+
+
 def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """Commands, each with what it does, by the newest verdict on each chunk."""
-    newest: dict[str, VerdictReached] = {}
-    for stored, one in of_kind(events, VerdictReached):
-        if stored.key.startswith(f"chunk {one.subject}/"):
-            newest[one.subject] = one
-    failing = [name for name, one in newest.items() if not one.holds]
+    chunks = _judged_chunks(events)
+    failing = [name for name, one in chunks.items() if not one.verdict.holds]
     about = ", ".join(failing[:5]) or "what fails"
     yield f"trued resume {run} --rounds {ROUNDS}", f"gives more rounds to {about}"
-    met = [*takewhile(_is_met, newest.values())]
-    if met and len(met) < len(newest):
-        yield f"trued land {run} --through {met[-1].subject}", "merges the chunks that are proven, without the rest"
+    if last := _last_to_land(chunks):
+        yield f"trued land {run} --through {last}", "merges the chunks that are proven, without the rest"
+
+
+def _judged_chunks(events: Sequence[Event]) -> dict[str, JudgedChunk]:
+    found, built = dict[str, JudgedChunk](), set[str]()
+    skipped = {one.task for _, one in of_kind(events, TaskSkipped)}
+    answers = {stored.id: one for stored, one in of_kind(events, CallAnswered) if one.changed}
+    verdicts = {stored.id: one for stored, one in of_kind(events, VerdictReached)}
+    for stored in events:
+        scope = stored.key.partition("/")[0]
+        name = scope.removeprefix("chunk ")
+        if stored.id in answers and scope != name:
+            built.add(name)
+        elif (one := verdicts.get(stored.id)) and stored.key.startswith(f"chunk {one.subject}/"):
+            found[one.subject] = JudgedChunk(one, frozenset(built), one.subject in skipped)
+    return found
+
+
+def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
+    """The last of the first chunks that are met, and that can land without the rest; "" if there is none."""
+    last, names = "", list[str]()
+    for name, one in chunks.items():
+        if not _is_met(one.verdict) or not (one.skipped or name in one.built_before):
+            break
+        names.append(name)
+        later = {row for other, each in chunks.items() if other not in names for row in each.rows}
+        alone = all(chunks[each].rows - later for each in names)  # what stands for more than these proves neither
+        if alone and one.built_before <= {*names}:
+            last = name
+    return last if len(names) < len(chunks) else ""
 
 
 def _is_met(one: VerdictReached) -> bool:

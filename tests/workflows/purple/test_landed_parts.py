@@ -1,0 +1,104 @@
+"""Parts of a plan that land alone: what speaks against them in the run goes with them."""
+
+from typing import Any
+
+import pytest
+
+from tests.workflows.conftest import CODE, PASSED, REQUIREMENTS, Ground, built, chunk_of
+from tests.workflows.purple.test_parts_of_a_plan import idle_in
+from trued.engine.approvals import Decision, decide
+from trued.engine.engine import Engine
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest, LandingResult
+from trued.engine.landing.reproof import RebasedProof
+from trued.engine.ways_on import ways_on
+from trued.model import Grade, Outcomes, RunRecord
+from trued.wire import Order
+
+WRONG_1B = {"1A": CODE["1A"], "1B": "\n\ndef triple(x):\n    return x\n"}
+DOUBT = {"what": "double is a name that the team does not use", "severity": "major"}
+
+
+async def through(engine: Engine, record: RunRecord, chunk: str, *, carry: bool = False) -> LandingResult:
+    request = LandingRequest(who="ann", through=chunk, carry=carry)
+    return await land(engine.store, record.id, request, engine.person)
+
+
+def doubting(order: Order) -> dict[str, Any]:
+    """Team A builds the first chunk well and the second one wrong; B objects to the first and cannot say how."""
+    if order.role == "purple-team-a":
+        return built(order, WRONG_1B)
+    return {**PASSED, "result": "GAPS_REMAIN", "gaps": [DOUBT]} if chunk_of(order) == "1A" else PASSED
+
+
+@pytest.mark.spec("DAY-6", "DAY-4", "LAW-9")
+async def test_a_chunk_for_which_nothing_was_changed_does_not_land_by_its_own_name(ground: Ground) -> None:
+    """Its cases pass by the work on another one, and the run calls it not proven: landing it alone is no way around."""
+    engine, _ = ground.engine(idle_in("1B", {"1A": CODE["1A"] + CODE["1B"]}))
+    record = await ground.run(engine, rounds=1)
+    assert record.code == 1
+    assert [command for command, _ in ways_on(engine.store, record)] == [
+        f"trued resume {record.id} --rounds 3",
+        f"trued land {record.id} --through 1A",
+    ]
+    refused = await through(engine, record, "1B")
+    assert (refused.landed, refused.code) == (False, 1)
+    assert "nothing was changed for chunk 1B" in refused.why
+    assert ground.git("rev-parse", "main") == record.base
+    # a person looks at it and accepts it: then it lands
+    decide(engine.store, record.id, ["triple"], Decision(who="ann", why="1A did it"))
+    done = await through(engine, record, "1B", carry=True)
+    assert done.landed, done.why
+    assert done.verdict
+    assert {one.id: one.grade for one in done.verdict.requirements}["triple"] is Grade.ATTESTED
+
+
+@pytest.mark.spec("DAY-6", "LAW-8")
+async def test_an_open_objection_goes_with_the_chunk_that_it_is_about(ground: Ground) -> None:
+    ground.require(REQUIREMENTS[:2])
+    engine, _ = ground.engine(doubting)
+    record = await ground.run(engine, rounds=1)
+    assert record.code == 1
+    assert not any("--through" in command for command, _ in ways_on(engine.store, record))
+    refused = await through(engine, record, "1A")
+    assert (refused.landed, refused.code) == (False, 1)
+    assert "a name that the team does not use" in refused.why
+    assert ground.git("rev-parse", "main") == record.base
+
+
+@pytest.mark.spec("DAY-6", "RUN-8")
+async def test_what_a_person_rejected_does_not_land_as_a_part(ground: Ground) -> None:
+    ground.require(REQUIREMENTS[:2])
+    engine, _ = ground.engine(lambda order: built(order, WRONG_1B) if order.role == "purple-team-a" else PASSED)
+    record = await ground.run(engine, rounds=1)
+    decide(engine.store, record.id, ["double"], Decision(who="ann", why="not by adding", rejected=True))
+    refused = await through(engine, record, "1A")
+    assert (refused.landed, refused.code) == (False, 1)
+    assert "rejected by ann" in refused.why
+    assert ground.git("rev-parse", "main") == record.base
+    # what she says of the other chunk is no reason against this one
+    decide(engine.store, record.id, ["double"], Decision(who="ann", why="it is fine", instead=True))
+    decide(engine.store, record.id, ["triple"], Decision(who="ann", why="wrong", rejected=True))
+    done = await through(engine, record, "1A", carry=True)
+    assert done.landed, done.why
+
+
+@pytest.mark.spec("LAW-6", "LAW-9")
+async def test_a_part_gets_no_second_throw_of_the_dice(ground: Ground) -> None:
+    """What the run saw failing on the same commit fails at the landing, too: the part's contract is another one."""
+    ground.require(REQUIREMENTS[:2])
+    engine, _ = ground.engine(lambda order: built(order, WRONG_1B) if order.role == "purple-team-a" else PASSED)
+    record = await ground.run(engine, rounds=1)
+    seen = engine.store.evidence(record.id)
+    assert {one.requirement for one in seen if one.side == "head"} >= {"double", "triple"}
+    (good, *_) = [one for one in seen if (one.side, one.requirement) == ("head", "double")]
+    tried = tuple(one.model_copy(update={"outcome": Outcomes.FAILED, "kind": "value"}) for one in good.tried)
+    store, inputs = engine.store, engine.store.inputs(record.id)
+    contract, workspace = store.contract(record.id), store.workspace(record, inputs)
+    assert contract
+    await workspace.begin()
+    own = contract.model_copy(update={"requirements": contract.requirements[:1]})
+    for known, grade in (((good.model_copy(update={"tried": tried}),), Grade.REFUTED), ((good,), Grade.PROVEN)):
+        taking = RebasedProof(store, record, inputs, workspace, known=known)
+        _, verdict, _ = await taking.of(own, record.base, good.commit, f"trial {grade}")
+        assert [one.grade for one in verdict.requirements] == [grade]
