@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -27,8 +28,8 @@ from trued.proof.room.dependencies import (
     parse_requirement,
     read_declarations,
 )
-from trued.proof.room.interpreter import Interpreter, find_interpreter, interpreter_at
-from trued.proof.room.virtualenv import make_virtualenv, put_behind, registries
+from trued.proof.room.interpreter import LOOK, Interpreter, environment_interpreter, find_interpreter
+from trued.proof.room.virtualenv import lay_programs, make_virtualenv, put_behind, registries, replaced_folder
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
 
@@ -36,6 +37,8 @@ FOLDER = "environments"
 BUILD_S = 900.0
 TRY_AGAIN_S = 120.0  # after a build that failed: the next checks of one verification need not wait for it, too
 DONE, FAILED = "complete", "failed"
+ABOUT = "about.json"  # what the environment's own Python says of itself
+LOOK_S = 60.0
 # A registry that is out of reach is found out soon: the caller's interpreter is still there.
 IMPATIENT = {
     "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "15",
@@ -122,7 +125,7 @@ async def choose_environment(
         return EnvironmentChoice(caller, (f"the interpreter lacks what the base declares: {names}",))
     recipe = Recipe(requirements, wanted.locked, _pinned(caller, same, wanted.locked))
     if recorded:
-        recipe = await _again(caller, recipe, workspace.environments, recorded)
+        recipe = await _again(workspace, caller, recipe, workspace.environments, recorded)
     if building and not is_built(caller, recipe, workspace.environments):
         building(tuple(needed))
     built, why = await build_environment(workspace, caller, recipe, workspace.environments)
@@ -164,7 +167,9 @@ def _versions(installed: Mapping[str, str]) -> dict[str, str]:
     return {str(canonicalize_name(name)): version for name, version in installed.items() if " " not in version}
 
 
-async def _again(caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapping[str, str]) -> Recipe:
+async def _again(
+    workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapping[str, str]
+) -> Recipe:
     """The recipe for what was recorded: the same as before while what it made is there, else by version."""
     python = recorded.get("python", "").split(".")[:2]
     if python != [""] and python != [str(part) for part in caller.version[:2]]:
@@ -175,7 +180,7 @@ async def _again(caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapp
         )
     folder = _folder(caller, recipe, home)
     if (folder / DONE).is_file():
-        there = await interpreter_at(str(folder / "bin" / "python"))
+        there = await _interpreter_of(workspace, folder, caller)
         if _versions(there.versions).items() <= _versions(recorded).items():
             return recipe
     fixed = {one.split("==")[0] for one in recipe.locked}
@@ -246,7 +251,47 @@ async def build_environment(
                 atomic_files.write(folder.with_suffix(f".{FAILED}"), why, sync=False)
                 return None, why
     origin = f"environment {folder.name[:12]}"
-    return replace(await interpreter_at(str(folder / "bin" / "python")), origin=origin), ""
+    return replace(await _interpreter_of(workspace, folder, caller), origin=origin), ""
+
+
+async def _interpreter_of(workspace: Workspace, folder: Path, caller: Interpreter) -> Interpreter:
+    """The Python of an environment that is there. Packages brought code into it that runs whenever it starts: it is
+    looked at inside the sandbox, once, and never started outside of it. Raises CannotJudge where it cannot be used."""
+    about = folder / ABOUT
+    try:
+        found = json.loads(about.read_bytes())
+    except (OSError, ValueError):  # of an environment that an earlier version built
+        if why := await _look_inside(workspace, folder, caller):
+            raise CannotJudge(f"the environment {folder} cannot be used: {why}") from None
+        found = json.loads(about.read_bytes())
+    try:
+        return environment_interpreter(found, folder, caller)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise CannotJudge(f"{about} is damaged: remove {folder}, and it is built again") from None
+
+
+async def _look_inside(workspace: Workspace, folder: Path, caller: Interpreter) -> str:
+    """Write down what the environment's Python says of itself. Returns why that failed, or ""."""
+    if replaced := replaced_folder(folder, caller):
+        return f"a package has replaced its folder {replaced}"
+    lay_programs(folder, caller)
+    with tempfile.TemporaryDirectory(prefix="trued-look-") as aside:
+        ran = await workspace.execute(
+            Command(
+                argv=(str(folder / "bin" / "python"), "-I", "-B", "-c", LOOK),
+                folder=Path(aside),
+                readable=(*caller.readable, str(folder)),
+                within_s=LOOK_S,
+            )
+        )
+    try:
+        found = json.loads(ran.stdout) if ran.exit_code == 0 else None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        return f"its Python does not start: {cap_output(ran.stderr, ran.stdout)[-300:]}"
+    atomic_files.write(folder / ABOUT, json.dumps(found))
+    return ""
 
 
 def is_built(caller: Interpreter, recipe: Recipe, home: Path) -> bool:
@@ -280,8 +325,12 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
         told = [line for line in lines if line.lower().startswith(("error", "  ×", "  ╰"))] or lines[-2:]
         said = " ".join(" ".join(told[:2]).split())[:300] or "the installer said nothing"
         return f"{UNREACHED}: {said}" if any(map(_UNREACHED.search, lines)) else said
+    if replaced := replaced_folder(folder, caller):
+        return f"a package has replaced its folder {replaced}"
     if recipe.over:
         put_behind(folder, caller)
+    if why := await _look_inside(workspace, folder, caller):
+        return why
     await asyncio.to_thread(make_read_only, folder)
     atomic_files.write(folder / DONE, "")
     return ""

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from trued.errors import CannotJudge
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # all of a pytest, in pure Python
 OLDEST_FOR_OURS = (3, 11)  # before it pytest needs packages that we do not bring along
-_LOOK = """
+LOOK = """
 import json, os, sys
 from importlib import metadata, util
 plugins, versions = [], {}
@@ -81,11 +82,6 @@ async def find_interpreter() -> Interpreter:
     return await asyncio.to_thread(_probe, chosen_python(os.environ))
 
 
-async def interpreter_at(python: str) -> Interpreter:
-    """The interpreter at this path. Raises CannotJudge where it cannot be used."""
-    return await asyncio.to_thread(_probe, python)
-
-
 def chosen_python(environment: Mapping[str, str]) -> str:
     """The path of the Python that these variables choose."""
     if active := environment.get("VIRTUAL_ENV"):
@@ -98,19 +94,11 @@ def chosen_python(environment: Mapping[str, str]) -> str:
 @lru_cache(maxsize=8)
 def _probe(python: str) -> Interpreter:
     # A version manager's shim answers with the interpreter behind it; from here on only that one is used.
-    looked = subprocess.run([python, "-I", "-B", "-c", _LOOK], capture_output=True, cwd="/", timeout=60, check=False)
+    looked = subprocess.run([python, "-I", "-B", "-c", LOOK], capture_output=True, cwd="/", timeout=60, check=False)
     if looked.returncode != 0:
         raise CannotJudge(f"{python} cannot be used to run checks: {looked.stderr.decode(errors='replace').strip()}")
     found = json.loads(looked.stdout)
-    supplied, lacks, versions = {}, "", dict(found["versions"])
-    if not found["pytest"]:
-        if tuple(found["version"]) >= OLDEST_FOR_OURS:
-            from importlib.metadata import version  # which loads much, and most interpreters have a pytest
-
-            supplied = _ours()
-            versions |= {"pytest": f"{version('pytest')} (supplied by the engine)", "pluggy": version("pluggy")}
-        else:
-            lacks = f"pytest is not installed in {found['executable']}, and the engine's own needs Python 3.11"
+    supplied, lacks, versions = _with_pytest(found)
     real = str(Path(found["executable"]).resolve())
     # An editable install names the user's working tree: evidence is taken from the checkout and from nothing beside it.
     inside = [one for one in found["path"] if any(Path(one).is_relative_to(prefix) for prefix in found["prefixes"])]
@@ -127,6 +115,46 @@ def _probe(python: str) -> Interpreter:
         site=tuple(one for one in inside if Path(one).name in ("site-packages", "dist-packages")),
         base=str(Path(found["base"]).resolve()),
     )
+
+
+def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:
+    """The Python of an environment that the engine built with the caller's: `found` is what LOOK printed there.
+
+    Packages may have made it say anything: it is believed about packages alone. Where it lies and what it needs to read
+    is the engine's to say. Raises CannotJudge if it is another Python.
+    """
+    python = Path(os.path.abspath(folder / "bin" / "python"))  # noqa: PTH100  (links are not followed)
+    if found["executable"] != str(python) or tuple(found["version"]) != caller.version:
+        raise CannotJudge(f"{python} cannot be used to run checks: a package has replaced it")
+    supplied, lacks, versions = _with_pytest(found)
+    inside = [Path(one) for one in found["path"] if Path(one).is_relative_to(folder)]
+    return Interpreter(
+        path=str(python),
+        real=str(python.resolve()),
+        version=caller.version,
+        readable=_folders([str(folder), *caller.readable, *supplied.values()]),
+        standard=caller.standard,
+        versions=versions,
+        plugins=tuple((str(name), str(module)) for name, module in found["plugins"]) if found["pytest"] else (),
+        supplied=supplied,
+        lacks=lacks,
+        site=tuple(str(one) for one in inside if one.name in ("site-packages", "dist-packages")),
+        base=str(Path(caller.base or caller.real).resolve()),
+    )
+
+
+def _with_pytest(found: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[str, str]]:
+    """Our own pytest where it has none, or why that does not go; and the versions of everything."""
+    versions = {str(name): str(one) for name, one in found["versions"].items()}
+    if found["pytest"]:
+        return {}, "", versions
+    if tuple(found["version"]) < OLDEST_FOR_OURS:
+        why = f"pytest is not installed in {found['executable']}, and the engine's own needs Python 3.11"
+        return {}, why, versions
+    from importlib.metadata import version  # which loads much, and most interpreters have a pytest
+
+    versions |= {"pytest": f"{version('pytest')} (supplied by the engine)", "pluggy": version("pluggy")}
+    return _ours(), "", versions
 
 
 def _ours() -> dict[str, str]:

@@ -29,21 +29,52 @@ def site_packages(environment: Path, interpreter: Interpreter) -> Path:
 
 def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) -> None:
     """Make an empty virtual environment with pip. `over`: it also finds the interpreter's own packages."""
-    programs, site = environment / "bin", site_packages(environment, interpreter)
-    programs.mkdir(parents=True)
+    site = site_packages(environment, interpreter)
+    (environment / "bin").mkdir(parents=True)
     site.mkdir(parents=True)
-    base = Path(interpreter.base or interpreter.real)
-    (programs / "python").symlink_to(base)
-    for name in ("python3", f"python{interpreter.version[0]}.{interpreter.version[1]}"):
-        (programs / name).symlink_to("python")
-    (environment / "pyvenv.cfg").write_text(f"home = {base.parent}\ninclude-system-site-packages = false\n")
+    lay_programs(environment, interpreter)
     if over and interpreter.site:
         (site / TRUSTED).write_text("".join(f"{one}\n" for one in interpreter.site))
     if not (over and "pip" in interpreter.versions):
-        _bring_pip(site, base)
-    for name in ("pip", "pip3"):
-        (programs / name).write_text(_PIP)
-        (programs / name).chmod(0o755)
+        _bring_pip(site, _python_behind(interpreter))
+
+
+def lay_programs(environment: Path, interpreter: Interpreter) -> None:
+    """Put the environment's own Python, pip and settings in their places, whatever an installation has put there."""
+    programs, base = environment / "bin", _python_behind(interpreter)
+    own = _own_programs(interpreter)
+    for place in (*(programs / name for name in own), environment / "pyvenv.cfg"):
+        _remove(place)
+    for name in own:
+        if name.startswith("pip"):
+            (programs / name).write_text(_PIP)
+            (programs / name).chmod(0o755)
+        else:
+            (programs / name).symlink_to(base if name == "python" else "python")
+    (environment / "pyvenv.cfg").write_text(f"home = {base.parent}\ninclude-system-site-packages = false\n")
+
+
+def replaced_folder(environment: Path, interpreter: Interpreter) -> str:
+    """A folder of the environment that an installation has replaced by something else, or "": what the engine wrote
+    there would land elsewhere."""
+    site = site_packages(environment, interpreter)
+    every = (environment / "bin", *reversed([one for one in site.parents if environment in one.parents]), site)
+    return next((str(one.relative_to(environment)) for one in every if one.is_symlink() or not one.is_dir()), "")
+
+
+def _python_behind(interpreter: Interpreter) -> Path:
+    return Path(interpreter.base or interpreter.real)
+
+
+def _own_programs(interpreter: Interpreter) -> tuple[str, ...]:
+    return ("python", "python3", f"python{interpreter.version[0]}.{interpreter.version[1]}", "pip", "pip3")
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
 
 
 def _bring_pip(site: Path, base: Path) -> None:
@@ -60,7 +91,7 @@ def disarm(site: Path) -> None:
     for one in site.glob("*"):
         starting = one.suffix == ".pth" and one.name != TRUSTED
         if starting or one.name.split(".")[0] in CUSTOMIZING:
-            shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
+            _remove(one)
 
 
 def put_behind(environment: Path, interpreter: Interpreter) -> Path:
@@ -68,15 +99,17 @@ def put_behind(environment: Path, interpreter: Interpreter) -> Path:
     these have is never taken from there."""
     site, behind = site_packages(environment, interpreter), environment / BEHIND
     disarm(site)
+    _remove(behind)
     behind.mkdir()
     for one in [one for one in site.iterdir() if one.name != TRUSTED]:
         one.rename(behind / one.name)
+    _remove(site / TRUSTED)
     (site / TRUSTED).write_text("".join(f"{one}\n" for one in (*interpreter.site, behind)))
     own = Path(interpreter.path).parent
     for one in (environment / "bin").iterdir():
         known = (own / one.name).exists() or shutil.which(one.name, path=SYSTEM_PATH)
-        if known and not one.name.startswith(("python", "pip")):
-            one.unlink()
+        if known and one.name not in _own_programs(interpreter):
+            _remove(one)
     return behind
 
 
