@@ -181,6 +181,7 @@ async def _browsed(
         **inner,
         "within_s": check.within_s,
         "chromium": program,
+        "second": second,
         "actions": [one.model_dump(mode="json", exclude_none=True) for one in check.actions],
     }
     with tempfile.TemporaryDirectory(prefix="trued-browser-") as folder:

@@ -31,6 +31,9 @@ MOST_TRACE = 4 * 2**20
 MOST_SAID = 50
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
 VIEW: Any = {"width": 1280, "height": 800}
+# The second visit is an ordinary person's, by all that a page or its server can ask: none shows more to a test alone.
+ORDINARY_FLAGS = ["--disable-blink-features=AutomationControlled"]
+ORDINARY = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s.0.0.0 Safari/537.36"
 FIND_S = 2.0  # for something to appear after the page has come to rest
 ACT_MS = 3000  # for it to be enabled, and not covered by something else
 MOST_ALIKE = 20  # elements of one name that are looked at
@@ -127,10 +130,14 @@ async def settled(watched: Watched, until: float) -> dict[str, Any]:
 
 
 async def look(order: dict[str, Any]) -> dict[str, Any]:
-    origin = order["origin"]
+    origin, second = order["origin"], order.get("second", False)
+    flags = [*FLAGS, *ORDINARY_FLAGS] if second else FLAGS
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=order["chromium"], args=FLAGS)
-        context = await browser.new_context(viewport=VIEW, accept_downloads=False, reduced_motion="reduce")
+        browser = await playwright.chromium.launch(executable_path=order["chromium"], args=flags)
+        who = ORDINARY % browser.version.partition(".")[0] if second else None
+        context = await browser.new_context(
+            viewport=VIEW, accept_downloads=False, reduced_motion="reduce", user_agent=who
+        )
         watched = Watched(await context.new_page(), origin)
         await watched.page.add_init_script(f"{script('timers.js')}({json.dumps(watched.key)})")
         await context.tracing.start(screenshots=True, snapshots=True)
