@@ -1,15 +1,18 @@
 """The user's working tree, for the gate: read with git, running nothing of the repository."""
 
+import hashlib
+import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trued.errors import BadInput
+from trued.errors import BadInput, TruedError
 from trued.workspace.git.repository import open_repository
-from trued.workspace.git.snapshot import Snapshot, Worktree, take_snapshot
+from trued.workspace.git.snapshot import Snapshot, Worktree, ignore_rules, take_snapshot
 
 ASK_S = 60.0
+MOST_INSIDE = 50  # repositories inside one that are looked at
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # the user's; all others are a hook's
 
 
@@ -65,9 +68,42 @@ class Checkout:
                 return found
         return self.worktree.head
 
-    async def snapshot(self, private: Path, own: Mapping[str, bytes]) -> Snapshot:
-        """A snapshot of what would be committed now, without the engine's own files."""
-        return await take_snapshot(replace(self.worktree, own=own), private)
+    async def snapshot(self, private: Path, own: Mapping[str, bytes], ignored: bytes | None = None) -> Snapshot:
+        """A snapshot of what would be committed now, without the engine's own files. `ignored`: by other ignore rules
+        than those of now."""
+        return await take_snapshot(replace(self.worktree, own=own, ignored=ignored), private)
+
+    @property
+    def ignore_rules(self) -> bytes:
+        """What the user ignores besides `.gitignore`, as text."""
+        return ignore_rules(self.worktree)
+
+    def tips(self) -> dict[str, str]:
+        """The trees of the local branches and of what is stashed → a commit that has it."""
+        listed = self._said("for-each-ref", "--format=%(tree) %(objectname)", "refs/heads", "refs/stash").splitlines()
+        stashed = self.commit("refs/stash^3")  # files that were not tracked lie there
+        listed += [f"{self.tree(stashed)} {stashed}"] if stashed else []
+        return dict(line.split(" ") for line in listed if line.count(" ") == 1)
+
+    async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
+        """The tree of every repository inside this one that is not as HEAD names it."""
+        every = list(taken.inner.items())[:MOST_INSIDE]
+        trees = {path: await self._tree_inside(path, named, private) for path, named in every}
+        return {path: tree for path, tree in trees.items() if tree is not None}
+
+    async def _tree_inside(self, path: str, named: str, private: Path) -> str | None:
+        """None if it is the commit that HEAD names, or nothing is checked out; "" if it cannot be read."""
+        if not os.path.lexists(self.root / path / ".git"):
+            return None
+        place = private / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.git"
+        try:
+            inside = open_checkout(self.root / path, self.environ)
+            if not inside.root.samefile(self.root / path):  # it calls another folder its own
+                return ""
+            taken = await inside.snapshot(place, {})
+        except (TruedError, OSError):  # it has no commit yet, for one
+            return ""
+        return None if taken.commit == named else taken.tree
 
     def _said(self, *words: str) -> str:
         code, out = ask_git(self.root, self.environ, *words)

@@ -4,7 +4,6 @@ Only work is blocked. A turn or a subagent that left the files as it found them 
 """
 
 import json
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from trued.errors import BadInput
 from trued.gate.judge import Judge, JudgedTree
 from trued.gate.messages import headline, missing_approval, reasons
 from trued.gate.state import Gate, StopHistory
-from trued.gate.turns import Beginning
+from trued.gate.turn_work import beginning_now, work_since
 from trued.model import Value
 from trued.proof.contract import is_success
 
@@ -115,20 +114,20 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
     and the user reads the verdict: work of an interrupted turn, or of a process that went on after it. A subagent is
     judged if it changed files and worked alone; what several did at once is judged at the end of the turn.
     """
-    log = judge.store.turns(call.conversation)
-    root, taken = judge.checkout.root, await judge.snapshot()
+    log, taken = judge.store.turns(call.conversation), await judge.snapshot()
+    began = log.agent(call.agent) if call.event == AGENT_ENDS else log.turn(call.prompt)
+    work = await work_since(began, judge, taken) if began else [taken]
     if call.event == AGENT_ENDS:
-        began = log.agent(call.agent)
-        if began is None or began.is_still(root, taken.tree) or not log.is_alone(call.agent):
+        if began is None or not work or not log.is_alone(call.agent):
             log.end_agent(call.agent)
             return {}, None
-    elif (began := log.turn(call.prompt)) and began.is_still(root, taken.tree):
+    elif not work:
         first = log.first()
-        if first and first.is_still(root, taken.tree) and not judge.is_known(taken.tree):
+        if first and first.is_still(judge.checkout.root, taken.tree) and not judge.is_known(taken.tree):
             return {"systemMessage": NOTHING_CHANGED}, None
         found = await judge.judge_snapshot(taken)
         return ({} if found.passed else {"systemMessage": _verdict_note(judge.gate, found)}), found
-    found = await judge.judge_snapshot(taken)
+    found = await judge.judge_each(work)
     decision = decide(judge.gate, found, judge.store.session(call.session), active=call.active)
     judge.store.save_session(call.session, decision.session)
     if call.agent and not decision.blocked:
@@ -137,9 +136,8 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
 
 
 async def record_beginning(call: HookCall, judge: Judge) -> None:
-    """Record the tree at which a turn or a subagent begins."""
-    taken = await judge.snapshot()
-    found = Beginning(root=str(judge.checkout.root), tree=taken.tree, at=time.time())
+    """Record the tree at which a turn or a subagent begins, and what lies beside it."""
+    found = await beginning_now(judge)
     log = judge.store.turns(call.conversation)
     if call.event == AGENT_BEGINS:
         log.begin_agent(call.agent, found)

@@ -1,7 +1,7 @@
 """Seals a gate's contract and judges working trees and commits against it, each tree once."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from trued.protocols import Emit
 from trued.workspace.git.snapshot import Snapshot
 
 LOOK_AGAIN_S = 0.2
+SNAPSHOTS, BY_RULES = "snapshots.git", "snapshots-by-rules.git"  # private repositories: one for each set of rules
 OPEN = "agents in front of a gate are not sandboxed: trued cannot tell whether one has read the held-out cases"
 IN_SIGHT = "the requirements file is in the working tree: its cases count as visible"
 
@@ -67,14 +68,17 @@ class Judge:
         """Judge the working tree, with uncommitted changes and new files."""
         return await self.judge_snapshot(await self.snapshot())
 
-    async def snapshot(self) -> Snapshot:
-        """The working tree as it is now, without the gate's own files. Runs no check."""
+    async def snapshot(self, ignored: bytes | None = None) -> Snapshot:
+        """The working tree as it is now, without the gate's own files. Runs no check. `ignored`: by other ignore rules
+        than those of now."""
         own = {
             str(Path(one.path).relative_to(self.checkout.root)): one.after.encode("latin-1")
             for one in self.gate.installed.values()
             if Path(one.path).is_relative_to(self.checkout.root)
         }
-        return await self.checkout.snapshot(self.store.folder / "snapshots.git", own)
+        return await self.checkout.snapshot(
+            self.store.folder / (SNAPSHOTS if ignored is None else BY_RULES), own, ignored
+        )
 
     async def judge_snapshot(self, taken: Snapshot) -> JudgedTree:
         return await self._judge_in_time(
@@ -83,6 +87,14 @@ class Judge:
 
     async def judge_commit(self, commit: str) -> JudgedTree:
         return await self._judge_in_time(f"{self.checkout.root}@{commit}", commit, self.checkout.tree(commit))
+
+    async def judge_each(self, work: Sequence[Snapshot | str]) -> JudgedTree:
+        """Judge working trees and commits one after another, up to the first that is not accepted."""
+        for one in work:
+            found = await (self.judge_commit(one) if isinstance(one, str) else self.judge_snapshot(one))
+            if not found.passed:
+                break
+        return found
 
     def is_known(self, tree: str) -> bool:
         """Whether the tree was judged before, so that asking again costs nothing."""

@@ -17,6 +17,11 @@ class Beginning(Value):
     tree: str
     at: float = 0.0
     ended: float = 0.0  # of a subagent: when it was allowed to stop
+    # Where else work can be; None in records of older versions, which say nothing of it.
+    head: str = ""  # the commit that was checked out
+    tips: tuple[str, ...] | None = None  # trees of local branches and of the stash
+    inside: dict[str, str] | None = None  # repositories inside that are not as `head` names them → tree
+    ignored: str | None = None  # ignore rules outside the tree, as latin-1
 
     def is_still(self, root: Path, tree: str) -> bool:
         """Whether nothing has changed since: the same worktree, with the same files."""

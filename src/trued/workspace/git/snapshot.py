@@ -26,6 +26,7 @@ class Worktree:
     common: Path  # the one that all worktrees share
     head: str
     excludes: Path | None = None  # the user's global ignore file
+    ignored: bytes | None = None  # ignore rules outside the tree; None: as they are now (`ignore_rules`)
     own: Mapping[str, bytes] = field(default_factory=dict)  # files of the engine: left out while unchanged
     hang_timeout_s: float = 120.0  # then git hangs, on a pipe or a network folder
 
@@ -39,6 +40,7 @@ class Snapshot:
     tree: str
     dirty: bool  # it differs from HEAD
     notes: tuple[str, ...] = ()
+    inner: Mapping[str, str] = field(default_factory=dict)  # repositories inside it → the commit that HEAD names, or ""
 
 
 async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
@@ -54,19 +56,20 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
     variables = {"GIT_INDEX_FILE": str(index)}
     try:
         await git("read-tree", worktree.head, variables=variables)
-        there, gone, notes = await _list_changes(git, worktree, variables)
+        there, gone, inner = await _list_changes(git, worktree, variables)
         await _update(git, worktree, "--force-remove", paths=gone, variables=variables)
         await _update(git, worktree, "--add", "--replace", paths=there, variables=variables)
         tree = await git.line("write-tree", variables=variables)
     finally:
         index.unlink(missing_ok=True)
         index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
+    notes = _notes([path for path, named in inner.items() if not named])
     if tree == await git.line("rev-parse", f"{worktree.head}^{{tree}}"):
-        return Snapshot(private, worktree.head, tree, dirty=False, notes=notes)
+        return Snapshot(private, worktree.head, tree, dirty=False, notes=notes, inner=inner)
     # no clock: the same files on the same HEAD give the same commit
     words = ("commit-tree", tree, "-p", worktree.head)
     commit = await git.line(*words, stdin=b"uncommitted work\n", variables=CommitAuthor("trued gate", 0).variables())
-    return Snapshot(private, commit, tree, dirty=True, notes=notes)
+    return Snapshot(private, commit, tree, dirty=True, notes=notes, inner=inner)
 
 
 async def _repository(worktree: Worktree, private: Path) -> Git:
@@ -76,7 +79,7 @@ async def _repository(worktree: Worktree, private: Path) -> Git:
             await _make(worktree, private)
         (private / "objects" / "info").mkdir(exist_ok=True)
         _write_if_changed(private / "objects" / "info" / "alternates", _line(worktree.common / "objects"))
-        _write_if_changed(private / "info" / "exclude", _ignored(worktree))
+        _write_if_changed(private / "info" / "exclude", ignore_rules(worktree))
     except OSError as error:
         raise StateFailed(f"cannot write {error.filename or private}: {error.strerror}") from error
     return Git(private)
@@ -114,8 +117,10 @@ def _line(path: Path) -> bytes:
     return (b"./" + name if name.startswith(b'"') else name) + b"\n"
 
 
-def _ignored(worktree: Worktree) -> bytes:
+def ignore_rules(worktree: Worktree) -> bytes:
     """What the user ignores besides `.gitignore`: in all repositories, then in this one."""
+    if worktree.ignored is not None:
+        return worktree.ignored
     texts = [b""]
     for path in (worktree.excludes, worktree.common / "info" / "exclude"):
         if path and path.is_file() and path.stat().st_size <= EXCLUDES_BYTES:
@@ -125,30 +130,37 @@ def _ignored(worktree: Worktree) -> bytes:
 
 async def _list_changes(
     git: Git, worktree: Worktree, variables: dict[str, str]
-) -> tuple[list[str], list[str], tuple[str, ...]]:
-    """Paths to add, paths that are gone, and notes on what is left out."""
+) -> tuple[list[str], list[str], dict[str, str]]:
+    """Paths to add, paths that are gone, and repositories inside, left out, with the commit that HEAD names."""
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
     code, out, stderr = await git.attempt(
         f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.hang_timeout_s
     )
     _check_git(code, stderr, worktree)
-    there, gone, nested = list[str](), list[str](), list[str]()
+    there, gone, inner = list[str](), list[str](), dict[str, str]()
     absent = await _sparse(worktree)
     for entry in out.decode(errors="surrogateescape").split("\0"):
         if entry.startswith("? "):
-            (nested if entry.endswith("/") else there).append(entry[2:])
+            if entry.endswith("/"):
+                inner[entry[2:]] = ""
+            else:
+                there.append(entry[2:])
         elif entry:
             about, _, path = entry[2:].partition("\t")
             if about.startswith("160000"):
+                inner[path] = about.split(" ")[1]
                 continue
             if is_content(worktree.root, path):
                 there.append(path)
             elif path not in absent:
                 gone.append(path)
     there = [path for path in there if not _is_own(worktree, path)]
+    return there, gone, inner
+
+
+def _notes(nested: list[str]) -> tuple[str, ...]:
     shown = ", ".join(_shown(one) for one in nested[:NAMED])
-    notes = (f"repositories inside this one are left out: {shown}",) if nested else ()
-    return there, gone, notes
+    return (f"repositories inside this one are left out: {shown}",) if nested else ()
 
 
 def _is_own(worktree: Worktree, path: str) -> bool:

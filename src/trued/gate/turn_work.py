@@ -1,0 +1,83 @@
+"""What a turn left behind: changed files, wherever the repository can hold them. A turn without any was talk."""
+
+import time
+from pathlib import Path
+
+from trued.engine.worktree import open_checkout
+from trued.errors import BadInput, StateFailed
+from trued.gate.judge import SNAPSHOTS, Judge
+from trued.gate.turns import Beginning
+from trued.workspace.git.command import Git
+from trued.workspace.git.snapshot import Snapshot
+
+INSIDE = "inside"  # folder of private repositories for those inside the working tree
+
+
+async def beginning_now(judge: Judge) -> Beginning:
+    """The working tree as it is now, and what lies beside it."""
+    checkout, taken = judge.checkout, await judge.snapshot()
+    return Beginning(
+        root=str(checkout.root),
+        tree=taken.tree,
+        at=time.time(),
+        head=checkout.worktree.head,
+        tips=tuple(sorted(checkout.tips())),
+        inside=await checkout.changed_inside(taken, judge.store.folder / INSIDE),
+        ignored=checkout.ignore_rules.decode("latin-1"),
+    )
+
+
+async def work_since(began: Beginning, judge: Judge, taken: Snapshot) -> list[Snapshot | str]:
+    """What has to be judged: working trees that changed; else commits with new files. Nothing, if the turn was talk."""
+    trees = [taken] if await _has_changed(began, judge, taken) else []
+    if began.root != str(judge.checkout.root):  # the agent went to another worktree; it may have worked in both
+        trees += await _left_behind(began, judge)
+    return [*trees] or [*await _new_commits(began, judge)]
+
+
+async def _has_changed(began: Beginning, judge: Judge, taken: Snapshot) -> bool:
+    """Whether the worktree has other files than at the beginning. By the rules of that time: a new file that is ignored
+    only since then is work."""
+    checkout = judge.checkout
+    if not began.is_still(checkout.root, taken.tree):
+        return True
+    inside = began.inside
+    if inside is not None and await checkout.changed_inside(taken, judge.store.folder / INSIDE) != inside:
+        return True
+    rules = None if began.ignored is None else began.ignored.encode("latin-1")
+    if rules is None or rules == checkout.ignore_rules:
+        return False
+    return (await judge.snapshot(rules)).tree != began.tree
+
+
+async def _left_behind(began: Beginning, judge: Judge) -> list[Snapshot]:
+    """The worktree in which the turn began, if its files changed."""
+    try:
+        there = open_checkout(Path(began.root), judge.checkout.environ)
+    except BadInput:  # it is gone
+        return []
+    if there.common != judge.checkout.common:
+        return []
+    other = Judge(there, judge.store, judge.gate, judge.strictness, judge.tell)
+    taken = await other.snapshot()
+    return [] if taken.tree == began.tree else [taken]
+
+
+async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
+    """Commits at the tip of a local branch or in the stash that hold files which were nowhere at the beginning. Whoever
+    only commits what was there has made nothing new."""
+    known = {began.tree, *(began.tips or ())}
+    new = {tree: commit for tree, commit in judge.checkout.tips().items() if tree not in known}
+    if began.tips is None or not new:
+        return []
+    git = Git(judge.store.folder / SNAPSHOTS)
+    try:
+        there = await _files(git, began.tree) | (await _files(git, began.head) if began.head else set())
+        return [commit for tree, commit in new.items() if not await _files(git, tree) <= there]
+    except StateFailed:  # what was there is not known any more
+        return [*new.values()]
+
+
+async def _files(git: Git, tree: str) -> set[str]:
+    """Every file with its content, as git lists them."""
+    return {*(await git("ls-tree", "-r", "-z", "--full-tree", tree)).decode(errors="surrogateescape").split("\0")}

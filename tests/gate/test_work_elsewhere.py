@@ -1,0 +1,161 @@
+"""Work that does not lie in the working tree's files is work, too: it is not passed off as talk."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.gate.yard import GREEN, RED, Yard
+from trued.gate.turns import Beginning
+
+WRONG = RED + "# done\n"
+
+
+def on_a_branch(yard: Yard) -> None:
+    """Committed on a branch of its own; the user's branch is checked out again."""
+    yard.git("switch", "-qc", "done")
+    yard.write("slug.py", WRONG)
+    yard.git("commit", "-qam", "done")
+    yard.git("switch", "-q", "main")
+
+
+def stashed(yard: Yard) -> None:
+    yard.write("slug.py", WRONG)
+    yard.git("stash", "-q")
+
+
+def stashed_as_new(yard: Yard) -> None:
+    yard.write("slugs.py", WRONG)
+    yard.git("stash", "-qu")
+
+
+def excluded(yard: Yard) -> None:
+    """A new file that git does not see any more."""
+    yard.write("slugs.py", WRONG)
+    exclude = yard.repository / ".git" / "info" / "exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.write_text("slugs.py\n")
+
+
+def excluded_by_a_setting(yard: Yard) -> None:
+    yard.write("slugs.py", WRONG)
+    (yard.top / "rules").write_text("slugs.py\n")
+    yard.git("config", "core.excludesFile", str(yard.top / "rules"))
+
+
+def in_a_repository_inside(yard: Yard) -> None:
+    yard.write("slugs/slug.py", WRONG)
+    yard.git("init", "-q", at=yard.repository / "slugs")
+
+
+def in_a_submodule(yard: Yard) -> None:
+    yard.write("sub/slug.py", WRONG)
+
+
+def in_the_index_only(yard: Yard) -> None:
+    """Changed, and git is told not to look."""
+    yard.write("slug.py", WRONG)
+    yard.git("update-index", "--assume-unchanged", "slug.py")
+    yard.git("update-index", "--skip-worktree", "README.md")
+    yard.write("README.md", "nothing\n")
+
+
+SEEN_FIRST = (on_a_branch, excluded)
+HIDDEN = (
+    stashed,
+    stashed_as_new,
+    excluded_by_a_setting,
+    in_a_repository_inside,
+    in_a_submodule,
+    in_the_index_only,
+)
+
+
+def with_submodule(yard: Yard) -> None:
+    other = yard.top / "other"
+    yard.git("clone", "-q", str(yard.repository), str(other), at=yard.top)
+    yard.git("submodule", "--quiet", "add", str(other), "sub")
+    yard.git("commit", "-qm", "with a submodule")
+
+
+def caught(yard: Yard, ways: tuple[Callable[[Yard], None], ...]) -> None:
+    """Each way is tried in a session of its own, and blocked; nothing of it is left for the next one."""
+    yard.install("claude")
+    start, excluding = yard.git("rev-parse", "HEAD").stdout.strip(), yard.repository / ".git" / "info" / "exclude"
+    for number, hide in enumerate(ways):
+        session = f"s{number}"
+        yard.prompt("work", session)
+        hide(yard)
+        assert yard.stop(session, prompt_id="work").get("decision") == "block", hide.__name__
+        yard.git("update-index", "--no-assume-unchanged", "slug.py")
+        yard.git("update-index", "--no-skip-worktree", "README.md")
+        yard.git("config", "--unset", "core.excludesFile", check=False)
+        excluding.unlink(missing_ok=True)
+        yard.git("stash", "clear")
+        yard.git("branch", "-qD", "done", check=False)
+        yard.git("reset", "-q", "--hard", start)
+        yard.git("clean", "-qffdx", "-e", ".claude")
+        yard.git("submodule", "--quiet", "foreach", "git checkout -q -- .")
+
+
+@pytest.mark.spec("DAY-10")
+def test_a_liar_does_not_hide_its_work_where_the_working_tree_does_not_show_it(yard: Yard) -> None:
+    caught(yard, SEEN_FIRST)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-10")
+def test_neither_stash_nor_settings_nor_repositories_inside_hide_work(yard: Yard) -> None:
+    with_submodule(yard)
+    caught(yard, HIDDEN)
+
+
+@pytest.mark.spec("DAY-10")
+def test_work_is_judged_where_the_turn_began_though_the_agent_went_elsewhere(yard: Yard) -> None:
+    """A worktree with the files of the day before, in which everything passes, is not what was worked on."""
+    yard.install("claude")
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "good")
+    other = yard.top / "other"
+    yard.git("worktree", "add", "-q", "--detach", str(other), "HEAD")
+    yard.prompt("work")
+    yard.write("slug.py", WRONG)
+    assert yard.stop(prompt_id="work", cwd=str(other))["decision"] == "block"
+
+
+@pytest.mark.spec("DAY-10")
+def test_whoever_only_commits_fetches_or_ignores_what_was_there_is_not_blocked(yard: Yard) -> None:
+    with_submodule(yard)
+    yard.install("claude")
+    yard.write("notes.txt", "the user's own unfinished work")
+    yard.write("draft.txt", "more of it")
+
+    def commit_a_part() -> None:
+        yard.git("add", "notes.txt")
+        yard.git("commit", "-qm", "a part of what was there")
+
+    def commit_the_rest() -> None:
+        yard.git("add", "draft.txt")
+        yard.git("commit", "-qm", "the rest")
+
+    def ignore_what_is_not_there() -> None:
+        exclude = yard.repository / ".git" / "info" / "exclude"
+        exclude.parent.mkdir(exist_ok=True)
+        exclude.write_text("*.log\n")
+
+    def make_a_branch_and_look_at_it() -> None:
+        yard.git("branch", "later")
+        yard.git("fetch", "-q", str(yard.top / "other"))
+        yard.git("stash", "list")
+
+    acts = (commit_a_part, ignore_what_is_not_there, commit_the_rest, make_a_branch_and_look_at_it)
+    for number, act in enumerate(acts):
+        yard.prompt(f"p{number}")
+        act()
+        assert "decision" not in yard.stop(prompt_id=f"p{number}"), act.__name__
+
+
+def test_a_record_of_an_older_version_is_read_as_it_was(tmp_path: Path) -> None:
+    old = Beginning.model_validate_json('{"root": "/r", "tree": "t", "at": 1.0}')
+    assert (old.tips, old.inside, old.ignored) == (None, None, None)
+    assert old.is_still(Path("/r"), "t")
