@@ -55,6 +55,10 @@ def _as_one(every: list[Verdict]) -> Verdict:
     return every[-1].model_copy(update=parts)
 
 
+def test_before_the_first_task_was_judged_there_is_none() -> None:
+    assert VerdictSoFar().verdict is None
+
+
 @given(verdicts())
 def test_it_is_the_same_after_each_verdict_as_of_all_at_once(every: list[Verdict]) -> None:
     assert VerdictSoFar().verdict is None

@@ -10,8 +10,10 @@ from tests.page.made_up import add_events, add_run, addresses, demo, html_of, vi
 from tests.reporting.html.reading import Read
 from tests.reporting.html.sample import events, long_run, material, told
 from trued.engine.pending import Wait
-from trued.page.reader import Reader
+from trued.page.reader import STORY, TOLD, Reader
 from trued.page.render import piece
+from trued.page.story import told as lines_of
+from trued.reporting.html.material import ProofSummary
 
 CALL = "chunk 1B/purple-team-a#1"
 
@@ -106,4 +108,32 @@ def test_the_lanes_show_the_last_part_of_a_long_run_alone(tmp_path: Path) -> Non
     assert "chunk 60/" in last
     assert "?only=met&amp;lanes=1+min#ledger" in view_of(reader, "/r/r-demo?lanes=1+min").pieces["ledger"]
     assert view_of(reader, "/r/r-demo?lanes=%3Cb%3E").pieces["lanes"] == whole
+    reader.close()
+
+
+@pytest.mark.spec("PAGE-3")
+def test_the_story_reads_as_many_events_as_it_takes_and_is_the_same_as_if_all_had_been_told(tmp_path: Path) -> None:
+    demo(tmp_path, state="interrupted")
+    reader = Reader(tmp_path, {})
+    record = reader.run("r-demo")
+    asked = [told(90 + n, f"chunk {n}/dev#1", "asked", role="dev", agent="x") for n in range(STORY + 20)]
+    silent = [told(300 + n, f"chunk {n}/x#1", "step", text="y") for n in range(2 * TOLD + 7)]
+    for more in ([], asked, silent, asked[:3], silent):
+        add_events(tmp_path, "r-demo", more)
+        every = reader.store.journal.events("r-demo", lean=True)
+        lines = [line for one in every for line in lines_of(one, reader.watch(record).progress)]
+        assert reader.story(record) == lines[::-1][:STORY]
+    reader.close()
+
+
+@pytest.mark.spec("PAGE-3")
+def test_a_long_history_is_read_when_somebody_looks_at_it(tmp_path: Path) -> None:
+    sample = material()
+    add_run(tmp_path, material(state="interrupted"))
+    reader = Reader(tmp_path, {})
+    history, whole = reader.history_of(reader.run("r-demo")), list(sample.history)
+    assert history.summaries == tuple(map(ProofSummary.of, whole))
+    assert [one.verdict for one in history] == [one.verdict for one in whole]
+    assert [one.key for one in history[-2:]] == [one.key for one in whole[-2:]]
+    assert [one.key for one in history.about("slug")] == ["chunk 1A/prove#1", "finish#1"]
     reader.close()

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -15,10 +16,14 @@ from trued.errors import TruedError
 from trued.page.reader import Reader
 from trued.page.view import PageView
 
-LOOK_S = 0.1  # between two looks at the journal while somebody watches
+LOOK_S, CALM_LOOK_S = 0.1, 0.3  # between two looks at the journal while somebody watches; while nothing happens
+CALM_S = 5.0  # without any change: nothing happens
 PAINT_S = 0.25  # between two pictures of a page
-TRANSCRIPTS = 5  # looks between two at the transcripts, which are files of their own
-REFRESH_S = 5.0  # what no file says changes, too: a process has died
+BUSY = 9  # a page rests so many times as long as it took to paint: a long run takes a tenth of a core, not all of it
+OUTSIDE = 5  # looks between two at what the journal does not say: transcripts grow, processes die
+REFRESH_S, CALM_REFRESH_S = 5.0, 30.0  # and what nobody thought of is seen by painting again, less often when calm
+IDLE = 2000  # … and so many times as long as it took: watching what does not move costs next to nothing
+LATE_S, IDLE_S = 15.0, 300.0  # however long it took: nobody is shown anything older, nor waits longer for a refresh
 STREAMS = 4  # of one session: a browser opens six connections to a host, and the page itself needs some
 ALL_STREAMS = 64
 
@@ -83,6 +88,17 @@ class WatchedPage:
     render: Render
     view: PageView | None = None
     watchers: "set[Watcher]" = field(default_factory=set)
+    is_stale: bool = False  # something has happened since it was painted
+    painted: float = 0.0  # when
+    took: float = 0.0  # seconds of CPU
+    refresh_s: float = REFRESH_S
+
+    def is_due(self, now: float) -> bool:
+        """Is it time to paint it again?"""
+        rested = now - self.painted
+        if self.is_stale:
+            return rested >= max(PAINT_S, min(BUSY * self.took, LATE_S))
+        return rested >= max(self.refresh_s, min(IDLE * self.took, IDLE_S))
 
 
 @dataclass(eq=False)
@@ -123,6 +139,11 @@ def message(view: PageView, pieces: dict[str, str] | None = None) -> str:
     return json.dumps({**parts, "pieces": dict(shown)}, ensure_ascii=False)
 
 
+def _timed(render: Render, reader: Reader) -> tuple[PageView, float]:
+    began = time.thread_time()
+    return render(reader), time.thread_time() - began
+
+
 class Live:
     """All open streams. With nobody looking it does nothing at all."""
 
@@ -130,12 +151,17 @@ class Live:
         self._reader, self._tail, self._report = reader, tail, report
         self._pictures: dict[str, WatchedPage] = {}
         self._task: asyncio.Task[None] | None = None
-        self._painted = 0.0
-        self._written = 0  # bytes of the transcripts that are shown
+        self._moved = 0.0  # when something changed last
+        self._outside: object = None
 
     @property
     def streams(self) -> int:
         return sum(len(one.watchers) for one in self._pictures.values())
+
+    def picture(self, address: str) -> PageView | None:
+        """What the streams of this address show; None if there is none."""
+        found = self._pictures.get(address)
+        return found.view if found else None
 
     async def join(self, address: str, render: Render) -> Watcher:
         """A new stream of this address, whose first message has all pieces as they are now.
@@ -164,40 +190,51 @@ class Live:
                 del self._pictures[watcher.address]
 
     async def _follow(self) -> None:
-        """Paint again when the journal has changed, until nobody looks any more."""
+        """Paint again what has changed, until nobody looks any more: one look at the journal serves all pages."""
+        self._moved = time.monotonic()
         for look in count():
-            await asyncio.sleep(LOOK_S)
-            now = time.monotonic()
+            await asyncio.sleep(LOOK_S if time.monotonic() - self._moved < CALM_S else CALM_LOOK_S)
             if not self._pictures:
                 return
-            if now - self._painted < PAINT_S:
-                continue
-            grown = look % TRANSCRIPTS == 0 and await self._has_grown()
-            if self._tail.has_changed() or grown or now - self._painted >= REFRESH_S:
-                for picture in list(self._pictures.values()):
+            if self._tail.has_changed() or (look % OUTSIDE == 0 and await self._has_changed_outside()):
+                self._moved = time.monotonic()
+                for picture in self._pictures.values():
+                    picture.is_stale = True
+            for picture in list(self._pictures.values()):
+                if picture.is_due(time.monotonic()):
                     await self._repaint(picture)
-                self._painted = time.monotonic()
 
-    async def _has_grown(self) -> bool:
-        """Has a transcript that somebody looks at grown? The journal says nothing of it."""
-        written = await self._reader.read(Reader.transcripts_written)
-        grown, self._written = written != self._written, written
-        return grown
+    async def _has_changed_outside(self) -> bool:
+        """Has something happened of which the journal says nothing?"""
+        try:
+            found = await self._reader.read(Reader.outside_journal)
+        except TruedError:
+            return False  # a journal that cannot be read now: the next look tries again
+        changed, self._outside = found != self._outside, found
+        return changed
 
     async def _repaint(self, picture: WatchedPage) -> None:
         try:
             await self._paint(picture)
         except TruedError:
-            return  # busy or gone: the next look tries again
+            picture.painted = time.monotonic()  # busy or gone: it stays stale, and is tried again
         except Exception as error:  # noqa: BLE001  one page that cannot be made must not end all streams
+            picture.is_stale, picture.painted = False, time.monotonic()
             self._report(error)
 
     async def _paint(self, picture: WatchedPage) -> None:
-        before, view = picture.view, await self._reader.read(picture.render)
-        picture.view = view
-        known = before.pieces if before else {}
+        was_stale, picture.is_stale = picture.is_stale, False
+        before, known = picture.view, picture.view.pieces if picture.view else {}
+        try:
+            view, picture.took = await self._reader.read(partial(_timed, picture.render))
+        except BaseException:
+            picture.is_stale = was_stale
+            raise
+        picture.view, picture.painted = view, time.monotonic()
         changed = {name: html for name, html in view.pieces.items() if known.get(name) != html}
         moved = before is None or list(before.pieces) != list(view.pieces) or before.title != view.title
+        calm = min(picture.refresh_s * 2, CALM_REFRESH_S)
+        picture.refresh_s = REFRESH_S if was_stale or changed or moved else calm
         if changed or moved or (before and before.event != view.event):
             for one in picture.watchers:
                 one.show(view, changed)

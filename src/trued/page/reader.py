@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from trued.engine.comparisons import Comparison
 from trued.engine.inputs import Inputs
+from trued.engine.journals.sqlite import FOLDED
 from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
 from trued.engine.ways_on import next_steps
@@ -31,6 +33,7 @@ from trued.reporting.html.pictures import reader as artifacts
 from trued.reporting.views import state_of
 from trued.reporting.views.claims import CallEnd, DoneClaim, done_claims
 from trued.reporting.views.comparison import of as compare
+from trued.reporting.views.event_kinds import EventHead
 from trued.reporting.views.history import accepted_grades, grades_with_approvals, history, met_of
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.stats import HistoryFilter, Stats, add_up
@@ -38,13 +41,15 @@ from trued.reporting.views.stats import HistoryFilter, Stats, add_up
 SUMMARIES = 1_000  # runs whose line in the list is kept
 WATCHED = 8  # runs whose events are kept folded; the one that was looked at longest ago is dropped
 STORY = 80  # lines of a run's story
-BATCH = 5_000  # events that are read at once
+BATCH = 2_000  # events that are read at once
 TOLD = 200  # events that are read at once, from the newest back, until the story is long enough
 PROOFS = 64  # verdicts that are kept whole
 # All events are folded, and then let go, since there may be a hundred thousand of them; but for those that pages read.
 # Of what ends a call's wait the time alone is kept; the call's row has the rest.
 TIMES = {one.KIND for one in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
 READ = {CallWaits.KIND, EditApplied.KIND, RunResumed.KIND, SealedFileEdited.KIND, *(one.KIND for one in WARNINGS)}
+FOLD = f"select id, at, key, kind, {FOLDED} from event where run = ? and id > ? order by id limit {BATCH}"  # noqa: S608
+AT_WORK = "select id from run where state = 'running' order by id"  # when they last wrote so: their drivers may be dead
 HASH = re.compile(r"[0-9a-f]{64}")
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -106,19 +111,20 @@ class WatchedRun:
     calls: tuple[object, tuple[ReportedCall, ...]] | None = None
     next_steps: tuple[object, list[tuple[str, str]]] | None = None
 
-    def add(self, events: list[Event]) -> None:
+    def add(self, rows: Sequence[sqlite3.Row]) -> None:
+        """Fold the next events: id, time, key, kind and data of each."""
         own = {one.KIND for one in self.progress.view.WARNINGS}
-        for one in events:
-            self.progress.add(one)
-            if one.kind in READ or one.kind in own:
-                self.kept.append(one)
-            elif one.key in self.waiting and one.kind in TIMES:
-                self.kept.append(one.model_copy(update={"data": {}}))
+        for number, at, key, kind, data in rows:
+            self.progress.add_json(EventHead(number, at, key, kind), data)
+            if kind in READ or kind in own:
+                self.kept.append(Event(id=number, at=at, key=key, kind=kind, data=json.loads(data)))
+            elif key in self.waiting and kind in TIMES:
+                self.kept.append(Event(id=number, at=at, key=key, kind=kind))
             else:
                 continue
-            (self.waiting.add if one.kind == CallWaits.KIND else self.waiting.discard)(one.key)
-        self.count += len(events)
-        self.last = events[-1].id if events else self.last
+            (self.waiting.add if kind == CallWaits.KIND else self.waiting.discard)(key)
+        self.count += len(rows)
+        self.last = rows[-1][0] if rows else self.last
 
 
 class StoredProofs(Sequence[Proved]):
@@ -270,9 +276,9 @@ class Reader:
     def watch(self, record: RunRecord) -> WatchedRun:
         """The run, folded up to its newest event."""
         found = self._watched.get(record.id) or self._watched.put(record.id, WatchedRun(Progress((), record.workflow)))
-        while events := self.store.journal.events(record.id, found.last, limit=BATCH, lean=True):
-            found.add(events)
-            if len(events) < BATCH:
+        while rows := self.store.journal.lean_rows(FOLD, (record.id, found.last)):
+            found.add(rows)
+            if len(rows) < BATCH:
                 break
         return found
 
@@ -320,10 +326,9 @@ class Reader:
 
     def _folded(self, record: RunRecord) -> Progress:
         seen, last = Progress((), record.workflow), 0
-        while events := self.store.journal.events(record.id, last, limit=BATCH, lean=True):
-            for one in events:
-                seen.add(one)
-            last = events[-1].id
+        while rows := self.store.journal.lean_rows(FOLD, (record.id, last)):
+            for last, at, key, kind, data in rows:
+                seen.add_json(EventHead(last, at, key, kind), data)
         return seen
 
     # -- one run -------------------------------------------------------------------------------------------------------
@@ -395,10 +400,11 @@ class Reader:
         run, lines = self.watch(record), list[StoryLine]()
         before = run.last + 1
         while before > run.told + 1 and len(lines) < STORY:
-            events = self.store.journal.last_events(record.id, TOLD, before=before, lean=True)
+            most = min(TOLD, before - run.told)  # there are not more new ones than new ids
+            events = self.store.journal.last_events(record.id, most, before=before, lean=True)
             for one in reversed(events):
                 lines += [] if one.id <= run.told else [*told(one, run.progress)][::-1]
-            before = events[0].id if len(events) == TOLD else 0
+            before = events[0].id if len(events) == most else 0
         run.story.extend(lines[:STORY][::-1])
         run.told = run.last
         return list(run.story)[::-1]
@@ -472,9 +478,12 @@ class Reader:
             found = self._comparisons.put(one.id, (stamp, compare(self.store, one)))
         return found[1]
 
-    def transcripts_written(self) -> int:
-        """Bytes of the transcripts that were shown last: another number says that one has grown."""
-        return sum(one.written for one in self._transcripts.values())
+    def outside_journal(self) -> tuple[int, tuple[tuple[str, int], ...]]:
+        """What changes without an event: bytes of the transcripts that were shown last, and who drives each run."""
+        written = sum(one.written for one in self._transcripts.values())
+        journal = None if self.is_empty else self.store.journal
+        drivers = [(name, journal.driver(name)) for (name,) in journal.lean_rows(AT_WORK)] if journal else ()
+        return written, tuple(drivers)
 
     def picture(self, sha256: str) -> bytes | None:
         """A picture that the engine took, by its hash: PNG bytes, or None. Nothing else is ever given out as a picture,

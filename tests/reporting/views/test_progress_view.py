@@ -1,9 +1,15 @@
 """A run is shown whatever its workflow's own view does."""
 
+import json
+from collections.abc import Iterable
+
 import pytest
 
-from tests.reporting.views.recorded import Recorder
+from tests.reporting.html.sample import events as purple
+from tests.reporting.views.recorded import Recorder, pipeline, team
+from trued.model import Event
 from trued.model.events import JournalEvent
+from trued.reporting.views.event_kinds import EventHead
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Remark
 from trued.workflows.tree import RunTree
@@ -53,3 +59,24 @@ def test_a_check_that_is_sealed_again_in_a_built_environment_is_counted_once() -
         tape.event("sealed", check="c2", sort="tests", serves=["r"], cases={"red": 1}),
     ]
     assert dict(Progress(events, "purple").on_base) == {"guard": 5, "red": 2}
+
+
+OF_ANY_VERSION = (
+    Event(id=1, at=1.0, key="a#1", kind="asked", data={"role": 7}),
+    Event(id=2, at=2.0, key="a#1", kind="answered", data={"tokens": "many", "reply": {"status": "DONE"}, "state": ""}),
+    Event(id=3, at=3.0, key="a#1", kind="of tomorrow", data={"x": [1]}),
+    Event(id=4, at=4.0, key="prove", kind="proven", data={"grade": "perfect", "requirements": "none"}),
+)
+
+
+@pytest.mark.parametrize(
+    "events", [purple(), pipeline(), team(), OF_ANY_VERSION], ids=["purple", "pipeline", "team", "any"]
+)
+@pytest.mark.spec("PAGE-3")
+def test_events_that_are_read_as_json_give_the_same_picture(events: Iterable[Event]) -> None:
+    parsed, as_json = Progress(), Progress()
+    for one in events:
+        parsed.add(one)
+        as_json.add_json(EventHead(one.id, one.at, one.key, one.kind), json.dumps(one.data))
+        assert (as_json.rows, as_json.scopes, as_json.touched) == (parsed.rows, parsed.scopes, parsed.touched)
+    assert (as_json.grades, as_json.verdicts, as_json.state) == (parsed.grades, parsed.verdicts, parsed.state)

@@ -47,6 +47,9 @@ LEAN = """
         'status', substr(json_extract(data, '$.reply.status'), 1, 300),
         'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
     else data end"""
+# The same for who folds events: what was asked in what words is no part of the picture.
+_ASKED = ", ".join(f"'{name}', json_extract(data, '$.{name}')" for name in ("role", "agent", "chars", "resume"))
+FOLDED = LEAN.replace("json_remove(data, '$.brief')", f"json_object({_ASKED})")
 # What an event says of a call without a word of the agent or of its provider.
 _FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
 _PAIRS = ", ".join(f"'{one}', json_extract(data, '$.{one}')" for one in _FACTS)
@@ -340,12 +343,8 @@ class SqliteJournal:
     def steps_after(self, run: str, after: int, *names: str) -> list[tuple[int, str, float, str]]:
         """Number, key, end and result of the steps after this number whose name begins so, oldest first."""
         where, values = _named(names)
-        columns = "rowid as number, key, ended, value"
-        rows = self._rows(
-            f"select {columns} from step where run = ? and rowid > ? and {where} order by rowid",  # noqa: S608
-            (run, after, *values),
-        )
-        return [(row["number"], row["key"], row["ended"], row["value"]) for row in rows]
+        statement = f"select rowid, key, ended, value from step where run = ? and rowid > ? and {where} order by rowid"  # noqa: S608
+        return [(row[0], row[1], row[2], row[3]) for row in self._rows(statement, (run, after, *values))]
 
     def step_count(self, run: str) -> int:
         return int(self._rows("select count(*) as number from step where run = ?", (run,))[0]["number"])

@@ -1,6 +1,8 @@
 """The page of one run: what happens now."""
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from trued.engine.limits import limits_in_force
 from trued.model import Evidence, RunRecord
@@ -19,7 +21,7 @@ from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
 
 ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}  # the last part of a run, by the address
 SORTS = ("open", "met", "guard")  # of rows of the ledger
-BARS = 300  # of all lanes together: each is four nodes
+BARS = 220  # of all lanes together: each is four nodes, and a title
 OPEN = 6  # rows of the ledger that show their cases at once
 TAIL = 40  # lines of the transcript beside the ledger
 STORY = 40  # lines
@@ -33,15 +35,18 @@ def run(reader: Reader, params: Params) -> PageView:
     watched = reader.watch(record)
     ledger = reader.made(record, "ledger", lines)
     is_at_work, call = record.state == "running", _call(reader, record, every, material)
+    sums = reader.made(record, "sums", lambda one: RunSums.of(one, every, ledger))
     pieces = {
-        "figures": piece("run/figures.html.j2", **_figures(reader, record, material, every, ledger)),
+        "figures": piece("run/figures.html.j2", **_figures(reader, record, material, sums)),
         "notices": reader.made(record, "notices", lambda one: _notices(one, every)),
         **wait_pieces(reader, record, material),
         **({"call": call} if is_at_work else {}),  # first of all that is read on a phone
         "lanes": _lanes(reader, record, every, params),
         **_own_section(material),
         **({} if is_at_work else {"call": call}),
-        "ledger": ledger_piece(reader, record, material, ledger, params),
+        "ledger": _first_ledger(reader, record, ledger)
+        if not params.keys() & {"only", "page", "lanes"}
+        else ledger_piece(record, material, ledger, params),
         "story": piece("run/story.html.j2", record=record, story=reader.story(record)[:STORY], count=watched.count),
     }
     return run_page(reader, record, "", "", pieces, layout="now at-work" if is_at_work else "now")
@@ -64,22 +69,52 @@ def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], p
     return reader.made(record, f"lanes {only} {zoom}", made)
 
 
-def _figures(
-    reader: Reader,
-    record: RunRecord,
-    material: Material,
-    every: tuple[ReportedCall, ...],
-    ledger: list[LedgerLine],
-) -> dict[str, object]:
-    seen, asked = material.progress, [one for one in ledger if not one.guard]
-    used, estimated = seen.tokens
-    limit = limits_in_force(reader.store, record.id)
-    at_work = sum(call.state == "at work" for call in every) if record.state == "running" else 0
-    lies = sum(bool(call.refuted) for call in every)
-    cost = f"{ {'ceiling': '≤', 'computed': '~'}.get(seen.cost, '') }{money(seen.cost_usd)}" if seen.cost_usd else ""
+@dataclass(frozen=True, slots=True)
+class RunSums:
+    """What is added up over all calls and requirements of a run."""
+
+    calls: int
+    at_work: int
+    lies: int
+    are_scripted: bool
+    tokens: int
+    estimated: bool
+    usd: float
+    cost: str  # how it is known
+    met: int
+    total: int
+    grades: Mapping[str, int]
+
+    @classmethod
+    def of(cls, material: Material, every: tuple[ReportedCall, ...], ledger: list[LedgerLine]) -> "RunSums":
+        seen, asked = material.progress, [one for one in ledger if not one.guard]
+        used, estimated = seen.tokens
+        return cls(
+            calls=len(every),
+            at_work=sum(call.state == "at work" for call in every) if material.record.state == "running" else 0,
+            lies=sum(bool(call.refuted) for call in every),
+            are_scripted=bool(every) and all(call.is_scripted for call in every),
+            tokens=used,
+            estimated=estimated,
+            usd=seen.cost_usd,
+            cost=seen.cost,
+            met=sum(one.met for one in asked),
+            total=len(asked),
+            grades=Counter(one.grade for one in asked if one.judged),
+        )
+
+
+def _figures(reader: Reader, record: RunRecord, material: Material, sums: RunSums) -> dict[str, object]:
+    seen, limit, lies = material.progress, limits_in_force(reader.store, record.id), sums.lies
+    cost = f"{ {'ceiling': '≤', 'computed': '~'}.get(sums.cost, '') }{money(sums.usd)}" if sums.usd else ""
     figures = [
         *((figure, of, remark, "") for figure, of, remark in seen.view.figures()),
-        (amount(len(every)), "call" if len(every) == 1 else "calls", f"{at_work} at work" if at_work else "", ""),
+        (
+            amount(sums.calls),
+            "call" if sums.calls == 1 else "calls",
+            f"{sums.at_work} at work" if sums.at_work else "",
+            "",
+        ),
         (
             amount(lies),
             "claim refuted" if lies == 1 else "claims refuted",
@@ -87,17 +122,17 @@ def _figures(
             f"{run_url(record.id, 'calls')}?only=refuted" if lies else "",
         ),
         (
-            f"{'~' if estimated and used else ''}{amount(used)}",
+            f"{'~' if sums.estimated and sums.tokens else ''}{amount(sums.tokens)}",
             "tokens",
-            "made up by scripts" if every and all(call.is_scripted for call in every) else _of(limit.tokens, amount),
+            "made up by scripts" if sums.are_scripted else _of(limit.tokens, amount),
             "",
         ),
     ]
     figures += [(cost, "spent", _of(limit.usd, money), "")] if cost or limit.usd else []
     return {
-        "met": sum(one.met for one in asked),
-        "total": len(asked),
-        "grades": Counter(one.grade for one in asked if one.judged),
+        "met": sums.met,
+        "total": sums.total,
+        "grades": sums.grades,
         "figures": figures,
         "began": seen.began,
         "worked": seen.worked,
@@ -162,9 +197,12 @@ def _call(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], ma
     )
 
 
-def ledger_piece(
-    reader: Reader, record: RunRecord, material: Material, ledger: list[LedgerLine], params: Params
-) -> str:
+def _first_ledger(reader: Reader, record: RunRecord, ledger: list[LedgerLine]) -> str:
+    """The first page of the ledger, which most tabs show."""
+    return reader.made(record, "first ledger", lambda one: ledger_piece(record, one, ledger, {}))
+
+
+def ledger_piece(record: RunRecord, material: Material, ledger: list[LedgerLine], params: Params) -> str:
     """The ledger in pages; what is in the way comes first, and shows its cases."""
     only = params.get("only", "")
     sorts = {one.id: "open" if not one.met else "guard" if one.guard else "met" for one in ledger}

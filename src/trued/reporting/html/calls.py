@@ -12,7 +12,7 @@ from trued.model.step_keys import is_landing
 from trued.reporting.html.format import agent_name, clock, cut, moment
 from trued.reporting.html.material import Material, ProofSummary, Spooled
 from trued.reporting.views.claims import CallEnd, VerdictFact, claim_of, claims_done, done_claims
-from trued.reporting.views.rows import Call
+from trued.reporting.views.rows import Call, CallOutcome
 
 TRANSCRIPTS = 1_200_000  # characters of all transcripts together: the page has to open at once
 LINES, FEWEST_LINES = 2_000, 5  # of all transcripts together, and of one
@@ -66,7 +66,7 @@ class Text:
 NOTHING = Text("", 0, 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ReportedCall:
     """A call of the run's tree with its brief, reply and transcript."""
 
@@ -109,7 +109,7 @@ class ReportedCall:
         return self.row.answer.state or "at work" if self.row.answer else "at work"
 
     @property
-    def answer(self) -> CallAnswered | None:
+    def answer(self) -> CallOutcome | None:
         return self.row.answer
 
     @property

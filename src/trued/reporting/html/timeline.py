@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
-from trued.model import Approval, Grade
+from trued.model import Approval, Grade, Question
 from trued.model.events import of_kind
 from trued.model.events.run import RunResumed
 from trued.model.step_keys import inner_scope, step_name
-from trued.reporting.html.calls import ReportedCall
+from trued.reporting.html.calls import ProviderWait, ReportedCall
 from trued.reporting.html.format import agent_name, counted
 from trued.reporting.html.material import CheckRun, Material, ProofSummary
 from trued.reporting.views.rows import Remark
@@ -25,6 +26,17 @@ QUIET_S = 45.0  # nobody worked for longer than this, and longer than a fifth of
 BREAK = 4.0  # per cent of the width that a cut takes
 LABELLED = 88.0  # per cent: a label that begins further right would be cut off in the narrowest picture
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+
+
+class Stretch(NamedTuple):
+    """A bar before it is drawn. It has no words yet: of twenty thousand only a few hundred can be told apart."""
+
+    began: float
+    ended: float
+    kind: str
+    of: Any  # what it shows; its lane has the words for it
+    number: int = 1  # of those that are drawn as one
+    last: Any = None  # what the last of them shows
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,27 @@ class Mark:
     link: str = ""
     x: float = 0.0
     track: int = 0
+
+
+@dataclass(frozen=True)
+class LaneDraft:
+    """A lane before it is drawn."""
+
+    name: str
+    detail: str
+    kind: str
+    stretches: Sequence[Stretch]
+    title: Callable[[Any, str], str]  # of what a bar shows, and its kind
+    link: Callable[[Any], str]
+    marks: Sequence[Mark] = ()
+    says: str = ""
+
+    def words(self, one: Stretch) -> str:
+        if one.number == 1:
+            return self.title(one.of, one.kind)
+        first, last = self.title(one.of, one.kind), self.title(one.last, one.kind)
+        title = f"{first.partition(' … ')[0]} … {last.rpartition(' … ')[2]}"
+        return f"{counted(one.number, 'bar')} drawn as one: {title}"
 
 
 @dataclass(frozen=True)
@@ -140,11 +173,11 @@ def timeline(
     links = links or Links()
     lanes = [*(_scopes(material) if scopes else ()), *_agents(every, links), *_engine(material, links)]
     lanes += _people(material, links)
-    axis = _axis(material, [bar for lane in lanes for bar in lane.bars if bar.kind != "wait"])
+    axis = _axis(material, _busy(lanes))
     total = axis.end - axis.start
     if 0 < last_s < total:
-        lanes = [near for lane in lanes if (near := _since(lane, axis.end - last_s)).bars or near.marks]
-        axis = _axis(material, [bar for lane in lanes for bar in lane.bars if bar.kind != "wait"], axis.end - last_s)
+        lanes = [near for lane in lanes if (near := _since(lane, axis.end - last_s)).stretches or near.marks]
+        axis = _axis(material, _busy(lanes), axis.end - last_s)
     resumes = tuple(
         Mark(stored.at, "crash", f"the engine was started again ({event.after or 'killed'})", x=axis.x(stored.at))
         for stored, event in of_kind(material.events, RunResumed)
@@ -156,15 +189,19 @@ def timeline(
     return Timeline(placed, tuple(_ticks(axis)), tuple(cuts), resumes, total)
 
 
-def _since(lane: Lane, begin: float) -> Lane:
-    bars = tuple(replace(bar, began=max(bar.began, begin)) for bar in lane.bars if bar.ended >= begin)
-    return replace(lane, bars=bars, marks=tuple(mark for mark in lane.marks if mark.at >= begin))
+def _busy(lanes: Iterable[LaneDraft]) -> list[Stretch]:
+    return [one for lane in lanes for one in lane.stretches if one.kind != "wait"]
+
+
+def _since(lane: LaneDraft, begin: float) -> LaneDraft:
+    near = [one._replace(began=max(one.began, begin)) for one in lane.stretches if one.ended >= begin]
+    return replace(lane, stretches=near, marks=[mark for mark in lane.marks if mark.at >= begin])
 
 
 # -- lanes -----------------------------------------------------------------------------------------------------------
 
 
-def _scopes(material: Material) -> Iterator[Lane]:
+def _scopes(material: Material) -> Iterator[LaneDraft]:
     """What was worked on: one bar for each part of the work that has a name."""
     spans: dict[str, list[float]] = {}
     for row in material.progress.rows.values():
@@ -172,22 +209,23 @@ def _scopes(material: Material) -> Iterator[Lane]:
             continue
         name = inner_scope(row.key) or step_name(row.key)
         spans.setdefault(name, []).extend((row.began, row.ended or material.now))
-    bars = tuple(Bar(min(times), max(times), "scope", name) for name, times in spans.items())
+    bars = [Stretch(min(times), max(times), "scope", name) for name, times in spans.items()]
     if bars:
-        yield Lane("work on", "", "scope", bars, says=counted(len(bars), "part"))
+        says = counted(len(bars), "part")
+        yield LaneDraft("work on", "", "scope", bars, lambda name, _: str(name), lambda _: "", says=says)
 
 
-def _agents(every: Sequence[ReportedCall], links: Links) -> Iterator[Lane]:
+def _agents(every: Sequence[ReportedCall], links: Links) -> Iterator[LaneDraft]:
     by_agent: dict[tuple[str, str], list[ReportedCall]] = {}
     for call in every:
         by_agent.setdefault((call.role, call.agent), []).append(call)
     for (role, agent), own in by_agent.items():
-        bars = tuple(bar for call in own for bar in _bars(call, links))
+        bars = [one for call in own for one in _stretches(call)]
         lies = sum(bool(call.refuted) for call in own)
         says = f"{counted(len(own), 'call')}, {duration(sum(call.seconds for call in own))}"
         says += f", {counted(lies, 'claim')} refuted" if lies else ""
         marks = tuple(mark for call in own for mark in _marks(call, links))
-        yield Lane(role, agent_name(agent), "agent", bars, marks, says=says)
+        yield LaneDraft(role, agent_name(agent), "agent", bars, _work, lambda of: links.call(of[0]), marks, says=says)
 
 
 def _marks(call: ReportedCall, links: Links) -> Iterator[Mark]:
@@ -198,37 +236,40 @@ def _marks(call: ReportedCall, links: Links) -> Iterator[Mark]:
         yield Mark(call.ended, "refuted", title, links.call(call))
 
 
-def _bars(call: ReportedCall, links: Links) -> Iterator[Bar]:
-    link = links.call(call)
-    if call.began - call.row.asked > 0.05:
-        yield Bar(
-            call.row.asked,
-            call.began,
-            "wait",
-            f"{call.key}: waited {duration(call.began - call.row.asked)} to start",
-            link,
-        )
-    kind = "failed" if call.state == "failed" else "open" if call.state == "at work" else "work"
-    said = f", claimed {call.claim}" if call.claim else ""
-    began = call.began
+def _stretches(call: ReportedCall) -> Iterator[Stretch]:
+    """What a call did, each of a call and the wait for its provider that it is about."""
+    asked, began, alone = call.row.asked, call.began, (call, None)
+    if began - asked > 0.05:
+        yield Stretch(asked, began, "wait", alone)
     for wait in call.waits:
-        yield Bar(began, max(began, wait.began), "work", f"{call.key}: until its provider refused", link)
-        title = f"{call.key}: waited {duration(wait.ended - wait.began)}: {wait.text}"
-        yield Bar(wait.began, wait.ended, "wait", title, link)
+        yield Stretch(began, max(began, wait.began), "work", (call, wait))
+        yield Stretch(wait.began, wait.ended, "wait", (call, wait))
         began = max(began, wait.ended)
-    title = f"{call.key}: at work" if kind == "open" else f"{call.key}: {duration(call.seconds)}{said}"
-    yield Bar(began, max(began, call.ended), kind, title, link)
+    kind = "failed" if call.state == "failed" else "open" if call.state == "at work" else "work"
+    yield Stretch(began, max(began, call.ended), kind, alone)
 
 
-def _engine(material: Material, links: Links) -> Iterator[Lane]:
+def _work(of: tuple[ReportedCall, ProviderWait | None], kind: str) -> str:
+    call, wait = of
+    if wait and kind == "work":
+        return f"{call.key}: until its provider refused"
+    if wait:
+        return f"{call.key}: waited {duration(wait.ended - wait.began)}: {wait.text}"
+    if kind == "wait":
+        return f"{call.key}: waited {duration(call.began - call.row.asked)} to start"
+    said = f", claimed {call.claim}" if call.claim else ""
+    return f"{call.key}: at work" if kind == "open" else f"{call.key}: {duration(call.seconds)}{said}"
+
+
+def _engine(material: Material, links: Links) -> Iterator[LaneDraft]:
     # A check whose fact was kept from an earlier run took no time in this one.
     runs = {one.id: one for one in material.check_runs if one.began and one.began >= material.progress.began}
-    bars = tuple(_check(one, links) for one in runs.values())
+    bars = [Stretch(one.began, one.began + one.seconds, _kind(one), one) for one in runs.values()]
     marks = tuple(mark for proof in material.proofs for mark in _verdict(proof, links))
     if bars or marks:
         failed = sum(bar.kind == "check failed" for bar in bars)
         says = f"{counted(len(bars), 'check run')}, {failed} failed on the head"
-        yield Lane("engine", "its own checks", "engine", bars, marks, says=says)
+        yield LaneDraft("engine", "its own checks", "engine", bars, _checked, lambda _: links.ledger, marks, says=says)
 
 
 def _verdict(proof: ProofSummary, links: Links) -> Iterator[Mark]:
@@ -237,36 +278,31 @@ def _verdict(proof: ProofSummary, links: Links) -> Iterator[Mark]:
         yield Mark(proof.at, "refuted", f"{proof.key}: {', '.join(refuted[:20])} refuted", links.ledger)
 
 
-def _check(one: CheckRun, links: Links) -> Bar:
-    failed = one.tried - one.passed
-    kind = "check base" if one.side == "base" else "check failed" if failed or one.is_void else "check"
-    counts = f"{one.passed} passed, {failed} did not"
-    title = f"{one.requirement} on {one.side}, run {one.turn}: {counts}, in {duration(one.seconds)}"
-    return Bar(one.began, one.began + one.seconds, kind, title, links.ledger)
+def _kind(one: CheckRun) -> str:
+    is_bad = one.passed < one.tried or one.is_void
+    return "check base" if one.side == "base" else "check failed" if is_bad else "check"
 
 
-def _people(material: Material, links: Links) -> Iterator[Lane]:
-    bars = [
-        Bar(
-            one.asked_at,
-            one.answered_at or material.now,
-            "wait",
-            f"{one.key}: {_said(one.answer, one.who)}",
-            links.people,
-        )
-        for one in material.questions
-    ]
+def _checked(one: CheckRun, _: str) -> str:
+    counts = f"{one.passed} passed, {one.tried - one.passed} did not"
+    return f"{one.requirement} on {one.side}, run {one.turn}: {counts}, in {duration(one.seconds)}"
+
+
+def _people(material: Material, links: Links) -> Iterator[LaneDraft]:
+    bars = [Stretch(one.asked_at, one.answered_at or material.now, "wait", one) for one in material.questions]
     marks = [
         Mark(one.at, "word", f"{one.who} {_did(one)} {_what(one.requirement)}", links.people)
         for one in material.approvals
     ]
     if bars or marks:
         says = f"{counted(len(bars), 'question')}, {counted(len(marks), 'approval')}"
-        yield Lane("people", "asked, and waited for", "person", tuple(bars), tuple(marks), says=says)
+        detail = "asked, and waited for"
+        yield LaneDraft("people", detail, "person", bars, _asked, lambda _: links.people, marks, says=says)
 
 
-def _said(answer: str, who: str) -> str:
-    return f"{who or 'somebody'} answered {answer}" if answer else "not answered yet"
+def _asked(one: Question, _: str) -> str:
+    said = f"{one.who or 'somebody'} answered {one.answer}" if one.answer else "not answered yet"
+    return f"{one.key}: {said}"
 
 
 def _did(word: Approval) -> str:
@@ -280,23 +316,24 @@ def _what(requirement: str) -> str:
 # -- geometry --------------------------------------------------------------------------------------------------------
 
 
-def _axis(material: Material, bars: Sequence[Bar], begin_at: float = 0.0) -> Axis:
+def _axis(material: Material, bars: Sequence[Stretch], begin_at: float = 0.0) -> Axis:
     seen = material.progress
     times = [seen.began, seen.last] + [time for bar in bars for time in (bar.began, bar.ended)]
     start = seen.began or min((time for time in times if time > 0), default=material.record.created_at)
     zero, start = start, max(start, begin_at)
     end = max([start + 0.1, *times])
-    busy = sum(end - begin for begin, end in _union(bars))
+    worked = list(_union(bars))
+    busy = sum(end - begin for begin, end in worked)
     quiet = []
     last = start
-    for begin, finish in _union(bars):
+    for begin, finish in worked:
         if begin - last > max(QUIET_S, busy / 5):
             quiet.append((last, begin))
         last = max(last, finish)
     return Axis(start, end, quiet[:8], zero)
 
 
-def _union(bars: Iterable[Bar]) -> Iterator[tuple[float, float]]:
+def _union(bars: Iterable[Stretch]) -> Iterator[tuple[float, float]]:
     begin = end = None
     for bar in sorted(bars, key=lambda bar: bar.began):
         if begin is None or end is None:
@@ -310,62 +347,60 @@ def _union(bars: Iterable[Bar]) -> Iterator[tuple[float, float]]:
         yield begin, end
 
 
-def _placed(lane: Lane, axis: Axis, most: int) -> Lane:
+def _placed(lane: LaneDraft, axis: Axis, most: int) -> Lane:
     bars = []
     free = [0.0] * TRACKS
-    for bar in _drawn(lane.bars, axis, most):
-        x = axis.x(bar.began)
-        width = max(NARROW, axis.x(bar.ended) - x)
+    for one in _drawn(lane.stretches, axis, most):
+        x = axis.x(one.began)
+        width = max(NARROW, axis.x(one.ended) - x)
         track = next((number for number, until in enumerate(free) if until <= x + 1e-6), TRACKS - 1)
-        free[track] = x + width if bar.kind != "wait" else x
-        bars.append(replace(bar, x=x, width=width, track=track))
+        free[track] = x + width if one.kind != "wait" else x
+        bars.append(
+            Bar(one.began, one.ended, one.kind, lane.words(one), lane.link(one.of), one.number, x, width, track)
+        )
     tracks = max((bar.track for bar in bars), default=0) + 1
     marks = tuple(_thinned(sorted(lane.marks, key=lambda mark: mark.at), axis, min(MOST_MARKS, most)))
-    return replace(lane, bars=tuple(bars), marks=marks, tracks=tracks)
+    return Lane(lane.name, lane.detail, lane.kind, tuple(bars), marks, tracks, lane.says)
 
 
-def _drawn(bars: Sequence[Bar], axis: Axis, most: int) -> list[Bar]:
+def _drawn(stretches: Sequence[Stretch], axis: Axis, most: int) -> list[Stretch]:
     """Not more than a reader can tell apart: if there are more, neighbours are joined."""
-    by_kind: dict[str, list[Bar]] = {}
-    for bar in sorted(bars, key=lambda bar: bar.began):
-        by_kind.setdefault(bar.kind, []).append(bar)
+    by_kind: dict[str, list[Stretch]] = {}
+    for one in sorted(stretches, key=lambda one: one.began):
+        by_kind.setdefault(one.kind, []).append(one)
     coarser = 1.0
     while True:
         by_kind = {kind: list(_merged(own, axis, coarser)) for kind, own in by_kind.items()}
         if sum(map(len, by_kind.values())) <= most or coarser > 1000:
-            return sorted((_counted(bar) for own in by_kind.values() for bar in own), key=lambda bar: bar.began)
+            return sorted((one for own in by_kind.values() for one in own), key=lambda one: one.began)
         coarser *= 2
 
 
-def _merged(bars: Sequence[Bar], axis: Axis, coarser: float) -> Iterator[Bar]:
+def _merged(stretches: Sequence[Stretch], axis: Axis, coarser: float) -> Iterator[Stretch]:
     """A thousand calls are a thousand bars that nobody can tell apart: neighbours are drawn as one, not too wide."""
-    first: Bar | None = None
-    last, begin, ended, count = bars[0], 0.0, 0.0, 0
-    for bar in bars:
-        if first and _narrow(begin, axis.x(ended), axis.x(bar.began), axis.x(bar.ended), coarser):
-            last, ended, count = bar, max(ended, bar.ended), count + bar.count
+    first: Stretch | None = None
+    last, ended, count, left, right = stretches[0], 0.0, 0, 0.0, 0.0
+    for one in stretches:
+        begin, end = axis.x(one.began), axis.x(one.ended)
+        if first and _narrow(left, right, begin, end, coarser):
+            last, ended, right, count = one, max(ended, one.ended), max(right, end), count + one.number
             continue
         if first:
             yield _joined(first, last, ended, count)
-        first, last, begin, ended, count = bar, bar, axis.x(bar.began), bar.ended, bar.count
+        first, last, ended, count, left, right = one, one, one.ended, one.number, begin, end
     if first:
         yield _joined(first, last, ended, count)
 
 
-def _joined(first: Bar, last: Bar, ended: float, count: int) -> Bar:
+def _joined(first: Stretch, last: Stretch, ended: float, count: int) -> Stretch:
     if last is first:
         return first
-    title = f"{first.title.partition(' … ')[0]} … {last.title.rpartition(' … ')[2]}"
-    return replace(first, ended=ended, title=title, count=count)
+    return first._replace(ended=ended, number=count, last=last.of if last.number == 1 else last.last)
 
 
 def _narrow(first: float, last: float, begin: float, end: float, coarser: float) -> bool:
     is_short, is_near = end - begin < NARROW * coarser, begin - last < TOUCHING * coarser
     return is_short and is_near and end - first < WIDE * coarser
-
-
-def _counted(bar: Bar) -> Bar:
-    return bar if bar.count == 1 else replace(bar, title=f"{counted(bar.count, 'bar')} drawn as one: {bar.title}")
 
 
 def _thinned(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:

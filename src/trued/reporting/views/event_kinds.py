@@ -1,7 +1,11 @@
 """The typed form of any stored event: those of the engine and of its workflow."""
 
+import json
 from collections.abc import Mapping
 from functools import cache
+from typing import NamedTuple
+
+from pydantic import ValidationError
 
 from trued.model import Event
 from trued.model.events import JournalEvent, call, kinds, landing, parse, people, proof, run
@@ -12,6 +16,26 @@ GROUPS = (run, call, proof, landing, people)
 def typed(stored: Event, own: tuple[type[JournalEvent], ...] = ()) -> JournalEvent:
     """The event as one of its classes, the engine's or the workflow's `own`; an `UnknownEvent` for any other kind."""
     return parse(stored, known_kinds(own))
+
+
+class EventHead(NamedTuple):
+    """A stored event without its data."""
+
+    id: int
+    at: float
+    key: str
+    kind: str
+
+
+def typed_from_json(stored: EventHead, data: str, own: tuple[type[JournalEvent], ...] = ()) -> JournalEvent:
+    """The same of data that nobody has parsed yet, in half the time."""
+    found = known_kinds(own).get(stored.kind)
+    if found is not None:
+        try:
+            return found.model_validate_json(data)
+        except ValidationError:
+            pass  # of another version: field by field
+    return typed(Event(id=stored.id, at=stored.at, key=stored.key, kind=stored.kind, data=json.loads(data)), own)
 
 
 @cache

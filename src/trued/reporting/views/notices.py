@@ -9,15 +9,17 @@ from trued.model.events.proof import test_counts
 
 FILES = 6  # of a list; more are counted
 LENGTH = 300  # characters of one fact
+PROOFS = frozenset(proof.EVENTS)
 
 Notice: TypeAlias = tuple[str, bool]  # the sentence, and whether it is a warning
 
 
 def notices_of(event: JournalEvent) -> Iterator[Notice]:
     """The lines that a reader of the tree is shown for an event of the engine; most events have none."""
-    yield from _of_run(event)
     yield from _of_work(event)
-    yield from _of_people(event)
+    if type(event) not in PROOFS:
+        yield from _of_run(event)
+        yield from _of_people(event)
 
 
 def _of_run(event: JournalEvent) -> Iterator[Notice]:

@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from sys import intern
 
 from trued.model import Event, Grade
 from trued.model.events import JournalEvent, call, landing, people, proof, run
 from trued.model.step_keys import inner_scope, is_landing, scope_of
 from trued.reporting.views.cases import stood
 from trued.reporting.views.claims import VerdictFact
-from trued.reporting.views.event_kinds import typed
+from trued.reporting.views.event_kinds import EventHead, typed, typed_from_json
 from trued.reporting.views.notices import few, notices_of
-from trued.reporting.views.rows import Call, Checks, Remark, Row
+from trued.reporting.views.rows import Call, CallOutcome, Checks, Remark, Row
 from trued.support.plurals import counted
 from trued.workflows.view import WorkflowView, view_of
 
@@ -26,6 +26,7 @@ HALTS = {  # the state that the last process left, as a reader is told of it
     "planned": "planning",
     "unjudged": "it could not be judged",
 }
+CALLS, PROOFS = frozenset(call.EVENTS), frozenset(proof.EVENTS)
 INCIDENTS = {  # of a call, with what a reader is told of it
     call.CallAdopted: "adopted after a restart",
     call.ReportFound: "",
@@ -99,16 +100,29 @@ class Progress:
 
     def add(self, stored: Event) -> None:
         """Take the next event of the journal."""
+        head = EventHead(stored.id, stored.at, stored.key, stored.kind)
+        self._add(head, typed(stored, self.view.EVENTS))
+
+    def add_json(self, stored: EventHead, data: str) -> None:
+        """The same of an event whose data nobody has parsed."""
+        self._add(stored, typed_from_json(stored, data, self.view.EVENTS))
+
+    def _add(self, stored: EventHead, event: JournalEvent) -> None:
         self.began = self.began or stored.at
         self.last = max(self.last, stored.at)
         self.touched = []
-        event = typed(stored, self.view.EVENTS)
-        self._add_run(stored, event)
-        self._add_to_view(stored, event)
-        self._add_merge(event)
-        self._add_call(stored, event)
-        self._add_proof(stored, event)
-        self._add_people(stored, event)
+        if type(event) in CALLS:  # three of five events
+            self._add_to_view(stored, event)
+            self._add_call(stored, event)
+            return
+        if type(event) in PROOFS:  # and most of the others
+            self._add_to_view(stored, event)
+            self._add_proof(stored, event)
+        else:
+            self._add_run(stored, event)
+            self._add_to_view(stored, event)
+            self._add_merge(event)
+            self._add_people(stored, event)
         for text, warning in notices_of(event):
             self.remark(stored.key, text, warning=warning)
 
@@ -144,7 +158,7 @@ class Progress:
             if isinstance(row, Checks) and (row.grades or row.key == SEAL):
                 state = "failed" if any(grade in BAD for _, grade, _ in row.grades) else "held"
                 worst = str(min((Grade(one[1]) for one in row.grades), key=lambda one: one.rank, default=row.summary))
-                self.put(replace(row, state=state, current="", summary=worst, closed=True), name)
+                self.put(row._replace(state=state, current="", summary=worst, closed=True), name)
 
     def call_row(self, key: str) -> Call:
         """The call of this key; an empty one if there is none yet."""
@@ -163,11 +177,11 @@ class Progress:
     def _restate(self, before: str, after: str) -> None:
         for name, row in list(self.rows.items()):
             if not isinstance(row, Remark) and row.state == before:
-                self.rows[name] = replace(row, state=after)
+                self.rows[name] = row._replace(state=after)
 
     # -- events --------------------------------------------------------------------------------------------------------
 
-    def _add_run(self, stored: Event, event: JournalEvent) -> None:
+    def _add_run(self, stored: EventHead, event: JournalEvent) -> None:
         match event:
             case run.RunBegan():
                 if event.workflow != self.workflow:
@@ -195,7 +209,7 @@ class Progress:
             case _:
                 pass
 
-    def _add_to_view(self, stored: Event, event: JournalEvent) -> None:
+    def _add_to_view(self, stored: EventHead, event: JournalEvent) -> None:
         try:
             self.view.add(self, stored.key, event)
         except Exception as error:  # noqa: BLE001  a view that somebody else wrote must not hide the run
@@ -220,27 +234,27 @@ class Progress:
             case _:
                 pass
 
-    def _add_call(self, stored: Event, event: JournalEvent) -> None:
+    def _add_call(self, stored: EventHead, event: JournalEvent) -> None:
         row = self.call_row(stored.key)
         match event:
             case call.CallAsked():
                 self.settle()
-                asked = row.asked or stored.at
-                row = replace(row, role=event.role, agent=event.agent, state="running", asked=asked)
-                self.put(replace(row, began=row.began or stored.at, ended=0.0, waits_until=0.0))
+                row = row._replace(role=intern(event.role), agent=intern(event.agent), state="running")
+                asked, began = row.asked or stored.at, row.began or stored.at
+                self.put(row._replace(asked=asked, began=began, ended=0.0, waits_until=0.0))
             case call.CallStarted() if stored.key in self.rows:
-                self.rows[stored.key] = replace(row, started=row.started or stored.at)
+                self.rows[stored.key] = row._replace(started=row.started or stored.at)
             case call.FreshSession():
                 self.put(_with_remark(row, "fresh session: all facts sent again"))
             case call.CallAdopted() | call.ReportFound() | call.CallDied() | call.SessionResumed():
                 self._add_incident(stored, row, INCIDENTS[type(event)])
             case call.CallRepeated():
-                row = replace(row, attempts=event.attempt or row.attempts + 1)
+                row = row._replace(attempts=event.attempt or row.attempts + 1)
                 self._add_incident(stored, row, INCIDENTS[type(event)])
             case call.CallWaits():
-                self.put(replace(row, waits_until=event.until, waits_for=event.waits_for))
+                self.put(row._replace(waits_until=event.until, waits_for=event.waits_for))
             case call.CallWaited():
-                self.put(replace(row, waits_until=0.0, waits_for="", waited=row.waited + event.seconds))
+                self.put(row._replace(waits_until=0.0, waits_for="", waited=row.waited + event.seconds))
             case call.CallAnswered():
                 self.put(_answered(row, stored.at, event))
             case call.QuotaReported():
@@ -248,40 +262,40 @@ class Progress:
             case _:
                 pass
 
-    def _add_incident(self, stored: Event, row: Call, remark: str) -> None:
-        row = replace(row, incidents=(*row.incidents, (stored.at, stored.kind)))
+    def _add_incident(self, stored: EventHead, row: Call, remark: str) -> None:
+        row = row._replace(incidents=(*row.incidents, (stored.at, stored.kind)))
         self.put(_with_remark(row, remark) if remark else row)
 
-    def _add_proof(self, stored: Event, event: JournalEvent) -> None:
+    def _add_proof(self, stored: EventHead, event: JournalEvent) -> None:
         match event:
             case proof.CheckSealed() | proof.ContractSealed():
                 self._add_sealed(stored, event)
             case proof.CheckStarted():
                 name, row = self._checks(stored.key)
                 current = " ".join(filter(None, (event.requirement, event.kind, event.side)))
-                self.put(replace(row, current=current, began=row.began or stored.at), name)
+                self.put(row._replace(current=current, began=row.began or stored.at), name)
             case proof.CheckRan():
                 name, row = self._checks(stored.key)
                 began = row.began or event.began or stored.at
-                self.put(replace(row, runs=row.runs + 1, began=began, ended=stored.at, current=""), name)
+                self.put(row._replace(runs=row.runs + 1, began=began, ended=stored.at, current=""), name)
             case proof.RequirementJudged():
                 name, row = self._checks(stored.key)
                 grades = ((event.requirement, str(event.grade), "; ".join(event.why)),)
                 self._grade(stored.key, grades)
-                row = replace(row, grades=(*row.grades, *grades), ended=stored.at, began=row.began or stored.at)
+                row = row._replace(grades=(*row.grades, *grades), ended=stored.at, began=row.began or stored.at)
                 self.put(row, name)
             case proof.VerdictReached():
                 self._add_verdict(stored, event)
             case _:
                 pass
 
-    def _add_sealed(self, stored: Event, event: proof.CheckSealed | proof.ContractSealed) -> None:
+    def _add_sealed(self, stored: EventHead, event: proof.CheckSealed | proof.ContractSealed) -> None:
         name, row = self._checks(stored.key or SEAL)
-        row = replace(row, began=row.began or stored.at, ended=stored.at)
+        row = row._replace(began=row.began or stored.at, ended=stored.at)
         if isinstance(event, proof.ContractSealed):
             self.requirements = event.requirements
             held_out = "held out" if event.held_out else f"visible: {event.why}"
-            self.put(replace(row, state="held", closed=True, summary=f"{self._base_summary()}, {held_out}"), name)
+            self.put(row._replace(state="held", closed=True, summary=f"{self._base_summary()}, {held_out}"), name)
             return
         summary = "red taken anew"
         if not is_landing(stored.key):
@@ -290,9 +304,9 @@ class Progress:
             self.of_check[event.check] = event.cases
             self.on_base = sum((Counter(one) for one in self.of_check.values()), Counter())
             summary = self._base_summary()
-        self.put(replace(row, runs=row.runs + 1, summary=summary), name)
+        self.put(row._replace(runs=row.runs + 1, summary=summary), name)
 
-    def _add_verdict(self, stored: Event, event: proof.VerdictReached) -> None:
+    def _add_verdict(self, stored: EventHead, event: proof.VerdictReached) -> None:
         name, row = self._checks(stored.key)
         judged = tuple((one.id, str(one.grade), "; ".join(one.why)) for one in event.requirements or ())
         self.verdicts.append(
@@ -302,9 +316,9 @@ class Progress:
         self._grade(stored.key, grades)
         left = len(event.gaps or ())
         state = "failed" if not event.holds else "open" if event.grade in BAD else "held"
-        row = replace(row, state=state, ended=stored.at, began=row.began or stored.at, current="", closed=True)
+        row = row._replace(state=state, ended=stored.at, began=row.began or stored.at, current="", closed=True)
         summary = str(event.grade) + (f", {counted(left, 'gap')}" if left else "")
-        self.put(replace(row, summary=summary, grades=grades), name)
+        self.put(row._replace(summary=summary, grades=grades), name)
 
     def _grade(self, key: str, grades: Sequence[tuple[str, str, str]]) -> None:
         if not is_landing(key):  # a grade of another commit is not the run's
@@ -314,7 +328,7 @@ class Progress:
         cases, number = stood(self.on_base), counted(self.requirements, "requirement")
         return f"{number}, on the base {cases}" if cases else number
 
-    def _add_people(self, stored: Event, event: JournalEvent) -> None:
+    def _add_people(self, stored: EventHead, event: JournalEvent) -> None:
         """What people are asked and say; the remark follows with the other notices."""
         match event:
             case people.QuestionAsked():
@@ -335,7 +349,7 @@ class Progress:
 
 
 def _with_remark(row: Call, text: str) -> Call:
-    return replace(row, remarks=tuple(dict.fromkeys((*row.remarks, text))))
+    return row._replace(remarks=tuple(dict.fromkeys((*row.remarks, text))))
 
 
 def _answered(row: Call, at: float, event: call.CallAnswered) -> Call:
@@ -343,15 +357,14 @@ def _answered(row: Call, at: float, event: call.CallAnswered) -> Call:
     remarks += ["asked twice for its contract"] if event.asks > 1 else []
     remarks += [f"shortened its context {counted(event.compactions, 'time')}"] if event.compactions else []
     remarks += [f"{counted(event.reaped, 'left-over process', 'left-over processes')} ended"] if event.reaped else []
-    return replace(
-        row,
-        role=event.role or row.role,
-        agent=event.agent or row.agent,
-        state=event.state or "done",
+    return row._replace(
+        role=intern(event.role) or row.role,
+        agent=intern(event.agent) or row.agent,
+        state=intern(event.state) or "done",
         attempts=event.attempts or row.attempts,
         began=row.began if row.waited else event.began or row.began,
         ended=event.ended or at,
-        answer=event,
+        answer=CallOutcome.of(event),
         remarks=tuple(dict.fromkeys(remarks)),
         waits_until=0.0,
         waits_for="",

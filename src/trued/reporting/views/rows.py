@@ -1,13 +1,72 @@
 """The rows of a run's tree: agents' calls, the engine's checks, and remarks between them."""
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Mapping
+from sys import intern
+from typing import Any, NamedTuple, TypeAlias
 
-from trued.model.events.call import CallAnswered, TokenCount
+from trued.model.events.call import CallAnswered
+
+# Named tuples: a long run has ten thousands of rows, and each is made anew several times while events are folded.
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class TokenSum(NamedTuple):
+    """Tokens of one call. `peak` is the largest context of one request."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cached: int = 0
+    peak: int = 0
+    estimated: bool = True
+
+    @property
+    def total(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+
+class CallOutcome(NamedTuple):
+    """How a call ended: the event `CallAnswered` in a fifth of its size."""
+
+    state: str
+    kind: str  # of failure
+    why: str
+    reply: Mapping[str, Any] | None
+    asks: int
+    resumed: bool
+    reaped: int
+    commit: str
+    changed: tuple[str, ...]
+    tokens: TokenSum
+    cost_usd: float
+    cost: str
+    requests: int
+    compactions: int
+    began: float
+    claim: str
+
+    @classmethod
+    def of(cls, event: CallAnswered) -> "CallOutcome":
+        used = event.tokens
+        return cls(
+            state=intern(event.state),
+            kind=intern(event.kind),
+            why=event.why,
+            reply=event.reply,
+            asks=event.asks,
+            resumed=event.resumed,
+            reaped=event.reaped,
+            commit=event.commit,
+            changed=tuple(map(intern, event.changed)),
+            tokens=TokenSum(used.tokens_in, used.tokens_out, used.cached, used.peak, used.estimated),
+            cost_usd=event.cost_usd,
+            cost=intern(event.cost),
+            requests=event.requests,
+            compactions=event.compactions,
+            began=event.began,
+            claim=intern(event.claim),
+        )
+
+
+class Call(NamedTuple):
     """One agent call, however many processes it took."""
 
     key: str
@@ -19,7 +78,7 @@ class Call:
     started: float = 0.0  # its first process; 0: not yet
     began: float = 0.0
     ended: float = 0.0
-    answer: CallAnswered | None = None
+    answer: CallOutcome | None = None
     incidents: tuple[tuple[float, str], ...] = ()  # when, and the kind of event: crashes that it survived
     remarks: tuple[str, ...] = ()  # resumed, adopted, asked twice: what a reader would wonder about
     waits_until: float = 0.0  # when its provider admits it again; 0: it does not wait
@@ -27,8 +86,8 @@ class Call:
     waited: float = 0.0  # seconds, for its provider, up to now
 
     @property
-    def tokens(self) -> TokenCount:
-        return self.answer.tokens if self.answer else TokenCount()
+    def tokens(self) -> TokenSum:
+        return self.answer.tokens if self.answer else TokenSum()
 
     @property
     def cost_usd(self) -> float:
@@ -62,8 +121,7 @@ class Call:
         return (self.answer.why or self.answer.kind) if self.answer else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Checks:
+class Checks(NamedTuple):
     """The engine's own work on one proof: the check that runs now, and the verdict once there is one."""
 
     key: str
@@ -77,8 +135,7 @@ class Checks:
     closed: bool = False  # the next check under this key begins another proof
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(NamedTuple):
     """Something that happened between calls and checks."""
 
     key: str
