@@ -12,6 +12,7 @@ LONG = (
     "pipeline",
     "backlog",
     "report",
+    "page",
 )  # only when they are named; context needs real agents
 
 

@@ -52,10 +52,10 @@ def write(home: Path, events: int) -> RunRecord:
     return record
 
 
-def more_events(number: int, at: float) -> Iterator[EventRow]:
-    """What a run at work writes next: one round after another, of a chunk that nobody has seen."""
-    for one in range(number):
-        yield from _round("R1", 1_000 + one, at + one * ROUND_S)
+def more_events(rounds: int) -> Iterator[EventRow]:
+    """What a run at work writes next: so many rounds of its first chunk."""
+    for number in range(rounds):
+        yield from _round("R1", 1_000 + number, START + 100 + number * ROUND_S)
 
 
 def _contract(names: list[str]) -> Contract:
