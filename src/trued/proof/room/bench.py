@@ -58,6 +58,7 @@ class Bench:
     measuring: CoverageOrder | None = None  # how much of the product is reached: figures for people, never evidence
     added: AddedPackages = NO_PACKAGES  # that the commit declares beyond the base, and what became of them
     second: bool = False  # everything here is run in other surroundings than the first time
+    words: frozenset[str] = frozenset()  # of the requirements' texts
 
     async def execute(
         self,

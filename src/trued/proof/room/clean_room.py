@@ -4,6 +4,7 @@ import base64
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
@@ -100,6 +101,7 @@ async def clean_room(
             serve=contract.serve,
             services=contract.environment.services,
             plain=_variables(interpreter, _asked(room, contract), contract.environment.variables),
+            words=frozenset(word for one in contract.requirements for word in re.findall(r"\w+", one.text)),
         )
         given = [path for path, blob in contract.frozen.items() if blob]
         bench = replace(
@@ -137,6 +139,8 @@ async def _graft(
     ]
     surplus += [path for path in here if is_customizing(path) and path not in on_base]
     surplus += [path for path in strange if path not in on_base and _runs_unasked(room, path)]
+    # what lies behind such a link has other names than packages and their programs have
+    surplus += [path for path in here if on_base.get(path) != here[path] and _leads_to_packages(room, path)]
     for path in surplus:
         unlink_in(room, path)
     if restored or linked:
@@ -147,6 +151,13 @@ async def _graft(
                 copy_into(original, room, path)
     added = [path for path in strange if is_test(path) and path not in surplus]
     return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added))
+
+
+def _leads_to_packages(room: Path, path: str) -> bool:
+    """Is it a link in the place of the folder with Node's packages, or of their programs?"""
+    pure = PurePosixPath(path)
+    place = pure.name == "node_modules" or pure.parts[-2:] == ("node_modules", ".bin")
+    return place and (room / path).is_symlink()
 
 
 def _runs_unasked(room: Path, path: str) -> bool:

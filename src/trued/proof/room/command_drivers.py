@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
+from trued.proof.room.python_names import names_asked, names_defined
 from trued.proof.runners.command_parser import scripts_started
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
@@ -23,22 +24,25 @@ MOST_FILES, MOST_BYTES = 200, 200_000  # that are followed, and of one of them t
 # One file with settings of many tools in it.
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
+NODE = (".js", ".mjs", ".cjs", ".ts")
 SCRIPTED = (*CODE, ".mk", "")
 _WORD = re.compile(r"[\w.@+/-]+")
 _INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
+_REQUIRED = re.compile(r"(?:require\(|import\(|\bfrom|\bimport)\s*[\"'](\./[\w./-]+)[\"']")
 _TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SHELL = ("", ".mk", ".sh", ".bash")  # what consists of command lines
 
 
-def _shadows(path: str, base: "Drivers") -> bool:
-    """Would a script of the base import this new file in place of what it means: `configparser.py` beside it?"""
+def _shadowed(path: str, base: "Drivers") -> tuple[str, str] | None:
+    """What a script of the base would import from this new file, perhaps in place of what it means: `configparser.py`
+    beside it. The script's folder, and the name."""
     pure = PurePosixPath(path)
     for folder, names in base.imports.items():
         inner = pure.relative_to(folder).parts if pure.is_relative_to(folder) else ()
         if inner and (inner[0].split(".")[0] in names or inner[0] == "node_modules"):
-            return True
-    return False
+            return str(folder), inner[0].split(".")[0]
+    return None
 
 
 @dataclass(slots=True)
@@ -49,6 +53,7 @@ class Drivers:
     settings: set[str] = field(default_factory=set)
     imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of a script → modules that it names
     words: set[str] = field(default_factory=set)  # of all these texts: programs that are started are among them
+    beside: dict[str, set[str]] = field(default_factory=dict)  # module beside a script at the top → names asked of it
 
     @property
     def tool_settings(self) -> set[str]:
@@ -68,7 +73,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
     """The drivers of a command on this commit, by its own words and those of the files that it names.
 
     `product`: also modules that a script at the top of the project imports, which are more often the product than a
-    part of the script.
+    part of the script. Without it, they are in `beside`.
     """
     blobs = await workspace.blobs(commit)
     found, waiting, seen = Drivers(), [("", command)], set[str]()
@@ -76,12 +81,18 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
         place, text = waiting.pop()
         found.words |= set(_TOOL.findall(text.lower()))
         if place.endswith(CODE):
-            found.imports.setdefault(PurePosixPath(place).parent, set()).update(_modules(text))
+            names = _modules(text) | {name.split("/")[0].split(".")[0] for name in _required(text)}
+            found.imports.setdefault(PurePosixPath(place).parent, set()).update(names)
         runs, settings = _named(place, text, blobs, imports=product or "/" in place)
-        for path in sorted((runs | settings) - seen):
+        top = not product and "/" not in place and place.endswith(".py")
+        beside = set(_imported(place, text, blobs)) - runs if top else set()
+        for path in beside:
+            found.beside.setdefault(path, set()).update(names_asked(text, _module(path)))
+        for path in sorted((runs | settings | beside) - seen):
             seen.add(path)
-            (found.runs if path in runs else found.settings).add(path)
-            if path in runs and PurePosixPath(path).suffix in SCRIPTED:
+            if path not in beside:
+                (found.runs if path in runs else found.settings).add(path)
+            if path in runs | beside and PurePosixPath(path).suffix in SCRIPTED:
                 content = (await workspace.read(commit, path) or b"")[:MOST_BYTES]
                 waiting.append((path, content.decode("utf-8", "replace")))
         if "package.json" in blobs and place == "":
@@ -102,8 +113,8 @@ def _named(place: str, text: str, blobs: Mapping[str, str], *, imports: bool) ->
             runs |= set(_run(words, blobs, folder))
     for match in _INCLUDED.finditer(text):
         runs |= {one for word in match.group(1).split() for one in _at(word, folder, blobs)}
-    if place.endswith(".py") and imports:
-        runs |= set(_imported(text, folder, blobs))
+    if imports:
+        runs |= set(_imported(place, text, blobs))
     named = {one for word in _WORD.findall(text) for one in _at(word, folder, blobs)}
     return runs, {one for one in named - runs if not one.endswith(CODE) and "." in PurePosixPath(one).name}
 
@@ -135,14 +146,26 @@ def _at(word: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[
             yield path
 
 
-def _imported(text: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[str]:
+def _imported(place: str, text: str, blobs: Mapping[str, str]) -> Iterator[str]:
     """Modules beside a script: what it imports from elsewhere is the product, or installed."""
-    for name in _modules(text, whole=True):
-        inside = name.replace(".", "/")
-        for one in (f"{inside}.py", f"{inside}/__init__.py"):
-            path = str(folder / one)
-            if path in blobs:
-                yield path
+    folder, every = PurePosixPath(place).parent, list[str]()
+    if place.endswith(".py"):
+        inside = [name.replace(".", "/") for name in _modules(text, whole=True)]
+        every = [one for name in inside for one in (f"{name}.py", f"{name}/__init__.py")]
+    elif place.endswith(NODE):
+        every = [f"{name}{ending}" for name in _required(text) for ending in ("", *NODE, ".json", "/index.js")]
+    yield from (path for one in every if (path := str(folder / one)) in blobs)
+
+
+def _required(text: str) -> set[str]:
+    """What a script of Node's loads from its own folder or below it."""
+    return {match.removeprefix("./") for match in _REQUIRED.findall(text) if ".." not in match.split("/")}
+
+
+def _module(path: str) -> str:
+    """What a script beside it calls a module or package."""
+    pure = PurePosixPath(path)
+    return pure.parent.name if pure.name == "__init__.py" else pure.stem
 
 
 def _modules(text: str, *, whole: bool = False) -> set[str]:
@@ -172,7 +195,7 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
     here = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     families = {name for one in DRIVERS.values() for name in one}
-    shadows = {path for path in now if path not in known and _shadows(path, base)}
+    shadows = {path for path in now if path not in known and _shadowed(path, base)}
     added = shadows | {
         path for path in now if path not in known and (path in here.settings or path in here.runs & families)
     }
@@ -188,8 +211,37 @@ async def brought_drivers(bench: Bench, command: str) -> frozenset[str]:
     here = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
     every = {*base.runs, *here.runs, *base.tool_settings, *here.tool_settings}
     changed = {path for path in every if now.get(path) != known.get(path)}
-    changed |= {path for path in now if path not in known and _shadows(path, base)}
+    changed |= {path for path in now if path not in known and _stands_before(bench, base, path, known)}
+    beside = [path for path in base.beside if now.get(path) != known[path]]
+    changed |= {path for path in beside if not await _is_product(bench, base, path)}
     return frozenset(changed - _frozen(bench, changed))
+
+
+def _stands_before(bench: Bench, base: Drivers, path: str, known: Collection[str]) -> bool:
+    """Does a new file take the place of what a script of the base imports? A module that a script at the top asks for,
+    and that is nowhere on the base, is what has to be written."""
+    found = _shadowed(path, base)
+    if found is None:
+        return False
+    folder, name = found
+    installed = {one.replace("-", "_") for one in bench.interpreter.versions}
+    there = {one.split("/")[0].split(".")[0] for one in known}
+    return folder != "." or name in {"node_modules", *bench.interpreter.standard, *installed, *there}
+
+
+async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
+    """Is a module beside a script at the top what the script looks at, and not a part of it? So it is where the base's
+    lacks what the script asks of it, where a requirement names it, or where something else of the base imports it."""
+    workspace, name, asked = bench.workspace, _module(path), base.beside[path]
+    text = (await workspace.read(bench.base, path) or b"")[:MOST_BYTES].decode("utf-8", "replace")
+    if asked - names_defined(text) or bench.words & {name, *asked}:
+        return True
+    others = [one for one in await workspace.blobs(bench.base) if one.endswith(".py") and one not in base.runs]
+    for one in [other for other in others if other not in base.beside][:MOST_FILES]:
+        other = (await workspace.read(bench.base, one) or b"")[:MOST_BYTES].decode("utf-8", "replace")
+        if name in _modules(other):
+            return True
+    return False
 
 
 def _frozen(bench: Bench, paths: Collection[str]) -> set[str]:

@@ -1,0 +1,44 @@
+"""Which names a module of Python has, and which ones others ask of it: read from its text, nothing is run. Pure."""
+
+import ast
+from collections.abc import Sequence
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def names_asked(text: str, module: str) -> set[str]:
+    """The names that this text asks of a module: `from module import name`, `module.name`."""
+    asked, known = set[str](), set[str]()
+    nodes = [each for one in _statements(text) for each in ast.walk(one)]
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module == module:
+            asked |= {one.name for one in node.names}
+        elif isinstance(node, ast.Import):
+            known |= {one.asname or one.name for one in node.names if one.name == module}
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in known:
+            asked.add(node.attr)
+    return asked - {"*"}
+
+
+def names_defined(text: str) -> set[str]:
+    """The names that a module has once it is imported; none if it cannot be read."""
+    found, waiting = set[str](), [*_statements(text)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _Definition):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).split(".")[0])
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def _statements(text: str) -> Sequence[ast.AST]:
+    try:
+        return ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
