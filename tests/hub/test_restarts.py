@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from tests.hub.conftest import Hub
-from trued.errors import StateFailed
+from trued.errors import BadInput, StateFailed
 from trued.hub.postgres import PostgresJournal
 from trued.model import Comment
 from trued.model.events.people import CommentGiven
@@ -102,5 +102,8 @@ def test_a_database_that_stays_away_is_one_sentence_without_the_password(hub: Hu
     with pytest.raises(StateFailed) as raised:
         PostgresJournal(secret, schema=hub.schema, patience_s=0.2)
     assert "s3cret" not in str(raised.value)
+    with pytest.raises(BadInput, match="no Postgres URL") as refused:
+        PostgresJournal("postgresql://trued:s3cret@host:5432/x?nonsense")
+    assert "s3cret" not in str(refused.value)
     hub.server.start()
     assert [one.id for one in store.runs()] == ["r-one"]

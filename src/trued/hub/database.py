@@ -10,7 +10,7 @@ from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from trued.errors import Busy, StateFailed
+from trued.errors import BadInput, Busy, StateFailed
 from trued.hub.schema import MIGRATIONS
 
 T = TypeVar("T")
@@ -35,13 +35,17 @@ class Database:
 
     Whatever is sent may be sent twice: when a connection is lost, nobody knows whether the last write was committed.
     So every write must be repeatable. `patience` says for how many seconds a database that is away is waited for.
-    Raises StateFailed or Busy.
+    Raises StateFailed or Busy, and BadInput for an address that is none.
     """
 
     def __init__(self, url: str, schema: str, patience: Callable[[], float], *, read_only: bool = False) -> None:
-        given = conninfo_to_dict(url)
+        try:
+            given = conninfo_to_dict(url)
+        except psycopg.ProgrammingError:  # whose words may quote the password
+            raise BadInput("the hub's address is no Postgres URL", then="postgresql://USER@HOST/DATABASE") from None
         self._info = make_conninfo(url, **{name: value for name, value in QUICK.items() if name not in given})
-        self.name = f"{given.get('dbname', 'postgres')} on {given.get('host', 'this machine')}"  # no user, no password
+        where = given.get("host") or given.get("service") or "this machine"
+        self.name = f"{given.get('dbname', 'postgres')} on {where}"  # no user, no password
         self.schema, self.patience, self.read_only = schema, patience, read_only
         self._turn = threading.RLock()
         self._open: dict[bool, Connection] = {}
