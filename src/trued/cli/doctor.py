@@ -79,7 +79,10 @@ def _logins(settings: Settings, home: Path) -> Iterator[Diagnosis]:
     yield Diagnosis("login", "ok", ", ".join(policies) if settings.login else words)
     if left := runs_with_leftover_logins(home):
         says = f"copies of your credentials remain in killed runs: {', '.join(sorted(left))}"
-        yield Diagnosis("login", "broken", says, "remove them: trued resume RUN or trued cancel RUN, for each")
+        others = "; likewise the others" if len(left) > 1 else ""
+        yield Diagnosis(
+            "login", "broken", says, f"remove them: trued resume {left[0]} or trued cancel {left[0]}{others}"
+        )
 
 
 def _network(settings: Settings) -> Diagnosis:

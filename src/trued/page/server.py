@@ -282,7 +282,9 @@ class PageServer:
     async def pieces(self, request: Request) -> Response:
         """The same as a stream's first message, for who cannot have a stream: what others see of this page."""
         address = request.query_params.get("address", "")
-        view = self.live.picture(address) or await self.reader.read(self._render(address))
+        view = self.live.picture(address)
+        if view is None:
+            view = await self.reader.read(self._render(address))
         return Response(message(view), media_type="application/json")
 
     async def stream(self, request: Request) -> Response:
