@@ -7,6 +7,8 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Evidence, Grade, Verdict
+from trued.proof.case_status import Base, on_base
+from trued.proof.seal import BESIDE_THE_SECOND
 from trued.proof.turns import BESIDE, STEADY_TURNS
 from trued.workspace.sandbox.levels import level_state
 
@@ -117,3 +119,63 @@ async def test_a_head_that_failed_beside_itself_has_no_second_throw_of_the_dice(
     found = await verdict(tmp_path, thrice)
     if len(turns(found)) > 2:
         assert found.requirements[0].grade is Grade.REFUTED, found.requirements[0].why
+
+
+COUNTED = """import pathlib
+
+
+def third():
+    runs = [one for one in pathlib.Path(__file__).parent.iterdir() if one.name.startswith("run")]
+    (pathlib.Path(__file__).parent / f"run{len(runs)}").touch()
+    return len(runs) > 1
+"""
+
+
+# A copied file is younger than what it holds: by that code can tell that it runs beside another.
+KNOWING = """import os
+
+
+def beside():
+    found = os.stat(__file__)
+    return found.st_ctime_ns > found.st_mtime_ns
+
+
+def raises_beside():
+    assert not beside()
+    return False
+"""
+
+
+async def on_the_base(place: Path, call: str, *, idle: int) -> tuple[Base, list[str]]:
+    """How a case of `call` stands on the base, and what is said of each of its runs there."""
+    check = {"kind": "examples", "cases": [{"call": call, "args": [], "returns": True}]}
+    base = {"counting.py": COUNTED, "knowing.py": KNOWING, "calc.py": "def never():\n    return False\n"}
+    trial = Trial(place, base, [{"id": "r", "text": "it is true", "checks": [check]}])
+    trial.workspace.idle_cores = lambda: idle
+    facts = (await trial.seal()).base_facts
+    return on_base(facts)["case 1"], [one.setting for one in facts]
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(("idle", "last"), [(8, BESIDE_THE_SECOND), (1, "")])
+async def test_red_is_taken_a_second_and_third_time_at_once_where_cores_are_idle(
+    tmp_path: Path, idle: int, last: str
+) -> None:
+    assert await on_the_base(tmp_path, "calc:never", idle=idle) == (Base.RED, ["", "", last])
+
+
+@pytest.mark.spec("LAW-6")
+async def test_what_passes_on_what_two_runs_left_is_not_red(tmp_path: Path) -> None:
+    """Two runs at once would both meet the first one's leavings only: something was written, so one more is made."""
+    assert await on_the_base(tmp_path, "counting:third", idle=8) == (Base.UNSTABLE, ["", "", BESIDE_THE_SECOND, ""])
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(("call", "stands"), [("knowing:beside", Base.UNSTABLE), ("knowing:raises_beside", Base.RED)])
+async def test_what_goes_otherwise_beside_another_run_is_tried_alone_again(
+    tmp_path: Path, call: str, stands: Base
+) -> None:
+    """What passed once is never red; what failed in another way is red only by three runs that nothing disturbed."""
+    stood, runs = await on_the_base(tmp_path, call, idle=8)
+    assert stood is stands
+    assert runs == ["", "", BESIDE_THE_SECOND, "", ""]

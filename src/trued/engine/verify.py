@@ -1,8 +1,9 @@
 """Judges any commit against any other: no agent, no run, nothing written in their repositories."""
 
+import asyncio
 import fcntl
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +17,7 @@ from trued.model.events.proof import ProvingStarted, SealingStarted
 from trued.model.events.run import WorkingTreeDirty
 from trued.proof.contract import conclude, exit_code
 from trued.proof.prove import prove
+from trued.proof.room.interpreter import find_interpreter
 from trued.proof.seal import SealTerms, seal
 from trued.proof.without_requirements import judge_without_requirements
 from trued.protocols import Emit
@@ -26,6 +28,7 @@ from trued.wire import Confinement
 from trued.workspace.git import commit_lookup
 from trued.workspace.git.commit_lookup import NamedCommit
 from trued.workspace.git.removal import remove_tree
+from trued.workspace.git.store import Store
 from trued.workspace.git.workspace import GitWorkspace
 from trued.workspace.sandbox.levels import choose_level
 
@@ -64,25 +67,38 @@ class VerifyResult:
 async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> VerifyResult:
     """Seal the contract on the base and prove the head against it, as runs do."""
     given = _given(request)
-    base, head = await resolve_commits(request)
-    held_out, why = await _held_out(request, base, head)
-    said = await _undecided(base, head, request.requirements_file)
-    async with temporary_workspace(request, home, base, head) as workspace:
-        await _look_at_trees(workspace, base, head, tell)
-        if given is None:
-            given, more = await requirements_source.find_requirements(workspace, head.commit)
-            said += more
-        tell(SealingStarted(base=base.commit, requirements=len(given.requirements)))
-        contract = await _sealed(workspace, given, SealTerms(held_out, why, undecided=said), tell)
-        tell(ProvingStarted(head=head.commit))
-        verdict = await _proven(workspace, contract, head, tell, hurried=request.quick)
-        if not given.requirements:
-            suites = {
-                *await suites_of(workspace, base.commit),
-                *await suites_of(workspace, head.commit),
-            }
-            verdict = await judge_without_requirements(workspace, contract, verdict, sorted(suites, key=str))
+    async with _machine_looked_at(request):
+        base, head = await resolve_commits(request)
+        held_out, why = await _held_out(request, base, head)
+        said = await _undecided(base, head, request.requirements_file)
+        async with temporary_workspace(request, home, base, head) as workspace:
+            await _look_at_trees(workspace, base, head, tell)
+            if given is None:
+                given, more = await requirements_source.find_requirements(workspace, head.commit)
+                said += more
+            tell(SealingStarted(base=base.commit, requirements=len(given.requirements)))
+            contract = await _sealed(workspace, given, SealTerms(held_out, why, undecided=said), tell)
+            tell(ProvingStarted(head=head.commit))
+            verdict = await _proven(workspace, contract, head, tell, hurried=request.quick)
+            if not given.requirements:
+                suites = {
+                    *await suites_of(workspace, base.commit),
+                    *await suites_of(workspace, head.commit),
+                }
+                verdict = await judge_without_requirements(workspace, contract, verdict, sorted(suites, key=str))
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
+
+
+@asynccontextmanager
+async def _machine_looked_at(request: VerifyRequest) -> AsyncIterator[None]:
+    """Try the sandbox and look at the interpreter while git reads the commits. Each is looked at once a process, so
+    that whoever needs the answer finds it, or the same error."""
+    level = asyncio.to_thread(choose_level, request.sandbox, request.allow_unsandboxed)
+    looks = asyncio.gather(level, find_interpreter(), return_exceptions=True)
+    try:
+        yield
+    finally:
+        await looks
 
 
 async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Contract:
@@ -175,22 +191,29 @@ async def temporary_workspace(
     request: VerifyRequest, home: Path, base: NamedCommit, *others: NamedCommit
 ) -> AsyncIterator[GitWorkspace]:
     """A private store with only these commits, removed afterwards."""
-    level = choose_level(request.sandbox, request.allow_unsandboxed)
     hidden = [str(home.resolve()), *([str(request.requirements_file.resolve())] if request.requirements_file else [])]
     async with _place(home) as place:
+        repository = base.root or base.git
+        await _bring(Store(repository, place, SUBJECT), base, others)
+        # After git: the sandbox may still be tried meanwhile.
+        level = await asyncio.to_thread(choose_level, request.sandbox, request.allow_unsandboxed)
         sight = Confinement(level=level, hidden=tuple(hidden))
-        workspace = GitWorkspace(base.root or base.git, place, SUBJECT, "", base.commit, sight)
+        workspace = GitWorkspace(repository, place, SUBJECT, "", base.commit, sight)
         workspace.kept = workspace.environments = home.resolve()
-        if unlike := [one for one in others if len(one.commit) != len(base.commit)]:
-            what = f"{base.place} and {unlike[0].place} name their objects in different ways (sha1 and sha256)"
-            raise BadInput(what, then="compare two repositories of one kind")
-        named = {f"head{number}": one for number, one in enumerate(others)}
-        same = {name: one.commit for name, one in named.items() if one.objects == base.objects}
-        await workspace.store.begin(base.commit, depth=1, beside=same)
         await workspace.begin()
-        for name in named.keys() - same.keys():
-            await workspace.store.bring(str(named[name].objects), named[name].commit, name, depth=1)
         yield workspace
+
+
+async def _bring(store: Store, base: NamedCommit, others: Sequence[NamedCommit]) -> None:
+    """Copy these commits into the store."""
+    if unlike := [one for one in others if len(one.commit) != len(base.commit)]:
+        what = f"{base.place} and {unlike[0].place} name their objects in different ways (sha1 and sha256)"
+        raise BadInput(what, then="compare two repositories of one kind")
+    named = {f"head{number}": one for number, one in enumerate(others)}
+    same = {name: one.commit for name, one in named.items() if one.objects == base.objects}
+    await store.begin(base.commit, depth=1, beside=same)
+    for name in named.keys() - same.keys():
+        await store.bring(str(named[name].objects), named[name].commit, name, depth=1)
 
 
 @asynccontextmanager

@@ -12,12 +12,14 @@ _LOAD = Path("/proc/loadavg")
 def idle_cores() -> int:
     """Cores on which nothing runs but the caller; the most that was seen at several looks. 0 where nobody can tell."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found = []
+    most = 0
     for look in range(LOOKS):
         if look:
             time.sleep(BETWEEN_S)
-        found.append(cores - (_running() - 1))
-    return max(0, *found)
+        most = max(most, cores - (_running() - 1))
+        if most >= cores:
+            break  # more cannot be seen
+    return most
 
 
 def _running() -> int:

@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from trued.errors import CannotJudge
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # all of a pytest, in pure Python
 OLDEST_FOR_OURS = (3, 11)  # before it pytest needs packages that we do not bring along
+_LOOKING = Lock()  # one at a time: whoever asks meanwhile finds the answer
 LOOK = """
 import json, os, sys
 from importlib import metadata, util
@@ -91,8 +93,13 @@ def chosen_python(environment: Mapping[str, str]) -> str:
     return shutil.which("python3", path=environment.get("PATH", os.defpath)) or sys.executable
 
 
-@lru_cache(maxsize=8)
 def _probe(python: str) -> Interpreter:
+    with _LOOKING:
+        return _look_at(python)
+
+
+@lru_cache(maxsize=8)
+def _look_at(python: str) -> Interpreter:
     # A version manager's shim answers with the interpreter behind it; from here on only that one is used.
     looked = subprocess.run([python, "-I", "-B", "-c", LOOK], capture_output=True, cwd="/", timeout=60, check=False)
     if looked.returncode != 0:

@@ -12,6 +12,7 @@ import uuid
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 
 from trued.errors import BadInput
 from trued.wire import Confinement
@@ -22,6 +23,7 @@ from trued.workspace.sandbox.visible_folders import interpreter_folders
 BUBBLEWRAP, LANDLOCK, NONE = "bubblewrap", "landlock", "none"
 LEVELS = (BUBBLEWRAP, LANDLOCK, NONE)  # best first
 WITHIN_S = 20.0  # for one canary on a busy machine
+_TRYING = Lock()  # one canary at a time: whoever asks meanwhile finds the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,14 @@ def _refusal(level_wanted: str) -> str:
 # -- the canary ----------------------------------------------------------------------------------------------------
 
 
-@functools.cache
 def level_state(level: str) -> LevelState:
+    """Whether one level works; tried once a process."""
+    with _TRYING:
+        return _try_level(level)
+
+
+@functools.cache
+def _try_level(level: str) -> LevelState:
     """Try one level by running the canary in it."""
     left = _unconfined(level)
     missing = _missing(level)
