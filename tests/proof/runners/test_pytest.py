@@ -116,6 +116,33 @@ async def test_odd_ids_are_counted_and_an_honest_head_is_tested(sealed: Sealed) 
     assert any(one.startswith("decimal.py: added by the change") for one in verdict.undecided)
 
 
+COLLECTING = """import gc
+import weakref
+
+
+class Own:
+    pass
+
+
+def test_garbage_is_collected():
+    one = Own()
+    one.itself, gone = one, weakref.ref(one)
+    assert any(isinstance(each, Own) for each in gc.get_objects())
+    del one
+    gc.collect()
+    assert gc.isenabled()
+    assert gone() is None
+"""
+
+
+@pytest.mark.spec("LAW-6")
+async def test_tests_find_the_garbage_collector_at_work(tmp_path: Path) -> None:
+    """It rests while pytest is loaded, and looks at nothing of that later: the project's own is collected as ever."""
+    contract = await Trial(tmp_path, {"tests/test_core.py": COLLECTING}, requirement()).seal()
+    assert set(stands(contract).values()) == {Base.GUARD}
+    assert "case.py" not in contract.base_facts[0].output  # what must fail, fails in the engine's own file
+
+
 @pytest.mark.spec("LAW-2", "LAW-6")
 async def test_options_of_plugins_that_are_not_there_are_left_out_and_said(tmp_path: Path) -> None:
     settings = (
