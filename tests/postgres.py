@@ -9,13 +9,16 @@ import signal
 import subprocess
 import tempfile
 import time
+import uuid
 from pathlib import Path
 from typing import Literal
 
 import psycopg
+from psycopg import sql
 
 WITHIN_S = 120.0  # for the busiest machine
 NOBODY = 65534
+PASSWORD = "only-for-tests"
 # Postgres refuses root, and users without an account. In a user namespace they have another number; where there are no
 # namespaces, root can take another.
 AS_OTHERS = (
@@ -40,18 +43,28 @@ class PostgresServer:
     def __init__(self) -> None:
         self.programs = _programs()
         self.folder = Path(tempfile.mkdtemp(prefix="trued-postgres-"))  # short: a socket's path has 107 bytes
-        self.url = f"postgresql://trued@/postgres?host={self.folder}"
+        self.url = f"postgresql://trued:{PASSWORD}@/postgres?host={self.folder}"
         self.process: subprocess.Popen[bytes] | None = None
         self._other = _another_user(self.programs, self.folder)
         self._schemas = itertools.count(1)
-        data = ("-D", str(self.folder / "data"), "--auth=trust", "--username=trued", "--encoding=UTF8")
-        done = self._run("initdb", *data, "--no-locale", "--no-sync", "--no-instructions", "--wal-segsize=1")
+        (self.folder / "password").write_text(PASSWORD)
+        (self.folder / "password").chmod(0o644)  # whoever Postgres runs as reads it
+        login = ("--username=trued", "--auth=scram-sha-256", f"--pwfile={self.folder / 'password'}")
+        data = ("-D", str(self.folder / "data"), "--encoding=UTF8", "--no-locale", "--wal-segsize=1")
+        done = self._run("initdb", *login, *data, "--no-sync", "--no-instructions")
         if done.returncode != 0:
             raise RuntimeError(f"Postgres for tests cannot be set up: {done.stderr.strip()}")
 
     def new_schema(self) -> str:
         """A name that no other test uses."""
         return f"test_{next(self._schemas)}"
+
+    def new_database(self) -> str:
+        """The address of an empty database, which the tables of one hub have for themselves."""
+        name = f"hub_{uuid.uuid4().hex}"  # not counted: processes that were forked make some, too
+        with psycopg.connect(self.url, autocommit=True) as db:
+            db.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        return self.url.replace("/postgres?", f"/{name}?")
 
     def start(self) -> None:
         """Start it, unless it runs, and wait until it answers."""

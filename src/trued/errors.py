@@ -4,7 +4,7 @@ TruedError
 ├── BadInput        the user can fix it: a file, a flag, a key; says where (file:line) and what to do
 │   └── Untrusted   found in a repository that the user has not trusted yet
 ├── Busy            another process drives this run or holds the journal
-│   └── Fenced      this process no longer drives the run: it may write nothing more
+│   └── Fenced      this process no longer drives the run, since another does: it may write nothing more
 ├── StateFailed     private state cannot be read or written: disk full, read-only, corrupted
 ├── Diverged        replay reached a step whose inputs differ from those in the journal
 ├── AgentFailed     an agent process or its provider failed, or its replies never fitted the contract
@@ -43,7 +43,7 @@ class Busy(TruedError):
 
 
 class Fenced(Busy):
-    pass
+    code = 130  # as after an interrupt: nothing was wrong with the command, and the run is not over
 
 
 class StateFailed(TruedError):

@@ -343,6 +343,11 @@ class Journal(Protocol):
         """Write an event for people, under the key of the step that it belongs to."""
         ...
 
+    async def available(self) -> None:
+        """Wait until the journal can be used, while everything else goes on. Whoever looks at it again and again
+        while agents work awaits this before each look. Raises StateFailed if it stays away."""
+        ...
+
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
         """Ask a person; return the answer, comment and name of the person, or None while there is no answer."""
         ...
@@ -386,6 +391,34 @@ class Journal(Protocol):
         ...
 
 
+# The fields of a reply by which it claims something.
+CLAIMING_FIELDS = ("result", "decision", "status", "passes", "passed")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """What history needs of the end of a call."""
+
+    run: str
+    key: str
+    role: str
+    agent: str
+    state: str
+    ended: float
+    claims: Mapping[str, object]  # CLAIMING_FIELDS that the reply has, cut short; `asks` if it asks something
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVerdict:
+    """What history needs of a verdict."""
+
+    run: str
+    key: str
+    at: float
+    grades: Mapping[str, str]  # requirement → grade
+    worst: str
+
+
 class JournalStore(Protocol):
     """The journals of all runs: in one file for one machine, or in a database that several machines share.
 
@@ -419,8 +452,13 @@ class JournalStore(Protocol):
         """The journal of one run; `listen` is called with every event that is written through it."""
         ...
 
-    def claim(self, run: str) -> AbstractContextManager[None]:
-        """Drive the run: nobody else does meanwhile. Raises Busy if somebody drives it."""
+    def claim(self, run: str, told: Callable[[], None] | None = None) -> AbstractContextManager[None]:
+        """Drive the run: nobody else does meanwhile. Raises Busy if somebody drives it, and BadInput if it is not on
+        this machine.
+
+        `told` is called, by any thread and perhaps often, when the driver has to end and no signal tells it so:
+        somebody elsewhere cancelled the run, or drives it.
+        """
         ...
 
     def announce(self, run: str) -> None:
@@ -429,6 +467,26 @@ class JournalStore(Protocol):
 
     def driver(self, run: str) -> int:
         """Who drives the run, by a number of the store's own (a process, an epoch); 0 if nobody does."""
+        ...
+
+    def cancel(self, run: str) -> None:
+        """Record that the run has to end for good, and tell its driver, wherever that is."""
+        ...
+
+    def is_cancelled(self, run: str) -> bool:
+        """Whether somebody wants the run to end for good."""
+        ...
+
+    def private_files(self) -> tuple[Path, ...]:
+        """Files with which one can read or write the journal: no agent may see them."""
+        ...
+
+    def password(self) -> str:
+        """What opens the journal, and must appear in nothing that is stored or shown; "" if nothing has to."""
+        ...
+
+    def refuse_if_open(self) -> None:
+        """Raise BadInput if agents could read or write the journal, whatever their sandbox hides from them."""
         ...
 
     # -- events
@@ -476,6 +534,41 @@ class JournalStore(Protocol):
 
     def landed(self) -> dict[str, list[str]]:
         """Run → branches that its work landed on."""
+        ...
+
+    def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
+        """Id, time, key, kind and data (as JSON) of the next events: lean, and of what was asked only to whom and how
+        long it is."""
+        ...
+
+    # -- many runs: those begun since then, of one workflow if it is named
+
+    def answers_since(self, since: float, workflow: str = "") -> list[StoredAnswer]:
+        """How each call ended, oldest first."""
+        ...
+
+    def verdicts_since(self, since: float, workflow: str = "") -> list[StoredVerdict]:
+        """The verdicts, oldest first."""
+        ...
+
+    def sealed_since(self, since: float, workflow: str = "") -> dict[str, int]:
+        """Run → how many requirements its newest contract has."""
+        ...
+
+    def spends_since(self, since: float, workflow: str = "") -> list[tuple[str, Spend]]:
+        """Run, and what a call of it spent: step, role, agent, amount and how the cost is known."""
+        ...
+
+    def accepted(self, run: str = "") -> dict[str, str]:
+        """Run → the grade that its user accepts; of one run, if it is named."""
+        ...
+
+    def agents_and_roles(self) -> list[tuple[str, str]]:
+        """Each agent with each role that it ever played."""
+        ...
+
+    def runs_at_work(self) -> list[str]:
+        """The runs that were driven when they last wrote so: their drivers may be dead."""
         ...
 
     # -- steps and spending

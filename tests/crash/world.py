@@ -7,8 +7,9 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from tests.postgres import PostgresServer
 from tests.processes_left import marked
 from trued.protocols import Runtime
 
@@ -78,6 +79,7 @@ class World:
 
     workflow = "purple"
     first_waits = True  # the agent that is called first can be made to wait until it is told to go on
+    server: ClassVar[PostgresServer | None] = None  # where the journals of all worlds are, if not in their homes
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,9 +88,12 @@ class World:
         self.script = folder / "agents.py"
         self.goal = str(self.plan)
         self.flags: dict[str, Any] = {}
+        self.variables: dict[str, str] = {}  # for the engine
         self.runtime: Runtime | None = None  # plays the agents inside the engine's process: they die with it
 
     def make(self, slow_s: float = 0.15) -> "World":
+        if self.server is not None:
+            self.variables["TRUED_HUB"] = self.server.new_database()
         self.repository.mkdir(parents=True)
         self.plan.write_text(PLAN)
         (self.repository / "tiny.py").write_text("")

@@ -54,7 +54,7 @@ def test_the_first_word_stands_and_the_second_person_is_told_whose_it_is(place: 
         refused.value
     )
     given = Approval(requirement="look", who="bob", why="ugly", commit=place.commits[0], asked="x", rejected=True)
-    first, second = (SqliteJournal(place.engine.store.journal.path) for _ in "ab")
+    first, second = (SqliteJournal(place.engine.store.home / "journal.db") for _ in "ab")
     with closing(first), closing(second):
         assert [first.approve("r-two", given), second.approve("r-two", given)] == [True, False]
     decide(place.engine.store, RUN, ["look"], Decision(who="bob", why="ugly", instead=True, rejected=True))

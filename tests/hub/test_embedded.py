@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-# A run in the embedded journal, where the hub and its library cannot be imported. That no other module names them,
-# not even inside a function, is a contract of the import checker.
+# A run in the embedded journal, where the hub and its library cannot be imported. That no other module imports them,
+# not even inside a function, is a contract of the import checker: a hub is loaded by name, where settings name one.
 WITHOUT = """
 import asyncio, sys
 from pathlib import Path

@@ -8,6 +8,7 @@ from typing import Literal
 import pytest
 
 from tests.hub.conftest import Hub
+from tests.postgres import PASSWORD
 from trued.errors import BadInput, StateFailed
 from trued.hub.postgres import PostgresJournal
 from trued.model import Comment
@@ -98,7 +99,8 @@ def test_a_database_that_stays_away_is_one_sentence_without_the_password(hub: Hu
     with pytest.raises(StateFailed, match="does not answer") as raised:
         store.runs()
     assert len(str(raised.value).splitlines()) == 1
-    secret = hub.server.url.replace("trued@", "trued:s3cret@")
+    secret = hub.server.url.replace(PASSWORD, "s3cret")
+    assert "s3cret" in secret
     with pytest.raises(StateFailed) as raised:
         PostgresJournal(secret, schema=hub.schema, patience_s=0.2)
     assert "s3cret" not in str(raised.value)

@@ -4,7 +4,6 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from trued.engine.engine import Engine
@@ -42,11 +41,11 @@ async def resume_runs(
 
 async def _together(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> RunEnds:
     """Await all runs. One that fails does not end the others; a signal ends all, or only those that were cancelled."""
-    tasks = [(engine.store.cancel_mark(record.id), asyncio.create_task(one)) for record, one in work]
+    tasks = [(record.id, asyncio.create_task(one)) for record, one in work]
     loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
         with suppress(RuntimeError, ValueError):
-            loop.add_signal_handler(one, _stop, tasks)
+            loop.add_signal_handler(one, _stop, engine, tasks)
     try:
         ended = await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
     finally:
@@ -58,8 +57,8 @@ async def _together(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[An
     return [one for one in ended if isinstance(one, RunRecord | TruedError)]
 
 
-def _stop(tasks: Sequence[tuple[Path, asyncio.Task[RunRecord]]]) -> None:
-    wanted = [task for file, task in tasks if file.exists() and not task.done()]
+def _stop(engine: Engine, tasks: Sequence[tuple[str, asyncio.Task[RunRecord]]]) -> None:
+    wanted = [task for run, task in tasks if not task.done() and engine.store.journal.is_cancelled(run)]
     for task in wanted or [task for _, task in tasks]:
         task.cancel()
 

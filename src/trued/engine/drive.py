@@ -1,7 +1,8 @@
 """Drives one run: calls its workflow, and turns its outcome or error into a state with a reason."""
 
+import asyncio
 import signal
-from pathlib import Path
+from collections.abc import Callable
 
 from trued.engine.run_end import End
 from trued.engine.signals import stop_on_signals
@@ -20,15 +21,15 @@ STATES: dict[type[Exception], str] = {
 }
 
 
-async def drive_workflow(run: Run, cancelled: Path, *, alone: bool = True) -> End:
+async def drive_workflow(run: Run, is_cancelled: Callable[[], bool], told: asyncio.Event, *, alone: bool = True) -> End:
     """Call the workflow until it ends, and return how it ended.
 
-    `cancelled`: a file that exists once somebody cancelled the run. `alone`: handle signals here; several runs of one
-    process leave that to `concurrent_runs`.
+    `is_cancelled`: whether somebody cancelled the run. `told` is set when its driver has to end. `alone`: handle
+    signals here; several runs of one process leave that to `concurrent_runs`.
     """
     states = {**STATES, PlanOnly: "planned"}
     try:
-        with stop_on_signals(cancelled, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
+        with stop_on_signals(is_cancelled, told=told, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
             await run.context.workspace.begin()
             outcome = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:

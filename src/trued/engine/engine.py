@@ -5,10 +5,9 @@ approvals, amendments and landing. This module loads all that drives a run, so o
 """
 
 import asyncio
-import signal
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
@@ -53,7 +52,6 @@ from trued.protocols import Capabilities, Runtime
 from trued.run.budget import Budget
 from trued.run.context import Person, RunContext
 from trued.run.run import Run
-from trued.support import processes
 from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, create_root_commit, open_repository
 from trued.workspace.git.workspace import GitWorkspace
@@ -92,6 +90,7 @@ class Engine:
 
     async def ready(self, request: Request) -> tuple[Inputs, Repository]:
         """The checked inputs of a run. Nothing is written."""
+        self.store.journal.refuse_if_open()
         repository = open_repository(request.repository, empty=True)
         known = KnownRuns.of(self.store.journal.runs(), repository.root)
         inputs = prepare_inputs(
@@ -168,9 +167,11 @@ class Engine:
         record = self.store.journal.run(run_id)
         if record.has_ended:
             return record
-        self.store.folder(record.id).mkdir(parents=True, exist_ok=True)
-        self.store.cancel_mark(record.id).touch()
-        await self._end_driver(record)
+        self.store.journal.cancel(record.id)
+        await self._driver_ended(record)
+        record = self.store.journal.run(record.id)
+        if record.has_ended:
+            return record
         with self.store.journal.claim(record.id):
             return await self._cancel(self.store.journal.run(record.id))
 
@@ -183,24 +184,24 @@ class Engine:
         await self.store.workspace(record, inputs).clean_up()
         return end_run(self.store, record, End("cancelled", Cancelled.code, "cancelled by the user"))
 
-    async def _end_driver(self, record: RunRecord) -> None:
-        """Ask the process that drives the run to end, and wait for it."""
-        if not (driver := self.store.journal.driver(record.id)):
-            return
-        processes.send(driver, signal.SIGTERM, still=lambda: self.store.journal.driver(record.id) == driver)
+    async def _driver_ended(self, record: RunRecord) -> None:
+        """Wait for whoever drives the run to end: it was told to."""
         for _ in range(int(CANCEL_S * 10)):
-            if not self.store.journal.driver(record.id):
+            if not (driver := self.store.journal.driver(record.id)):
                 return
             await asyncio.sleep(0.1)
-        raise Busy(f"process {driver}, which drives run {record.id}, does not end; kill it, and cancel again")
+        who = f"epoch {driver}" if self.store.hub else f"process {driver}"
+        raise Busy(f"{who}, which drives run {record.id}, does not end; kill it, and cancel again")
 
     async def drive(self, record: RunRecord, inputs: Inputs, *, again: bool = False) -> RunRecord:
         """Drive the run until it ends or needs a person, and record how it ended. `again`: it has ended before."""
-        with self.store.journal.claim(record.id):
+        self.store.journal.refuse_if_open()
+        loop, told = asyncio.get_running_loop(), asyncio.Event()
+        with self.store.journal.claim(record.id, lambda: _set_soon(loop, told)):
             record = self.store.journal.run(record.id)  # it may have ended before we held the claim
             if record.has_ended and not (again and record.state in CONTINUABLE):
                 return record
-            if self.store.cancel_mark(record.id).exists():
+            if self.store.journal.is_cancelled(record.id):
                 return await self._cancel(record)
             if record.state != "running" or self.store.journal.steps(record.id):
                 self.store.writer(record).emit(RunResumed(after=record.state))
@@ -209,7 +210,8 @@ class Engine:
             record = record.model_copy(update={"state": "running", "code": 0, "why": ""})
             self.store.journal.update(record)
             run = self.open_run(record, inputs)
-            end = await drive_workflow(run, self.store.cancel_mark(record.id), alone=self.shared is None)
+            is_cancelled = partial(self.store.journal.is_cancelled, record.id)
+            end = await drive_workflow(run, is_cancelled, told, alone=self.shared is None)
             record = record.model_copy(update={"head": run.branch.head})
             if end.outcome and run.steps.state.position.unpublished:  # proven or not, its branch could not be moved
                 return end_run(self.store, record, End("waiting", Waiting.code, run.steps.state.position.unpublished))
@@ -241,7 +243,7 @@ class Engine:
             roles=inputs.roles,
             goal=inputs.goal,
             requirements=inputs.requirements,
-            secrets=(*secret, self.store.journal.path),
+            secrets=(*secret, *self.store.private_files()),
             secret_blobs=frozenset(inputs.requirements_blobs),
             instructions=inputs.instructions,
             redact=self.store.redact(inputs),
@@ -290,3 +292,9 @@ class Engine:
         login = login_of(agent, inputs.settings.login_of(agent), self.store.environ, user_home(self.store.environ))
         names = (*inputs.settings.variables, *login.variables)
         return {name: self.store.environ[name] for name in names if name in self.store.environ}
+
+
+def _set_soon(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    """Set an event of a loop from any thread."""
+    with suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(event.set)

@@ -11,8 +11,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from trued.engine.inputs import Inputs
-from trued.engine.journals.sqlite import RunJournal, SqliteJournal
+from trued.engine.journals.opening import open_journal
 from trued.engine.verdict_so_far import VerdictSoFar
+from trued.inputs.settings.folders import FILE, user_config
+from trued.inputs.settings.hub import VARIABLE, hub_address
 from trued.model import Approval, Contract, Event, Evidence, Heard, RunRecord, Value, Verdict
 from trued.model.step_keys import (
     AMENDMENT,
@@ -30,9 +32,10 @@ from trued.proof.contract import apply_approvals, contract_hash
 from trued.run import approvals as people
 from trued.run.approvals import WHOLE, Since, asked_of
 from trued.support.path_sets import paths_outside
-from trued.support.redaction import Redactor, secrets_in
+from trued.support.redaction import SHORTEST, Redactor, secrets_in
 
 if TYPE_CHECKING:
+    from trued.protocols import Journal, JournalStore
     from trued.workspace.git.workspace import GitWorkspace
 
 KEPT = 8  # runs whose contract and verdict so far are kept: who watches a run asks again after every step
@@ -52,7 +55,8 @@ class Amendment(Value):
 
 
 class RunStore:
-    """All runs of one state folder: records, inputs, events, contracts, verdicts, approvals, amendments.
+    """All runs of one state folder, or of the hub that the user's settings name: records, inputs, events, contracts,
+    verdicts, approvals, amendments.
 
     `listen` is called with every event that is written through this store. `read_only`: nothing is created or changed.
     """
@@ -61,7 +65,8 @@ class RunStore:
         self, home: Path, environ: Mapping[str, str], *, listen: EventListener | None = None, read_only: bool = False
     ) -> None:
         self.home, self.environ, self.listen = home, environ, listen
-        self.journal = SqliteJournal(home / "journal.db", read_only=read_only)
+        self.hub = hub_address(environ)  # "": the journal is in the state folder
+        self.journal: JournalStore = open_journal(home, self.hub, read_only=read_only)
         self._contracts = OrderedDict[str, tuple[str, Contract]]()  # run → the contract, as stored and as read
         self._so_far = OrderedDict[str, VerdictSoFar]()
 
@@ -80,14 +85,10 @@ class RunStore:
         """The run's private folder; it may not be there yet."""
         return self.home / "runs" / run_id
 
-    def cancel_mark(self, run_id: str) -> Path:
-        """This file is there when somebody wants the run to end for good."""
-        return self.folder(run_id) / "cancelled"
-
     def inputs(self, run_id: str) -> Inputs:
         return Inputs.model_validate_json(self.journal.inputs(run_id))
 
-    def writer(self, record: RunRecord) -> RunJournal:
+    def writer(self, record: RunRecord) -> "Journal":
         """The part of the journal that this run writes."""
         return self.journal.of(record.id, partial(self.listen, record) if self.listen else None)
 
@@ -113,7 +114,14 @@ class RunStore:
         settings = inputs.settings
         names = (*settings.variables, settings.forge.token_env, settings.tickets.token_env)
         given = {name: self.environ[name] for name in names if name in self.environ}
-        return {**secrets_in(self.environ), **given}
+        password = self.journal.password()
+        opens = {VARIABLE: password} if len(password) >= SHORTEST else {}
+        return {**secrets_in(self.environ), **given, **opens}
+
+    def private_files(self) -> tuple[Path, ...]:
+        """Files with which one can read or write the journal: no agent may see them."""
+        named = self.hub and VARIABLE not in self.environ
+        return (*self.journal.private_files(), *((user_config(self.environ) / FILE,) if named else ()))
 
     def redact(self, inputs: Inputs) -> Callable[[Any], Any]:
         """A function that takes the secrets out of a string, or of the strings in a list or dict."""

@@ -2,29 +2,40 @@
 
 import asyncio
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from trued.errors import Cancelled, Interrupted
 
 
 @contextmanager
 def stop_on_signals(
-    cancelled: Path | None = None, *, signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM)
+    is_cancelled: Callable[[], bool] = lambda: False,
+    *,
+    told: asyncio.Event | None = None,
+    signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM),
 ) -> Iterator[None]:
-    """Cancel the current task on SIGINT and SIGTERM, and raise Interrupted, or Cancelled if that file exists."""
+    """Cancel the current task on SIGINT and SIGTERM, and when `told` is set; and raise Interrupted, or Cancelled if a
+    person cancelled what it does."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     for one in signals:
         with suppress(RuntimeError, ValueError):  # not the main thread, where there are no signals
             loop.add_signal_handler(one, lambda: task and task.cancel())
+    watching = loop.create_task(_cancel_when(told, task)) if told and task else None
     try:
         yield
     except asyncio.CancelledError as error:
-        if cancelled and cancelled.exists():
+        if is_cancelled():
             raise Cancelled("cancelled by the user") from error
         raise Interrupted("interrupted") from error
     finally:
+        if watching:
+            watching.cancel()
         for one in signals:
             with suppress(RuntimeError, ValueError):
                 loop.remove_signal_handler(one)
+
+
+async def _cancel_when(told: asyncio.Event, task: "asyncio.Task[object]") -> None:
+    await told.wait()
+    task.cancel()

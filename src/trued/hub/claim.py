@@ -1,22 +1,29 @@
 """Claim: the right to drive one run, as an epoch that the database gives out and a lease that a thread renews."""
 
 import threading
+import time
+from collections.abc import Callable
 from types import TracebackType
 
 from trued.hub.database import Database
 
 RENEWALS = 15  # in one lease: a few may fail
+LOOK_S = 1.0  # how soon a driver hears that somebody cancelled its run
 
 
 class Claim:
     """While it is open, its lease is renewed. A driver that is killed, frozen or cut off renews nothing: when the lease
     is over, anybody may take the next epoch, and whatever this one writes later is refused by the database."""
 
-    def __init__(self, database: Database, run: str, epoch: int, lease_s: float) -> None:
-        """`database`: connections of this claim's own, which it closes."""
+    def __init__(
+        self, database: Database, run: str, epoch: int, lease_s: float, told: Callable[[], None] | None = None
+    ) -> None:
+        """`database`: connections of this claim's own, which it closes. `told` is called when the run was cancelled,
+        and when another driver has it."""
         self.epoch, self._database, self._run, self._lease_s = epoch, database, run, lease_s
+        self._told = told or (lambda: None)
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._renew, name=f"lease of {run}", daemon=True)
+        self._thread = threading.Thread(target=self._hold, name=f"lease of {run}", daemon=True)
 
     def __enter__(self) -> "Claim":
         self._thread.start()
@@ -34,11 +41,22 @@ class Claim:
     def close(self) -> None:
         self._database.close()
 
-    def _renew(self) -> None:
-        statement = f"update run set until = {SOON} where id = %s and epoch = %s returning 1"  # noqa: S608  (a constant)
-        while not self._over.wait(self._lease_s / RENEWALS):
-            if self._database.try_once(statement, (self._lease_s, self._run, self.epoch)) == []:
-                return  # somebody else drives it: the next write will say so
+    def _hold(self) -> None:
+        """Renew the lease and look for a word to this driver, until the claim is over or lost."""
+        every, renewed = self._lease_s / RENEWALS, time.monotonic()
+        renew = f"update run set until = {SOON} where id = %s and epoch = %s returning cancelled"  # noqa: S608  (a constant)
+        look = "select cancelled from run where id = %s and epoch = %s"
+        mine = (self._run, self.epoch)
+        while not self._over.wait(min(LOOK_S, every)):
+            due = time.monotonic() - renewed >= every
+            found = self._database.try_once(*((renew, (self._lease_s, *mine)) if due else (look, mine)))
+            if found is None:
+                continue  # it is away
+            renewed = time.monotonic() if due else renewed
+            if not found or found[0]["cancelled"]:
+                self._told()
+            if not found:
+                return  # somebody else drives it: the next write will say so, too
 
 
 SOON = "clock_timestamp() + make_interval(secs => %s)"  # by the database's clock, which all can see

@@ -1,13 +1,17 @@
 """Database: connections to one Postgres that outlive its restarts, with errors as sentences for people."""
 
+import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
 from psycopg.rows import DictRow, dict_row
 
 from trued.errors import BadInput, Busy, StateFailed
@@ -30,11 +34,20 @@ QUICK = {
 }
 
 
+class _Away(Exception):
+    """There is no connection, or it was lost: nobody knows whether the last write was committed."""
+
+    def __init__(self, error: psycopg.Error) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class Database:
     """One schema of a Postgres database.
 
     Whatever is sent may be sent twice: when a connection is lost, nobody knows whether the last write was committed.
-    So every write must be repeatable. `patience` says for how many seconds a database that is away is waited for.
+    So every write must be repeatable. `patience` says for how many seconds a database that is away is waited for, and
+    is asked again and again.
     Raises StateFailed or Busy, and BadInput for an address that is none.
     """
 
@@ -47,6 +60,9 @@ class Database:
         where = given.get("host") or given.get("service") or "this machine"
         self.name = f"{given.get('dbname', 'postgres')} on {where}"  # no user, no password
         self.schema, self.patience, self.read_only = schema, patience, read_only
+        self.password = ""  # known when it was used: libpq looks for it in several places
+        self.login_files = tuple(_login_files(given))
+        self.is_away = False  # at the last attempt
         self._turn = threading.RLock()
         self._open: dict[bool, Connection] = {}
 
@@ -68,18 +84,36 @@ class Database:
         return self._patiently(whole)
 
     def try_once(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
-        """Send one statement and wait for nothing; None if the database is away."""
+        """Send one statement and wait for nothing; None if that fails."""
         try:
-            with self._turn:
-                return _rows(self._connected(synced=True), statement, values)
-        except psycopg.Error:
+            return self._send(lambda db: _rows(db, statement, values), synced=True)
+        except (_Away, psycopg.Error):
             return None
+
+    def try_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
+        """The same, as `rows_unsynced`; None if the database is away. Nothing is tried while that is known."""
+        for _ in range(0 if self.is_away else 2):  # a second connection, if the first was cut
+            try:
+                return self._send(lambda db: _rows(db, statement, values), synced=False)
+            except _Away:
+                continue
+            except psycopg.Error as error:
+                raise _translated(error, self.name, away=False) from error
+        return None
 
     def close(self) -> None:
         with self._turn:
             for db in self._open.values():
                 db.close()
             self._open.clear()
+
+    def lets_anybody_in(self) -> bool:
+        """Whether this login needs no password. Tried with one that is surely wrong."""
+        try:
+            psycopg.connect(make_conninfo(self._info, password=secrets.token_hex(16))).close()
+        except psycopg.Error:
+            return False
+        return True
 
     def migrate(self) -> None:
         """Make or convert the tables. `read_only`: only look whether they are those of this version."""
@@ -115,19 +149,32 @@ class Database:
             raise StateFailed(f"{self.name} was written by {age} trued (format {version}): {then}")
 
     def _patiently(self, send: Callable[[Connection], T], *, synced: bool = True) -> T:
+        since = 0.0
+        while True:
+            try:
+                return self._send(send, synced=synced)
+            except _Away as away:
+                since = since or time.monotonic()  # not before: this process may have been frozen
+                if time.monotonic() > since + self.patience():
+                    raise _translated(away.error, self.name, away=True) from away.error
+            except psycopg.Error as error:
+                raise _translated(error, self.name, away=False) from error
+            time.sleep(AGAIN_S)
+
+    def _send(self, send: Callable[[Connection], T], *, synced: bool) -> T:
+        """Send it once. While one thread waits for a database that is away, others have their turn."""
         with self._turn:
-            until = 0.0
-            while True:
-                db = None
-                try:
-                    db = self._connected(synced=synced)
-                    return send(db)
-                except psycopg.Error as error:
-                    away = db is None or db.closed
-                    until = until or time.monotonic() + self.patience()  # not before: this process may have been frozen
-                    if not away or time.monotonic() > until:
-                        raise _translated(error, self.name, away=away) from error
-                time.sleep(AGAIN_S)
+            db = None
+            try:
+                db = self._connected(synced=synced)
+                done = send(db)
+            except psycopg.Error as error:
+                self.is_away = db is None or db.closed
+                if self.is_away:
+                    raise _Away(error) from error
+                raise
+            self.is_away = False
+            return done
 
     def _connected(self, *, synced: bool) -> Connection:
         db = self._open.get(synced)
@@ -139,6 +186,7 @@ class Database:
                 db.close()
                 raise
             self._open[synced] = db
+            self.password = db.info.password or self.password
         return db
 
     def _settings(self, *, synced: bool) -> sql.Composed:
@@ -151,6 +199,14 @@ class Database:
         }
         each = [sql.SQL("set {} = {}").format(sql.Identifier(one), sql.Literal(to)) for one, to in settings.items()]
         return sql.SQL("; ").join(each)
+
+
+def _login_files(given: Mapping[str, Any]) -> Iterator[Path]:
+    """Files in which libpq finds a password or key for this address, whether they are there or not."""
+    defaults = {one.keyword.decode(): (one.val or b"").decode() for one in Conninfo.get_defaults()}
+    yield from (Path(one) for name in ("passfile", "sslkey") if (one := given.get(name) or defaults.get(name)))
+    with suppress(RuntimeError):  # this user has no home
+        yield from (Path.home() / name for name in (".pgpass", ".pg_service.conf", ".postgresql/postgresql.key"))
 
 
 def _rows(db: Connection, statement: str, values: Sequence[object]) -> list[dict[str, Any]]:

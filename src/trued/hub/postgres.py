@@ -1,11 +1,13 @@
 """The journal of many machines in one Postgres database, by the same protocol as the embedded one."""
 
+import asyncio
 import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trued.engine.journals.rows import (
@@ -18,16 +20,19 @@ from trued.engine.journals.rows import (
     spend_columns,
     spend_of,
 )
-from trued.errors import Busy, Diverged, Fenced
+from trued.engine.journals.run_lock import RunLock
+from trued.errors import BadInput, Busy, Diverged, Fenced, StateFailed
+from trued.hub import run_history
 from trued.hub.attempts import Attempts
 from trued.hub.claim import SOON, Claim
 from trued.hub.database import Connection, Database
-from trued.hub.short_events import bare, lean
+from trued.hub.run_history import accepted_grade
+from trued.hub.short_events import bare, claims, folded, lean
 from trued.model import Approval, Comment, Event, Question, RunRecord
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
-    from trued.protocols import Decide, Step
+    from trued.protocols import Decide, Step, StoredAnswer, StoredVerdict
     from trued.wire import Spend
 
 LEASE_S = 300.0  # far longer than any cut or restart of the database: it costs waiting after a machine's death only
@@ -48,20 +53,26 @@ class PostgresJournal:
         clock: Callable[[], float] = time.time,
         *,
         name: str = "",
+        home: Path | None = None,
         schema: str = "trued",
         lease_s: float = LEASE_S,
         patience_s: float = PATIENCE_S,
         read_only: bool = False,
     ) -> None:
-        """`name`: of this machine or worker, for people. `patience_s`: how long a database that is away is waited for;
-        who drives a run waits for a whole lease. `read_only`: create and migrate nothing; every write raises
-        StateFailed. Raises StateFailed if the database cannot be used."""
+        """`name`: of this machine or worker, for people. `home`: the folder where the work of runs is; a run that was
+        added with one is driven with that one alone, and taken over at once if its driver died there. `patience_s`: how
+        long a database that is away is waited for; who drives a run waits for a whole lease. `read_only`: create and
+        migrate nothing; every write raises StateFailed. Raises StateFailed if the database cannot be used."""
         self.clock, self.name, self.lease_s = clock, name or "another process", lease_s
+        self._home = home
+        self._place = place_of(home, create=not read_only) if home else None
         self._epochs: dict[str, int] = {}  # of the runs that are claimed, and of those that were lost
         self._announced: dict[str, int] = {}
+        self._unsent: list[Callable[[], None]] = []  # events, while the database is away
+        self._hurries = False  # somebody wants to end, and waits for no lease
 
         def patience() -> float:
-            return lease_s if self._epochs else patience_s
+            return lease_s if self._epochs and not self._hurries else patience_s
 
         def connect() -> Database:
             return Database(url, schema, patience, read_only=read_only)
@@ -81,6 +92,7 @@ class PostgresJournal:
         """Add a run with all its inputs, in one write."""
         now = self.clock()
         row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now, "inputs": inputs}
+        row |= {"accept": accepted_grade(inputs), "driver": self.name, "place": self._place}
         names, marks = ", ".join(row), ", ".join(["%s"] * len(row))
         self._rows(f"insert into run ({names}) values ({marks}) on conflict (id) do nothing", list(row.values()))  # noqa: S608
         stored = self._rows("select created_at, inputs from run where id = %s", (record.id,))[0]
@@ -112,39 +124,73 @@ class PostgresJournal:
         return PostgresRunJournal(self, run, listen)
 
     @contextmanager
-    def claim(self, run: str) -> Iterator[None]:
-        """Drive the run under its next epoch. Raises Busy while the lease of another driver holds."""
-        epoch = self._announced.pop(run, 0) or self._take(run)
-        claim = Claim(self._connect(), run, epoch, self.lease_s)
-        self._epochs[run] = epoch
-        try:
-            with claim:
-                yield
-        finally:
-            if claim.release():
-                del self._epochs[run]
-            claim.close()
+    def claim(self, run: str, told: Callable[[], None] | None = None) -> Iterator[None]:
+        """Drive the run under its next epoch. Raises Busy while another driver is alive or its lease holds, and
+        BadInput if the run's work is on another machine."""
+        with RunLock(self._home, run).held() if self._home else nullcontext():
+            epoch = self._announced.pop(run, 0) or self._take(run)
+            claim = Claim(self._connect(), run, epoch, self.lease_s, told)
+            self._epochs[run] = epoch
+            try:
+                with claim:
+                    yield
+                    self.send_events()
+            finally:
+                if claim.release():
+                    del self._epochs[run]
+                claim.close()
 
     def announce(self, run: str) -> None:
         """Take the epoch of a new run now, so that nobody thinks it was left; `claim` will use it."""
+        if self._home:
+            RunLock(self._home, run).announce()
         self._announced[run] = self._take(run)
 
     def driver(self, run: str) -> int:
-        """The epoch under which the run is driven; 0 if no lease on it holds."""
-        rows = self._rows("select epoch from run where id = %s and until > clock_timestamp()", (run,))
-        return int(rows[0]["epoch"]) if rows else 0
+        """The epoch under which the run is driven; 0 if no lease on it holds, or its driver died on this machine."""
+        rows = self._rows("select epoch, place from run where id = %s and until > clock_timestamp()", (run,))
+        if not rows:
+            return 0
+        here = self._home and self._place and rows[0]["place"] == self._place
+        return 0 if here and self._home and not RunLock(self._home, run).holder() else int(rows[0]["epoch"])
+
+    def cancel(self, run: str) -> None:
+        """A word to whoever drives the run, or will drive it: its claim looks for it."""
+        self._rows("update run set cancelled = true where id = %s", (run,))
+
+    def is_cancelled(self, run: str) -> bool:
+        return any(row["cancelled"] for row in self._rows("select cancelled from run where id = %s", (run,)))
+
+    def private_files(self) -> tuple[Path, ...]:
+        return tuple(one for one in self._database.login_files if one.is_file())
+
+    def password(self) -> str:
+        return self._database.password
+
+    def refuse_if_open(self) -> None:
+        """An agent that needs no password could read what is held out, and answer in a person's name."""
+        if self._database.lets_anybody_in():
+            what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
+            raise BadInput(what, then="let it ask for one: scram-sha-256 in pg_hba.conf")
 
     def _take(self, run: str) -> int:
-        """The next epoch of a run that nobody drives. The token makes it ours if it has to be asked for twice."""
-        token = uuid.uuid4()
-        free = "(until is null or until <= clock_timestamp() or claim = %s)"
+        """The next epoch of a run that nobody drives. The token makes it ours if it has to be asked for twice.
+
+        Of a run of this machine whose lock is free, or ours, the driver is dead: there is no lease to wait for.
+        """
+        token, place = uuid.uuid4(), self._place
+        here = "(place is null or %s::uuid is null or place = %s)"
+        free = "(until is null or until <= clock_timestamp() or claim = %s or place = %s)"
         statement = f"""update run set epoch = epoch + 1, driver = %s, claim = %s, until = {SOON}
-            where id = %s and {free} returning epoch"""  # noqa: S608  (constants)
-        if taken := self._rows(statement, (self.name, token, self.lease_s, run, token)):
+            where id = %s and {here} and {free} returning epoch"""  # noqa: S608  (constants)
+        if taken := self._rows(statement, (self.name, token, self.lease_s, run, place, place, token, place)):
             return int(taken[0]["epoch"])
         self.run(run)  # which says so if there is none
-        rows = self._rows("select driver, epoch from run where id = %s", (run,))
-        who = f"{rows[0]['driver']} (epoch {rows[0]['epoch']})"
+        (row,) = self._rows("select driver, epoch, place from run where id = %s", (run,))
+        if place and row["place"] and row["place"] != place:
+            what = f"run {run} was started on {row['driver']}, and its work is there"
+            raise BadInput(what, then="use `trued` there: `ls`, `show`, `logs`, `answer` and `cancel` work everywhere")
+        who = f"{row['driver']} (epoch {row['epoch']})"
         raise Busy(f"run {run} is driven by {who}; follow it with `trued logs -f {run}`")
 
     def driving(self, run: str) -> int:
@@ -225,6 +271,35 @@ class PostgresJournal:
         statement = "select hashtextextended(pg_current_snapshot()::text, 0) as version"
         return int(self._rows(statement)[0]["version"])
 
+    def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
+        """The next events as who folds them needs them."""
+        columns = "id, at, key, kind, coalesce(lean, data) as data"
+        statement = f"select {columns} from event where run = %s and id > %s order by id limit %s"  # noqa: S608
+        rows = self._rows(statement, (run, after, limit))
+        return [(row["id"], row["at"], row["key"], row["kind"], folded(row["kind"], row["data"])) for row in rows]
+
+    def answers_since(self, since: float, workflow: str = "") -> "list[StoredAnswer]":
+        return run_history.answers(self._rows(run_history.ANSWERS, (since, workflow)))
+
+    def verdicts_since(self, since: float, workflow: str = "") -> "list[StoredVerdict]":
+        return run_history.verdicts(self._rows(run_history.VERDICTS, (since, workflow)))
+
+    def sealed_since(self, since: float, workflow: str = "") -> dict[str, int]:
+        return run_history.sealed(self._rows(run_history.SEALED, (since, workflow)))
+
+    def spends_since(self, since: float, workflow: str = "") -> "list[tuple[str, Spend]]":
+        return run_history.spends(self._rows(run_history.SPENDS, (since, workflow)))
+
+    def accepted(self, run: str = "") -> dict[str, str]:
+        rows = self._rows("select id, accept from run where %s in ('', id) and accept <> '' order by id", (run,))
+        return {row["id"]: row["accept"] for row in rows}
+
+    def agents_and_roles(self) -> list[tuple[str, str]]:
+        return sorted((row["agent"], row["role"]) for row in self._rows("select distinct agent, role from spend"))
+
+    def runs_at_work(self) -> list[str]:
+        return [row["id"] for row in self._rows("select id from run where state = 'running' order by id")]
+
     def landed(self) -> dict[str, list[str]]:
         """Run → branches that its work landed on."""
         return landings(self._rows("select run, data from event where kind = 'landed' order by id"))
@@ -272,6 +347,7 @@ class PostgresJournal:
             db.execute(insert, {**row, "at": self.clock()})
             return True
 
+        self.send_events()
         return self._database.transaction(record)
 
     def approvals(self, run: str) -> list[Approval]:
@@ -296,6 +372,7 @@ class PostgresJournal:
             db.execute(WRITE_EVENT, _event_values(run, 0, now, key, event(number), token))
             return number
 
+        self.send_events()
         return self._database.transaction(record)
 
     def comments(self, run: str) -> list[Comment]:
@@ -336,7 +413,29 @@ class PostgresJournal:
     def close(self) -> None:
         self._database.close()
 
+    async def available(self) -> None:
+        """Wait, in a thread, for a database that is away; then write the events that it missed. Whoever is cancelled
+        meanwhile wants to end: nobody waits for long after that."""
+        try:
+            await asyncio.to_thread(self._database.rows, "select 1")
+        except asyncio.CancelledError:
+            self._hurries = self._database.is_away
+            raise
+        self._hurries = False
+        self.send_events()
+
+    def send_events(self) -> None:
+        """Write the events that could not be written, in their order."""
+        while self._unsent:
+            send = self._unsent.pop(0)  # not twice, if whoever listens to it looks into the journal
+            try:
+                send()
+            except StateFailed:
+                self._unsent.insert(0, send)
+                raise
+
     def _rows(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+        self.send_events()
         return self._database.rows(statement, values)
 
 
@@ -347,10 +446,12 @@ class PostgresRunJournal:
         self.journal, self.run, self.listen = journal, run, listen
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
+        await self.available()
         if (known := self._recorded(key, inputs)) is not None:
             return known
         epoch, began = self.journal.driving(self.run), self.journal.clock()
         value = await step()
+        await self.available()
         # The run's row is held: the next claim waits until this is committed, and then sees it; and steps of a run
         # become visible in the order of their numbers.
         statement = """
@@ -363,6 +464,9 @@ class PostgresRunJournal:
             raise self.journal.fenced(self.run)
         return value if written[0]["first"] else self._recorded(key, inputs) or value  # the first result stands
 
+    async def available(self) -> None:
+        await self.journal.available()
+
     def _recorded(self, key: str, inputs: str) -> str | None:
         rows = self.journal._rows("select inputs, value from step where run = %s and key = %s", (self.run, key))
         if rows and rows[0]["inputs"] != inputs:
@@ -370,14 +474,24 @@ class PostgresRunJournal:
         return str(rows[0]["value"]) if rows else None
 
     def emit(self, event: "JournalEvent", key: str = "") -> None:
-        """Write an event for people, and pass it to whoever listens."""
+        """Write an event for people, and pass it to whoever listens; later, if the database is away."""
         now, epoch = self.journal.clock(), self.journal._epochs.get(self.run, 0)
         values = _event_values(self.run, epoch, now, key, event, uuid.uuid4())
-        number = self.journal._database.rows_unsynced(WRITE_EVENT, values)[0]["number"]
-        if number is None:
-            raise self.journal.fenced(self.run)
-        if self.listen:
-            self.listen(Event(id=number, at=now, key=key, kind=event.stored_kind, data=event.stored_data()))
+
+        def written(rows: list[dict[str, Any]]) -> None:
+            if (number := rows[0]["number"]) is None:
+                raise self.journal.fenced(self.run)
+            if self.listen:
+                self.listen(Event(id=number, at=now, key=key, kind=event.stored_kind, data=event.stored_data()))
+
+        database, unsent = self.journal._database, self.journal._unsent
+        if not epoch:  # of a person, who waits for it
+            self.journal.send_events()
+            written(database.rows_unsynced(WRITE_EVENT, values))
+        elif unsent or (rows := database.try_unsynced(WRITE_EVENT, values)) is None:
+            unsent.append(lambda: written(database.rows_unsynced(WRITE_EVENT, values)))
+        else:
+            written(rows)
 
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
         where = "select answer, comment, who from question where run = %s and key = %s"
@@ -422,6 +536,7 @@ class PostgresRunJournal:
             db.execute(f"insert into spend ({names}) values ({marks})", list(row.values()))  # noqa: S608
             return decided
 
+        self.journal.send_events()
         return self.journal._database.transaction(settle)
 
     def past(self, role: str, agent: str) -> "list[Spend]":
@@ -446,7 +561,8 @@ class PostgresRunJournal:
         return self.journal.approve(self.run, approval, instead=instead)
 
 
-WRITE_EVENT = "select write_event(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) as number"
+WRITE_EVENT = f"select write_event({', '.join(['%s'] * 11)}) as number"
+PLACE = "place"  # a file in the state folder: which of all machines and folders it is
 
 
 def _event_values(
@@ -455,7 +571,26 @@ def _event_values(
     kind, data = event.stored_kind, event.stored_data()
     role = data.get("role")
     whole = json.dumps(data, ensure_ascii=False)
-    return run, epoch, at, key, kind, role if isinstance(role, str) else "", whole, lean(kind, data), bare(data), token
+    texts = (key, kind, role if isinstance(role, str) else "", whole, lean(kind, data), bare(data))
+    return run, epoch, at, *texts, token, claims(kind, data)
+
+
+def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
+    """The name of this state folder, which no other has; made when it is first asked for, if `create`."""
+    file = home / PLACE
+    if not file.exists() and create:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made = home / f"{PLACE}.{uuid.uuid4()}"
+        made.write_text(str(uuid.uuid4()))
+        with suppress(FileExistsError):  # another process was faster: its name counts
+            file.hardlink_to(made)
+        made.unlink()
+    try:
+        return uuid.UUID(file.read_text())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise StateFailed(f"{file} does not name this state folder ({error}): restore it from a backup") from error
 
 
 def _named(names: Sequence[str]) -> tuple[str, list[str]]:

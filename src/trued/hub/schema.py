@@ -123,4 +123,34 @@ MIGRATIONS = (
         return final;
     end $$;
     """,
+    """
+    alter table run
+        add column accept text not null default '', add column cancelled boolean not null default false,
+        add column place uuid;
+    alter table event add column claims text;
+    drop function write_event(text, bigint, double precision, text, text, text, text, text, text, uuid);
+
+    create function write_event(
+        of_run text, under bigint, at_time double precision, of_key text, of_kind text, of_role text,
+        whole text, short text, facts text, by_token uuid, claimed text default null)
+        returns bigint language plpgsql as $$
+    declare
+        number bigint;
+    begin
+        if under > 0 then
+            perform 1 from run where run.id = of_run and run.epoch = under for share;
+            if not found then
+                return null;
+            end if;
+        end if;
+        perform pg_advisory_xact_lock(hashtext('trued event'));
+        insert into event (run, at, key, kind, role, data, lean, bare, token, claims)
+            values (of_run, at_time, of_key, of_kind, of_role, whole, short, facts, by_token, claimed)
+            on conflict (token) do nothing returning event.id into number;
+        if number is null then
+            select event.id into number from event where event.token = by_token;
+        end if;
+        return number;
+    end $$;
+    """,
 )

@@ -4,9 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from trued.model.events.call import CallAnswered, CallAsked
+from trued.protocols import CLAIMING_FIELDS
+
 # What an event says of a call without a word of the agent or of its provider.
 FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
 WORDS = 300  # characters of a claim that are kept
+CLAIM = 40  # of them, for histories
 
 
 def lean(kind: str, data: Mapping[str, Any]) -> str | None:
@@ -33,6 +37,27 @@ def lean(kind: str, data: Mapping[str, Any]) -> str | None:
 def bare(data: Mapping[str, Any]) -> str:
     """The facts that are there, as JSON."""
     return _compact({name: _number(data[name]) for name in FACTS if data.get(name) is not None})
+
+
+def claims(kind: str, data: Mapping[str, Any]) -> str | None:
+    """What the reply of a call that ended claims, and whether it asks something, as JSON; None for other events."""
+    if kind != CallAnswered.KIND:
+        return None
+    reply = data.get("reply")
+    if not isinstance(reply, Mapping):
+        return "{}"
+    given = {name: reply[name] for name in CLAIMING_FIELDS if reply.get(name) is not None}
+    short = {name: value if isinstance(value, bool) else (_words(value) or "")[:CLAIM] for name, value in given.items()}
+    asks = reply.get("asks")
+    return _compact({**short, **({} if asks is None or asks is False else {"asks": True})})
+
+
+def folded(kind: str, data: str) -> str:
+    """The lean form, as who folds events needs it: of what was asked only to whom, and how long it is."""
+    if kind != CallAsked.KIND:
+        return data
+    whole = json.loads(data)
+    return _compact({name: _number(whole.get(name)) for name in ("role", "agent", "chars", "resume")})
 
 
 def _number(value: object) -> object:

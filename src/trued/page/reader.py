@@ -2,7 +2,6 @@
 
 import json
 import re
-import sqlite3
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,6 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from trued.engine.comparisons import Comparison
 from trued.engine.inputs import Inputs
-from trued.engine.journals.sqlite import FOLDED
 from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
 from trued.engine.ways_on import next_steps
@@ -48,8 +46,6 @@ PROOFS = 64  # verdicts that are kept whole
 # Of what ends a call's wait the time alone is kept; the call's row has the rest.
 TIMES = {one.KIND for one in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
 READ = {CallWaits.KIND, EditApplied.KIND, RunResumed.KIND, SealedFileEdited.KIND, *(one.KIND for one in WARNINGS)}
-FOLD = f"select id, at, key, kind, {FOLDED} from event where run = ? and id > ? order by id limit {BATCH}"  # noqa: S608
-AT_WORK = "select id from run where state = 'running' order by id"  # when they last wrote so: their drivers may be dead
 HASH = re.compile(r"[0-9a-f]{64}")
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -111,7 +107,7 @@ class WatchedRun:
     calls: tuple[object, tuple[ReportedCall, ...]] | None = None
     next_steps: tuple[object, list[tuple[str, str]]] | None = None
 
-    def add(self, rows: Sequence[sqlite3.Row]) -> None:
+    def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
         """Fold the next events: id, time, key, kind and data of each."""
         own = {one.KIND for one in self.progress.view.WARNINGS}
         for number, at, key, kind, data in rows:
@@ -276,7 +272,7 @@ class Reader:
     def watch(self, record: RunRecord) -> WatchedRun:
         """The run, folded up to its newest event."""
         found = self._watched.get(record.id) or self._watched.put(record.id, WatchedRun(Progress((), record.workflow)))
-        while rows := self.store.journal.lean_rows(FOLD, (record.id, found.last)):
+        while rows := self.store.journal.folded_events(record.id, found.last, BATCH):
             found.add(rows)
             if len(rows) < BATCH:
                 break
@@ -326,7 +322,7 @@ class Reader:
 
     def _folded(self, record: RunRecord) -> Progress:
         seen, last = Progress((), record.workflow), 0
-        while rows := self.store.journal.lean_rows(FOLD, (record.id, last)):
+        while rows := self.store.journal.folded_events(record.id, last, BATCH):
             for last, at, key, kind, data in rows:
                 seen.add_json(EventHead(last, at, key, kind), data)
         return seen
@@ -482,7 +478,7 @@ class Reader:
         """What changes without an event: bytes of the transcripts that were shown last, and who drives each run."""
         written = sum(one.written for one in self._transcripts.values())
         journal = None if self.is_empty else self.store.journal
-        drivers = [(name, journal.driver(name)) for (name,) in journal.lean_rows(AT_WORK)] if journal else ()
+        drivers = [(name, journal.driver(name)) for name in journal.runs_at_work()] if journal else ()
         return written, tuple(drivers)
 
     def picture(self, sha256: str) -> bytes | None:

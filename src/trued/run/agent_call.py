@@ -263,7 +263,9 @@ async def _work_until_reported(
             await _lay_pictures(context, ask.equipment.pictures, home)
             order = _order(context, ask, exchange, reserved)
             order = replace(order, folder=str(work), home=str(home))
-            report = reserved.settle(await _work_unless_stopped(context, ask, exchange, order, tell))
+            report = await _work_unless_stopped(context, ask, exchange, order, tell)
+            await context.journal.available()
+            report = reserved.settle(report)
             if report.quota:
                 context.journal.emit(QuotaReported(agent=ask.agent, **report.quota), ask.key)
         if report.state != "died":
@@ -294,6 +296,7 @@ async def _work_unless_stopped(
         try:
             while not working.done() and not is_wanted():
                 await asyncio.wait({working}, timeout=LOOK_S)
+                await context.journal.available()
             if working.done():
                 return working.result()
         finally:

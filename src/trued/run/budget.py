@@ -122,6 +122,7 @@ class Budget:
         a crash, gets what it had.
         """
         price = self._price(request.agent, request.model)
+        await self._journal.available()
         self._take_up_changes()
         self._check_quota(request)
         row = await self._wait_for_room(request)
@@ -168,6 +169,7 @@ class Budget:
         looked = False
         while True:
             self._freed.clear()
+            await self._journal.available()
             self._take_up_changes()
             row, short = self._try_to_reserve(request)
             if row is not None:

@@ -47,6 +47,7 @@ async def ask_here_and_elsewhere(
     try:
         while not asking.done():
             await asyncio.wait({asking}, timeout=LOOK_S)
+            await context.journal.available()
             if not asking.done() and (found := elsewhere()) is not None:
                 return None, found
         return asking.result(), None

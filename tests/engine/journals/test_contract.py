@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import itertools
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -20,6 +21,7 @@ from trued.model import Approval, Comment, Event, Grade, RunRecord, TakenComment
 from trued.model.events.call import CallAnswered, CallAsked
 from trued.model.events.landing import WorkLanded
 from trued.model.events.people import CommentGiven
+from trued.model.events.proof import ContractSealed, GradedRequirement, VerdictReached
 from trued.model.events.run import RunResumed
 from trued.protocols import Journal, JournalStore
 from trued.wire import Amount, Spend
@@ -311,9 +313,9 @@ def _names(protocol: type) -> set[str]:
 
 
 # What only the embedded store has; a name that is added there for others to use belongs to the protocol.
-OF_SQLITE: dict[type, set[str]] = {SqliteJournal: {"commit", "writing", "lean_rows"}}
-WRITING = {"add", "update", "of", "claim", "announce", "approve", "add_comment", "change_limit", "close"}
-OWN = {"driver", "data_version"}  # numbers of the store's own
+OF_SQLITE: dict[type, set[str]] = {SqliteJournal: {"commit", "writing"}}
+WRITING = {"add", "update", "of", "claim", "announce", "cancel", "approve", "add_comment", "change_limit", "close"}
+OWN = {"driver", "data_version", "private_files", "password", "refuse_if_open"}  # of the store's own kind
 ODD: list[dict[str, object]] = [
     {
         "result": "DONE " * 90,
@@ -332,7 +334,8 @@ ODD: list[dict[str, object]] = [
 async def story(store: JournalStore) -> None:
     """Everything that a store can be told, in one run and a half."""
     for name in ("r-one", "r-two"):
-        store.add(record(name), f'{{"of": "{name}"}}')
+        store.add(record(name), f'{{"of": "{name}", "settings": {{"accept": "tested"}}}}')
+    store.add(record("r-odd"), "no JSON")
     store.announce("r-one")
     with store.claim("r-one"):
         run = store.of("r-one")
@@ -341,6 +344,11 @@ async def story(store: JournalStore) -> None:
             run.emit(answered(reply), f"chunk 1/dev#{number}")
         run.emit(answered(None), "examiner#1")
         run.emit(CallAsked(role="examiner", agent="codex", brief="b", chars=1, resume=False), "other#1")
+        run.emit(ContractSealed(contract="k", requirements=3, held_out=True, why="tried"))
+        for grade in (Grade.REFUTED, Grade.TESTED):
+            judged = (GradedRequirement(id="R1", grade=grade), GradedRequirement(id="R2", grade=Grade.PROVEN))
+            reached = VerdictReached(subject="s", commit="c", grade=grade, holds=False, requirements=judged)
+            run.emit(reached, "proof#1")
         run.emit(WorkLanded(onto="main", commit="c", before="b", how="merge", who="ann"))
         for key in ("b#1", "chunk 1/a#1", "a#1"):
             await run.once(key, "h", Counting([f"of {key} \\u0000"]))
@@ -361,6 +369,7 @@ async def story(store: JournalStore) -> None:
     assert again == [True, False, True, True, False]
     store.change_limit("r-one", "", "usd", 9.5, "ann")
     store.change_limit("r-one", "chunk 1", "tokens", 100, "ann")
+    store.cancel("r-two")
     store.of("r-two").emit(RunResumed(after="running"))
 
 
@@ -391,6 +400,18 @@ def asked_for(store: JournalStore) -> dict[str, list[Any]]:
         "runs_changed": [store.runs_changed(), store.runs_changed(8)],
         "last_event_id": [store.last_event_id()],
         "landed": [store.landed()],
+        "folded_events": [
+            [(*rest, json.loads(data)) for *rest, data in store.folded_events(one, after, limit)]
+            for after, limit in ((0, 100), (2, 3), (99, 5))
+        ],
+        "answers_since": [store.answers_since(0), store.answers_since(0, "purple"), store.answers_since(0, "solo")],
+        "verdicts_since": [store.verdicts_since(0), store.verdicts_since(1e9)],
+        "sealed_since": [store.sealed_since(0), store.sealed_since(0, "solo")],
+        "spends_since": [store.spends_since(0), store.spends_since(0, "solo")],
+        "accepted": [store.accepted(), store.accepted(one), store.accepted("r-odd")],
+        "agents_and_roles": [store.agents_and_roles()],
+        "runs_at_work": [store.runs_at_work()],
+        "is_cancelled": [store.is_cancelled(one), store.is_cancelled("r-two")],
         "step": [store.step(one, "a#1"), store.step(one, "none")],
         "steps": [store.steps(one), store.steps(one, "a#", "dev"), store.steps(one, "c")],
         "steps_after": [store.steps_after(one, 0), store.steps_after(one, 1, "a", "b"), store.steps_after(one, 9)],

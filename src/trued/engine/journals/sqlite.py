@@ -1,8 +1,7 @@
 """The journal in one SQLite file. Steps are synced before they count; events become durable with the next step."""
 
-import fcntl
 import json
-import os
+import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,13 +20,14 @@ from trued.engine.journals.rows import (
     spend_columns,
     spend_of,
 )
+from trued.engine.journals.run_lock import RunLock
 from trued.errors import Busy, Diverged, StateFailed
 from trued.model import Approval, Comment, Event, Question, RunRecord
 from trued.support import processes
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
-    from trued.protocols import Decide, Step
+    from trued.protocols import Decide, Step, StoredAnswer, StoredVerdict
     from trued.wire import Spend
 
 BUSY_S = 20.0  # longer than any write of ours; then another process has hung in mid-write
@@ -218,45 +218,44 @@ class SqliteJournal:
         return RunJournal(self, run, listen)
 
     @contextmanager
-    def claim(self, run: str) -> Iterator[None]:
-        """Hold the run's lock: only one process drives a run. The kernel releases it however that process ends."""
-        lock = self._lock(run)
-        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                who = self.driver(run) or "that is just ending"
-                raise Busy(f"run {run} is driven by process {who}; follow it with `trued logs -f {run}`") from error
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)
+    def claim(self, run: str, told: Callable[[], None] | None = None) -> Iterator[None]:
+        """Hold the run's lock: only one process drives a run. Whoever cancels it sends this process a signal."""
+        with self._lock(run).held():
             yield
-            os.ftruncate(handle, 0)
-        finally:
-            os.close(handle)
 
     def announce(self, run: str) -> None:
         """Say that this process is about to drive a new run, so that nobody thinks it was left."""
-        lock = self._lock(run)
-        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)
-        finally:
-            os.close(handle)
+        self._lock(run).announce()
 
     def driver(self, run: str) -> int:
         """The id of the process that drives the run; 0 for none. Takes no lock."""
-        try:
-            who = self._lock(run).read_text()
-        except OSError:
-            return 0
-        pid = processes.pid_of(who) if who.partition(":")[0].isdigit() else 0
-        return pid if pid and processes.identity(pid) == who else 0
+        return self._lock(run).holder()
 
-    def _lock(self, run: str) -> Path:
-        return self.path.parent / "runs" / run / "lock"
+    def cancel(self, run: str) -> None:
+        """Leave a mark in the run's folder, and send the process that drives it a signal."""
+        mark = self._cancel_mark(run)
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+        if driver := self.driver(run):
+            processes.send(driver, signal.SIGTERM, still=lambda: self.driver(run) == driver)
+
+    def is_cancelled(self, run: str) -> bool:
+        return self._cancel_mark(run).exists()
+
+    def private_files(self) -> tuple[Path, ...]:
+        return (self.path,)
+
+    def password(self) -> str:
+        return ""
+
+    def refuse_if_open(self) -> None:
+        """Nothing to refuse: sandboxes hide the file, and every run tries whether they do."""
+
+    def _cancel_mark(self, run: str) -> Path:
+        return self.path.parent / "runs" / run / "cancelled"
+
+    def _lock(self, run: str) -> RunLock:
+        return RunLock(self.path.parent, run)
 
     # -- events, steps, decisions --------------------------------------------------------------------------------------
 
@@ -402,9 +401,42 @@ class SqliteJournal:
     def runs_with_approvals(self) -> set[str]:
         return {str(row["run"]) for row in self._rows("select distinct run from approval")}
 
-    def lean_rows(self, statement: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
-        """The rows of a query over many runs, for views that need few columns of many rows."""
-        return self._rows(statement, values)
+    def answers_since(self, since: float, workflow: str = "") -> "list[StoredAnswer]":
+        from trued.engine.journals import sqlite_history as history  # few commands look at many runs
+
+        return history.answers(self._rows(history.ANSWERS, (since, workflow)))
+
+    def verdicts_since(self, since: float, workflow: str = "") -> "list[StoredVerdict]":
+        from trued.engine.journals import sqlite_history as history
+
+        return history.verdicts(self._rows(history.VERDICTS, (since, workflow)))
+
+    def sealed_since(self, since: float, workflow: str = "") -> dict[str, int]:
+        from trued.engine.journals.sqlite_history import SEALED
+
+        return {row["run"]: int(row["requirements"] or 0) for row in self._rows(SEALED, (since, workflow))}
+
+    def spends_since(self, since: float, workflow: str = "") -> "list[tuple[str, Spend]]":
+        from trued.engine.journals import sqlite_history as history
+
+        return history.spends(self._rows(history.SPENDS, (since, workflow)))
+
+    def accepted(self, run: str = "") -> dict[str, str]:
+        from trued.engine.journals.sqlite_history import ACCEPTED
+
+        return {row["id"]: str(row["accept"]) for row in self._rows(ACCEPTED, (run,)) if row["accept"]}
+
+    def agents_and_roles(self) -> list[tuple[str, str]]:
+        rows = self._rows("select distinct agent, role from spend order by agent, role")
+        return [(str(row["agent"]), str(row["role"])) for row in rows]
+
+    def runs_at_work(self) -> list[str]:
+        return [str(row["id"]) for row in self._rows("select id from run where state = 'running' order by id")]
+
+    def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
+        """The next events as who folds them needs them."""
+        statement = f"select id, at, key, kind, {FOLDED} from event where run = ? and id > ? order by id limit ?"  # noqa: S608
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows(statement, (run, after, limit))]
 
     def past(self, role: str, agent: str) -> "list[Spend]":
         """What earlier calls of this role and agent used, newest first."""
@@ -457,6 +489,9 @@ class RunJournal:
         )
         if self.listen:
             self.listen(Event(id=number, at=now, key=key, kind=kind, data=data))
+
+    async def available(self) -> None:
+        """A file is always there."""
 
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
         values = (self.run, key, text, json.dumps(list(options)), self.journal.clock())

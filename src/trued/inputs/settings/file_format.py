@@ -186,6 +186,12 @@ class TicketsTable(TicketSettings):
     user_env: TokenVariable = ""
 
 
+class HubTable(Value):
+    """Where the journal of all runs is. No run keeps it: it is the user's, and may have a password in it."""
+
+    url: str = ""
+
+
 TABLES: dict[str, Any] = {
     "agents": dict[str, AgentName],
     "limits": LimitsTable,
@@ -195,12 +201,13 @@ TABLES: dict[str, Any] = {
     "commands": Commands,
     "forge": ForgeTable,
     "tickets": TicketsTable,
+    "hub": HubTable,
 }
 
 
 def file_model(keys: tuple[str, ...]) -> type[BaseModel]:
     """A model of a settings file with these keys; what TABLES does not name is written as in Settings."""
-    known = Settings.model_fields
+    known: dict[str, Any] = {**Settings.model_fields, "hub": Field(default_factory=HubTable)}
     fields: dict[str, Any] = {key: (TABLES.get(key, known[key].annotation), known[key]) for key in keys}
     return create_model("SettingsFile", __base__=Value, **fields)
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from trued.errors import BadInput
 
+FILE = "trued.toml"  # settings of a project, and the user's own
+
 
 def state_folder(environ: Mapping[str, str]) -> Path:
     """The folder of all private state."""

@@ -7,7 +7,16 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from trued.errors import BadInput
-from trued.inputs.settings.file_format import ALL_ROLES, CONVERSIONS, TABLES, check_agent, expand_home, file_model
+from trued.inputs.settings.file_format import (
+    ALL_ROLES,
+    CONVERSIONS,
+    TABLES,
+    HubTable,
+    check_agent,
+    expand_home,
+    file_model,
+)
+from trued.inputs.settings.folders import FILE as FILE
 from trued.inputs.settings.folders import (
     state_folder as state_folder,  # where settings are read, folders are looked for
 )
@@ -21,7 +30,6 @@ from trued.support.located.spots import Spot
 
 T = TypeVar("T")
 
-FILE = "trued.toml"
 # What a project may set. A key that is not listed here cannot be set by a repository.
 SHARED = (
     "workflow",
@@ -57,6 +65,7 @@ USERS_OWN = (
     "bring",
     "prices",
     "notify",
+    "hub",
 )  # what a repository could otherwise grant itself
 # Keys of shared tables with which a repository could widen its own limits, get the user's token sent elsewhere,
 # or have work pushed elsewhere.
@@ -86,7 +95,7 @@ def load_settings(
 
     `project` is the repository's folder, `user` the folder of the user's own settings. Raises BadInput.
     """
-    own = _user_file(user) if user else {}
+    own = {key: value for key, value in (_user_file(user) if user else {}).items() if key != "hub"}  # no run keeps it
     shared = _project_file(project) if project else {}
     above = [_from_environment(environ), _from_flags(flags)]
     merged: dict[str, Any] = {}
@@ -102,6 +111,12 @@ def load_settings(
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _resolved(checks.get("variables", {}), environ)}
     return Settings.model_validate(merged)
+
+
+def user_hub(user: Path) -> str:
+    """The hub's address in the folder of the user's own settings; "" if it has none. Raises BadInput."""
+    hub: HubTable = _user_file(user).get("hub", HubTable())
+    return hub.url
 
 
 def _given(table: Any) -> dict[str, Any]:

@@ -1,46 +1,16 @@
-"""Reads what history needs of all runs, in three queries of few columns: no brief, no reply, no evidence is loaded."""
+"""Reads what history needs of all runs, in a few queries: no brief, no reply, no evidence is loaded."""
 
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from trued.engine.run_store import RunStore
 from trued.model import Grade, RunRecord
-from trued.model.events.call import CallAnswered
-from trued.model.events.proof import ContractSealed, VerdictReached
 from trued.model.step_keys import is_final_verdict, is_landing
 from trued.reporting.views import state_of
 from trued.reporting.views.claims import CallEnd, VerdictFact, done_claims
 from trued.reporting.views.stats import HistoryFilter, RunFacts
-from trued.wire import Amount, Spend
-
-FIELDS = ("result", "decision", "status", "passes", "passed")  # of a reply, by which it claims something
-OF_THESE = "run in (select id from run where created_at >= ? and workflow = coalesce(?, workflow))"
-ANSWERS = f"""
-    select run, key, at, json_extract(data, '$.role') as role, json_extract(data, '$.agent') as agent,
-        json_extract(data, '$.state') as state, json_extract(data, '$.ended') as ended,
-        json_array({", ".join(f"substr(json_extract(data, '$.reply.{name}'), 1, 40)" for name in FIELDS)}) as claims,
-        json_array({", ".join(f"json_type(data, '$.reply.{name}')" for name in FIELDS)}) as types,
-        json_type(data, '$.reply.asks') as asks
-    from event where kind = '{CallAnswered.KIND}' and {OF_THESE} order by id"""  # noqa: S608  (constants)
-VERDICTS = f"""
-    select run, key, at, (
-        select json_group_object(json_extract(value, '$.id'), json_extract(value, '$.grade'))
-        from json_each(data, '$.requirements') where json_extract(value, '$.id') is not null
-    ) as grades, json_extract(data, '$.grade') as worst
-    from event where kind = '{VerdictReached.KIND}' and {OF_THESE} order by id"""  # noqa: S608  (constants)
-
-ACCEPTS = """
-    select id, case when json_valid(inputs) then json_extract(inputs, '$.settings.accept') end as accept
-    from run where ? in ('', id)"""
-SEALED = f"""
-    select run, json_extract(data, '$.requirements') as requirements, max(id)
-    from event where kind = '{ContractSealed.KIND}' and {OF_THESE} group by run"""  # noqa: S608  (constants)
-SPENDS = f"""
-    select run, step, role, agent, spent_usd, spent_tokens, spent_seconds, cost from spend where {OF_THESE}
-    order by rowid"""  # noqa: S608  (constants)
+from trued.wire import Spend
 
 
 def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
@@ -48,10 +18,10 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
     runs = [one for one in store.journal.runs() if wanted.fits(one)]
     if not runs:
         return []
-    these = (wanted.since, wanted.workflow or None)
+    these = (wanted.since, wanted.workflow)
     answers, verdicts, spends = _answers(store, these), _verdicts(store, these), _spends(store, these)
     approved, accepts = store.journal.runs_with_approvals(), accepted_grades(store)
-    sealed = {row["run"]: int(row["requirements"] or 0) for row in store.journal.lean_rows(SEALED, these)}
+    sealed = store.journal.sealed_since(*these)
     found = []
     for one in runs:
         own = verdicts.get(one.id, [])
@@ -71,59 +41,38 @@ def met_of(grades: Mapping[str, str], accept: Grade | None) -> int:
 
 def accepted_grades(store: RunStore, run: str = "") -> dict[str, Grade]:
     """Run → the grade that its user accepts; of one run, if it is named."""
-    rows = store.journal.lean_rows(ACCEPTS, (run,))
-    return {str(row["id"]): Grade(row["accept"]) for row in rows if row["accept"] in list(Grade)}
+    return {one: Grade(grade) for one, grade in store.journal.accepted(run).items() if grade in list(Grade)}
 
 
 def choices(store: RunStore) -> dict[str, list[str]]:
     """What each filter can be, by name: repositories, workflows, agents and roles of all runs."""
-    runs, rows = store.journal.runs(), store.journal.lean_rows("select distinct agent, role from spend")
+    runs, played = store.journal.runs(), store.journal.agents_and_roles()
     return {
         "repository": sorted({str(Path(one.repository)) for one in runs}),
         "workflow": sorted({one.workflow for one in runs}),
-        "agent": sorted({str(row["agent"]) for row in rows}),
-        "role": sorted({str(row["role"]) for row in rows}),
+        "agent": sorted({agent for agent, _ in played}),
+        "role": sorted({role for _, role in played}),
     }
 
 
-def _answers(store: RunStore, these: Sequence[object]) -> dict[str, list[CallEnd]]:
+def _answers(store: RunStore, these: tuple[float, str]) -> dict[str, list[CallEnd]]:
     found: dict[str, list[CallEnd]] = defaultdict(list)
-    read: dict[tuple[str, str, str], dict[str, Any]] = {}  # thousands of replies claim the same in the same words
-    for row in store.journal.lean_rows(ANSWERS, these):
-        given = (row["claims"], row["types"], row["asks"] or "")
-        if given not in read:
-            asks = {} if given[2] in ("", "null", "false") else {"asks": True}
-            read[given] = {**dict(_claimed(json.loads(given[0]), json.loads(given[1]))), **asks}
-        names = (row["role"] or "", row["agent"] or "", row["state"] or "")
-        found[row["run"]].append(CallEnd(row["key"], *names, float(row["ended"] or row["at"]), read[given]))
+    for one in store.journal.answers_since(*these):
+        found[one.run].append(CallEnd(one.key, one.role, one.agent, one.state, one.ended, one.claims))
     return found
 
 
-def _spends(store: RunStore, these: Sequence[object]) -> dict[str, list[Spend]]:
+def _spends(store: RunStore, these: tuple[float, str]) -> dict[str, list[Spend]]:
     found: dict[str, list[Spend]] = defaultdict(list)
-    nothing = Amount()
-    for row in store.journal.lean_rows(SPENDS, these):
-        spent = Amount(usd=row["spent_usd"], tokens=row["spent_tokens"], seconds=row["spent_seconds"])
-        names = (row["step"], "", row["role"], row["agent"])
-        found[row["run"]].append(Spend("", 1, *names, "done", nothing, spent, row["cost"]))
+    for run, spend in store.journal.spends_since(*these):
+        found[run].append(spend)
     return found
 
 
-def _claimed(values: Sequence[Any], types: Sequence[str | None]) -> Iterator[tuple[str, Any]]:
-    """The fields of a reply that are there; SQLite says true and false as 1 and 0."""
-    for name, value, kind in zip(FIELDS, values, types, strict=True):
-        if kind not in (None, "null"):
-            yield name, kind == "true" if kind in ("true", "false") else value
-
-
-def _verdicts(store: RunStore, these: Sequence[object]) -> dict[str, list[VerdictFact]]:
+def _verdicts(store: RunStore, these: tuple[float, str]) -> dict[str, list[VerdictFact]]:
     found: dict[str, list[VerdictFact]] = defaultdict(list)
-    read: dict[str, dict[str, str]] = {}
-    for row in store.journal.lean_rows(VERDICTS, these):
-        given = row["grades"] or "{}"
-        if given not in read:
-            read[given] = {name: str(grade) for name, grade in json.loads(given).items() if grade}
-        found[row["run"]].append(VerdictFact(row["key"], row["at"], read[given], row["worst"] or ""))
+    for one in store.journal.verdicts_since(*these):
+        found[one.run].append(VerdictFact(one.key, one.at, one.grades, one.worst))
     return found
 
 

@@ -1,0 +1,30 @@
+"""Opens the journal of all runs: the file in the state folder, or the hub that the user's settings name."""
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.errors import BadInput
+
+if TYPE_CHECKING:
+    from trued.protocols import JournalStore
+
+HUB = "trued.hub.postgres"  # loaded by name, and only for a hub: the embedded journal needs nothing of it
+
+
+def open_journal(home: Path, hub: str, *, read_only: bool = False) -> "JournalStore":
+    """The journal at the hub's address, or the embedded one if there is no address.
+
+    Raises StateFailed if it cannot be used, BadInput if the address is none or the hub's library is missing.
+    """
+    if not hub:
+        return SqliteJournal(home / "journal.db", read_only=read_only)
+    try:
+        journal = import_module(HUB).PostgresJournal
+    except ModuleNotFoundError as error:
+        what = f"the hub needs a library that is not installed ({error.name})"
+        raise BadInput(what, then="install trued[hub], or unset [hub] and TRUED_HUB") from None
+    opened: JournalStore = journal(hub, name=os.uname().nodename, home=home, read_only=read_only)
+    return opened

@@ -1,0 +1,56 @@
+"""RunLock: one process of this machine drives a run. The kernel releases it however that process ends."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from trued.errors import Busy
+from trued.support import processes
+
+
+class RunLock:
+    """The lock of one run, as a file in its folder that names the process which holds it."""
+
+    def __init__(self, home: Path, run: str) -> None:
+        self._run, self._file = run, home / "runs" / run / "lock"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold it. Raises Busy if another process does."""
+        handle = self._open(os.O_RDWR)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                who = self.holder() or "that is just ending"
+                what = f"run {self._run} is driven by process {who}"
+                raise Busy(f"{what}; follow it with `trued logs -f {self._run}`") from error
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)
+            yield
+            os.ftruncate(handle, 0)
+        finally:
+            os.close(handle)
+
+    def announce(self) -> None:
+        """Say that this process is about to hold it."""
+        handle = self._open(os.O_WRONLY)
+        try:
+            os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)
+        finally:
+            os.close(handle)
+
+    def holder(self) -> int:
+        """The id of the process that holds it, or announced that it will; 0 for none. Takes no lock."""
+        try:
+            who = self._file.read_text()
+        except OSError:
+            return 0
+        pid = processes.pid_of(who) if who.partition(":")[0].isdigit() else 0
+        return pid if pid and processes.identity(pid) == who else 0
+
+    def _open(self, mode: int) -> int:
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(self._file, mode | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,0 +1,84 @@
+"""What histories read of many runs in the embedded journal: few columns; no brief, reply or evidence is loaded."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from trued.model.events.call import CallAnswered
+from trued.model.events.proof import ContractSealed, VerdictReached
+from trued.protocols import CLAIMING_FIELDS, StoredAnswer, StoredVerdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from trued.wire import Spend
+
+_OF_THESE = "run in (select id from run where created_at >= ? and workflow = coalesce(nullif(?, ''), workflow))"
+_TEXTS = ", ".join(f"substr(json_extract(data, '$.reply.{name}'), 1, 40)" for name in CLAIMING_FIELDS)
+_TYPES = ", ".join(f"json_type(data, '$.reply.{name}')" for name in CLAIMING_FIELDS)
+ANSWERS = f"""
+    select run, key, at, json_extract(data, '$.role') as role, json_extract(data, '$.agent') as agent,
+        json_extract(data, '$.state') as state, json_extract(data, '$.ended') as ended,
+        json_array({_TEXTS}) as claims, json_array({_TYPES}) as types, json_type(data, '$.reply.asks') as asks
+    from event where kind = '{CallAnswered.KIND}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
+VERDICTS = f"""
+    select run, key, at, (
+        select json_group_object(json_extract(value, '$.id'), json_extract(value, '$.grade'))
+        from json_each(data, '$.requirements') where json_extract(value, '$.id') is not null
+    ) as grades, json_extract(data, '$.grade') as worst
+    from event where kind = '{VerdictReached.KIND}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
+ACCEPTED = """
+    select id, case when json_valid(inputs) then json_extract(inputs, '$.settings.accept') end as accept
+    from run where ? in ('', id) order by id"""
+SEALED = f"""
+    select run, json_extract(data, '$.requirements') as requirements, max(id)
+    from event where kind = '{ContractSealed.KIND}' and {_OF_THESE} group by run"""  # noqa: S608  (constants)
+SPENDS = f"""
+    select run, step, role, agent, spent_usd, spent_tokens, spent_seconds, cost from spend where {_OF_THESE}
+    order by rowid"""  # noqa: S608  (constants)
+
+
+def answers(rows: "Iterable[sqlite3.Row]") -> list[StoredAnswer]:
+    """The rows of ANSWERS."""
+    read: dict[tuple[str, str, str], dict[str, Any]] = {}  # thousands of replies claim the same in the same words
+    found = []
+    for row in rows:
+        given = (row["claims"], row["types"], row["asks"] or "")
+        if given not in read:
+            asks = {} if given[2] in ("", "null", "false") else {"asks": True}
+            read[given] = {**dict(_claimed(json.loads(given[0]), json.loads(given[1]))), **asks}
+        names = (row["role"] or "", row["agent"] or "", row["state"] or "")
+        found.append(StoredAnswer(row["run"], row["key"], *names, float(row["ended"] or row["at"]), read[given]))
+    return found
+
+
+def verdicts(rows: "Iterable[sqlite3.Row]") -> list[StoredVerdict]:
+    """The rows of VERDICTS."""
+    read: dict[str, dict[str, str]] = {}
+    found = []
+    for row in rows:
+        given = row["grades"] or "{}"
+        if given not in read:
+            read[given] = {name: str(grade) for name, grade in json.loads(given).items() if grade}
+        found.append(StoredVerdict(row["run"], row["key"], row["at"], read[given], row["worst"] or ""))
+    return found
+
+
+def spends(rows: "Iterable[sqlite3.Row]") -> "list[tuple[str, Spend]]":
+    """The rows of SPENDS."""
+    from trued.wire import Amount, Spend  # loaded where calls are looked at
+
+    nothing, found = Amount(), []
+    for row in rows:
+        spent = Amount(usd=row["spent_usd"], tokens=row["spent_tokens"], seconds=row["spent_seconds"])
+        names = (row["step"], "", row["role"], row["agent"])
+        found.append((str(row["run"]), Spend("", 1, *names, "done", nothing, spent, row["cost"])))
+    return found
+
+
+def _claimed(values: Sequence[Any], types: Sequence[str | None]) -> Iterator[tuple[str, Any]]:
+    """The fields of a reply that are there; SQLite says true and false as 1 and 0."""
+    for name, value, kind in zip(CLAIMING_FIELDS, values, types, strict=True):
+        if kind not in (None, "null"):
+            yield name, kind == "true" if kind in ("true", "false") else value

@@ -1,0 +1,71 @@
+"""What histories read of many runs on a hub: few columns; briefs and replies stay where they are."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trued.hub.short_events import claims
+from trued.model.events.call import CallAnswered
+from trued.model.events.proof import ContractSealed, VerdictReached
+from trued.protocols import StoredAnswer, StoredVerdict
+from trued.wire import Amount, Spend
+
+_OF_THESE = "run in (select id from run where created_at >= %s and workflow = coalesce(nullif(%s, ''), workflow))"
+# `whole`: of events that were written before their claims were kept
+ANSWERS = f"""
+    select run, key, at, bare, claims, case when claims is null then data end as whole
+    from event where kind = '{CallAnswered.KIND}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
+VERDICTS = f"select run, key, at, data from event where kind = '{VerdictReached.KIND}' and {_OF_THESE} order by id"  # noqa: S608
+SEALED = f"select run, data from event where kind = '{ContractSealed.KIND}' and {_OF_THESE} order by id"  # noqa: S608
+SPENDS = f"""
+    select run, step, role, agent, spent_usd, spent_tokens, spent_seconds, cost from spend where {_OF_THESE}
+    order by n"""  # noqa: S608  (constants)
+
+Row = Mapping[str, Any]
+
+
+def answers(rows: Iterable[Row]) -> list[StoredAnswer]:
+    """The rows of ANSWERS."""
+    found = []
+    for row in rows:
+        facts = json.loads(row["bare"])
+        claimed = row["claims"] or claims(CallAnswered.KIND, json.loads(row["whole"])) or "{}"
+        names = (facts.get("role") or "", facts.get("agent") or "", facts.get("state") or "")
+        ended = float(facts.get("ended") or row["at"])
+        found.append(StoredAnswer(row["run"], row["key"], *names, ended, json.loads(claimed)))
+    return found
+
+
+def verdicts(rows: Iterable[Row]) -> list[StoredVerdict]:
+    """The rows of VERDICTS."""
+    found = []
+    for row in rows:
+        data = json.loads(row["data"])
+        judged = [one for one in data.get("requirements") or () if isinstance(one, dict) and one.get("id") is not None]
+        grades = {str(one["id"]): str(one["grade"]) for one in judged if one.get("grade")}
+        found.append(StoredVerdict(row["run"], row["key"], row["at"], grades, data.get("grade") or ""))
+    return found
+
+
+def sealed(rows: Iterable[Row]) -> dict[str, int]:
+    """The rows of SEALED: the newest counts."""
+    return {row["run"]: int(json.loads(row["data"]).get("requirements") or 0) for row in rows}
+
+
+def spends(rows: Iterable[Row]) -> list[tuple[str, Spend]]:
+    """The rows of SPENDS."""
+    nothing, found = Amount(), []
+    for row in rows:
+        spent = Amount(usd=row["spent_usd"], tokens=row["spent_tokens"], seconds=row["spent_seconds"])
+        names = (row["step"], "", row["role"], row["agent"])
+        found.append((str(row["run"]), Spend("", 1, *names, "done", nothing, spent, row["cost"])))
+    return found
+
+
+def accepted_grade(inputs: str) -> str:
+    """The grade that the user of a run with these inputs accepts; "" if they do not say."""
+    try:
+        found = json.loads(inputs)["settings"]["accept"]
+    except (ValueError, LookupError, TypeError):
+        return ""
+    return found if isinstance(found, str) else ""
