@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.engine.journals.sqlite import RunJournal, SqliteJournal
+from trued.hub.database import Database
 from trued.support import atomic_files
 from trued.workspace.git.command import Git
 
@@ -58,7 +59,9 @@ class Points:
 
     def around(self, what: Callable[..., str], write: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(*arguments: Any, **named: Any) -> Any:
-            number = self.reached(what(*arguments))
+            if not (label := what(*arguments)):
+                return write(*arguments, **named)
+            number = self.reached(label)
             self.die_if(number, "before")
             result = write(*arguments, **named)
             self.die_if(number, "after")
@@ -145,7 +148,17 @@ def arm_engine(points: Points) -> None:
         whole = " of a folder" if any(one.startswith("--work-tree") for one in arguments) else ""
         return "" if verb in READING else f"git {verb}{whole}"
 
+    def sent(_: Database, statement: str, *__: object) -> str:
+        return "journal" if statement.split()[0] in ("insert", "update", "delete", "with") else ""
+
+    def sent_unsynced(_: Database, statement: str, *__: object) -> str:
+        return "journal event"
+
     SqliteJournal.commit = points.around(commit_of, SqliteJournal.commit)  # type: ignore[method-assign]
+    Database.rows = points.around(sent, Database.rows)  # type: ignore[method-assign]
+    Database.rows_unsynced = points.around(sent_unsynced, Database.rows_unsynced)  # type: ignore[method-assign]
+    Database.try_unsynced = points.around(sent_unsynced, Database.try_unsynced)  # type: ignore[method-assign]
+    Database.transaction = points.around(lambda *_: "journal", Database.transaction)  # type: ignore[method-assign]
     Git.attempt = points.around_async(git_of, Git.attempt)  # type: ignore[method-assign, assignment]
     atomic_files.write = points.around(lambda path, *_: f"file {COMMIT.sub('COMMIT', path.name)}", atomic_files.write)
 

@@ -2,6 +2,7 @@
 
     python -m tests.crash.sweep [--kills engine,flight,supervisor,both] [--part sample|rest|every] [--random N]
                                 [--seed S] [--workers N] [--workflow purple|handoff] [--each N] [--from K]
+                                [--journal sqlite|postgres]
 
 Prints one JSON line a kill, and at the end `N passed, M failed`. Victims are forked: Python starts once.
 """
@@ -25,6 +26,7 @@ from tests.crash.crews import Piped, Teamed
 from tests.crash.dying import Points, arm_engine
 from tests.crash.handed import Handed
 from tests.crash.world import World
+from tests.postgres import PostgresServer
 from tests.proof.trial import bare_interpreter
 from trued.agents.spool import SUPERVISOR
 from trued.engine.engine import Engine
@@ -88,7 +90,7 @@ def waited(pid: int, within_s: float = LIMIT_S) -> int:
 
 def drive(world: World, supervisor: Sequence[str] = SUPERVISOR) -> None:
     """Start the world's run, or go on with it."""
-    environ = {"HOME": str(world.folder), "PATH": os.environ["PATH"]}
+    environ = {"HOME": str(world.folder), "PATH": os.environ["PATH"], **world.variables}
     engine = Engine(RunStore(world.home, environ), supervisor=supervisor, runtime=world.runtime)
     runs = engine.store.journal.runs()
 
@@ -123,7 +125,7 @@ class Ledger:
 
 def ledger(world: World) -> tuple[Ledger, bool]:
     """What the run came to, and whether a call was adopted on the way."""
-    engine = Engine(RunStore(world.home, {}))
+    engine = Engine(RunStore(world.home, world.variables))
     (record,) = engine.store.journal.runs()
     verdict = engine.store.verdict(record.id)
     judged = tuple((one.id, str(one.grade), one.holds) for one in verdict.requirements) if verdict else ()
@@ -198,7 +200,7 @@ def waited_until_met(pid: int, world: World) -> int:
 
 def adoptions(world: World) -> int:
     """How often somebody who resumed found an agent at work."""
-    engine = Engine(RunStore(world.home, {}))
+    engine = Engine(RunStore(world.home, world.variables))
     events = engine.store.journal.events(engine.store.journal.runs()[0].id)
     engine.close()
     return sum(one.kind == "adopted" for one in events)
@@ -316,6 +318,7 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("--seed", type=int, default=20261115)
     options.add_argument("--workers", type=int, default=3)
     options.add_argument("--workflow", choices=tuple(WORLDS), default=World.workflow)
+    options.add_argument("--journal", choices=("sqlite", "postgres"), default="sqlite")
     options.add_argument("--each", type=int, default=1, help="only each N-th kill")
     options.add_argument("--from", type=int, dest="first", help="which of the first N is the first", default=None)
     given = options.parse_args(arguments)
@@ -323,7 +326,14 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="trued-sweep-") as folder:
         # A Python by its own name: the one on the path may be a script that takes longer to begin than a check.
         os.environ["VIRTUAL_ENV"] = str(bare_interpreter(Path(folder) / "bare"))
-        return judged(given, Path(folder))
+        if given.journal == "sqlite":
+            return judged(given, Path(folder))
+        World.server = PostgresServer()
+        try:
+            World.server.start()
+            return judged(given, Path(folder))
+        finally:
+            World.server.remove()
 
 
 def judged(given: argparse.Namespace, folder: Path) -> int:

@@ -33,6 +33,17 @@ def test_killed_at_any_write_a_run_ends_as_if_nobody_had_killed_it(third: int, a
 
 
 @pytest.mark.timeout(3600)
+@pytest.mark.spec("RUN-2", "RUN-3", "HUB-1", "HUB-3")
+@pytest.mark.slow
+def test_killed_at_any_write_a_run_on_a_hub_ends_as_if_nobody_had_killed_it(all_kills: bool) -> None:
+    part = ("--part", "every") if all_kills else ("--part", "sample", "--each", "12")
+    results = sweep("--journal", "postgres", "--workers", "3", *part)
+    assert len(results) >= 6
+    assert all(one["died"] for one in results)
+    assert "engine" in {one["kill"]["who"] for one in results}  # type: ignore[index]
+
+
+@pytest.mark.timeout(3600)
 @pytest.mark.spec("RUN-2", "RUN-4")
 @pytest.mark.nightly
 def test_nor_does_a_kill_after_any_write_of_git_or_at_the_other_moments_of_a_supervisor() -> None:
