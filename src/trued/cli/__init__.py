@@ -22,6 +22,7 @@ COMMANDS = {
     "agents": ("Start", "agents", "List the agents on this machine and how each would log in"),
     "roles": ("Start", "roles", "List the roles and where each comes from; export them to other tools"),
     "lint": ("Start", "roles", "Find mistakes in role files"),
+    "hub": ("Start", "hub", "Prepare a Postgres database that keeps the runs of several machines"),
     "trust": ("Start", "people", "Review and trust what this repository tells agents"),
     "verify": ("Work", "verify", "Check anyone's commit against another: no agent, no key"),
     "requirements": ("Work", "requirements", "Write a requirements file: a scaffold, or a run's approved cases"),

@@ -153,4 +153,20 @@ MIGRATIONS = (
         return number;
     end $$;
     """,
+    """
+    create function keep_first() returns trigger language plpgsql as $$
+    begin
+        if tg_table_name = 'question' then
+            if old.answer <> '' and (new.answer, new.comment, new.who, new.answered_at)
+                is distinct from (old.answer, old.comment, old.who, old.answered_at) then
+                raise exception 'the first answer stands' using errcode = 'insufficient_privilege';
+            end if;
+        elsif old.cancelled and not new.cancelled then
+            raise exception 'a cancelled run stays cancelled' using errcode = 'insufficient_privilege';
+        end if;
+        return new;
+    end $$;
+    create trigger keep_first before update on question for each row execute function keep_first();
+    create trigger keep_first before update of cancelled on run for each row execute function keep_first();
+    """,
 )

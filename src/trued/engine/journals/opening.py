@@ -3,6 +3,7 @@
 import os
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from trued.engine.journals.sqlite import SqliteJournal
@@ -11,7 +12,7 @@ from trued.errors import BadInput
 if TYPE_CHECKING:
     from trued.protocols import JournalStore
 
-HUB = "trued.hub.postgres"  # loaded by name, and only for a hub: the embedded journal needs nothing of it
+HUB = "trued.hub"  # loaded by name, and only for a hub: the embedded journal needs nothing of it
 
 
 def open_journal(home: Path, hub: str, *, read_only: bool = False) -> "JournalStore":
@@ -21,10 +22,20 @@ def open_journal(home: Path, hub: str, *, read_only: bool = False) -> "JournalSt
     """
     if not hub:
         return SqliteJournal(home / "journal.db", read_only=read_only)
+    opened: JournalStore = _loaded("postgres").PostgresJournal(
+        hub, name=os.uname().nodename, home=home, read_only=read_only
+    )
+    return opened
+
+
+def prepare_hub(hub: str) -> str:
+    """Make or convert a hub's tables and roles; return the hub's name. Raises StateFailed or BadInput."""
+    return str(_loaded("roles").prepare_hub(hub))
+
+
+def _loaded(module: str) -> ModuleType:
     try:
-        journal = import_module(HUB).PostgresJournal
+        return import_module(f"{HUB}.{module}")
     except ModuleNotFoundError as error:
         what = f"the hub needs a library that is not installed ({error.name})"
         raise BadInput(what, then="install trued[hub], or unset [hub] and TRUED_HUB") from None
-    opened: JournalStore = journal(hub, name=os.uname().nodename, home=home, read_only=read_only)
-    return opened

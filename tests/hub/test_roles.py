@@ -1,0 +1,152 @@
+"""The database itself separates owner, worker and asker: nobody can do more by sending other statements."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.cli.conftest import clean_environment
+from tests.engine.journals.test_contract import story
+from tests.postgres import PASSWORD, PostgresServer
+from tests.warm import Warm
+from trued.errors import Fenced, StateFailed
+from trued.hub.postgres import PostgresJournal
+from trued.hub.roles import prepare_hub
+from trued.model import Approval, Comment
+from trued.model.events.people import CommentGiven
+
+pytestmark = pytest.mark.spec("HUB-7")
+
+
+@pytest.fixture
+def url(postgres: PostgresServer) -> Iterator[str]:
+    """A hub that its owner prepared, with one login of each role."""
+    made = postgres.new_database()
+    for _ in "ab":  # again, as after an upgrade
+        prepare_hub(made)
+    with psycopg.connect(made, autocommit=True) as db:
+        for name, role in LOGINS.items():
+            db.execute(f"create role {name} login password '{PASSWORD}' in role {role}")
+    yield made
+    with psycopg.connect(postgres.url, autocommit=True) as db:
+        for name in LOGINS:
+            db.execute(f"drop role {name}")
+
+
+LOGINS = {"ann": "trued_worker", "bob": "trued_asker"}
+
+
+def as_login(url: str, name: str) -> str:
+    return url.replace("//trued:", f"//{name}:")
+
+
+async def test_a_worker_does_all_that_a_journal_can_and_changes_nothing_that_is_recorded(url: str) -> None:
+    with closing(PostgresJournal(as_login(url, "ann"))) as store:
+        await story(store)
+        assert len(store.steps("r-one")) == 4
+    refused(
+        as_login(url, "ann"),
+        "update step set value = 'PASS'",
+        "delete from step",
+        "update event set data = '{}'",
+        "delete from event",
+        "update approval set who = 'eve'",
+        "delete from comment",
+        "update spend set spent_usd = 0",
+        "truncate spend",
+        "drop table step",
+        "create table mine (x int)",
+        "update format set version = 99",
+        "update question set answer = 'yes' where answer <> ''",
+        "update run set cancelled = false where cancelled",
+        "create role eve",
+    )
+
+
+async def test_an_asker_says_what_people_say_and_nothing_else(url: str) -> None:
+    with closing(PostgresJournal(url)) as owner:
+        await story(owner)
+    login = as_login(url, "bob")
+    with closing(PostgresJournal(login)) as asker:
+        assert [one.key for one in asker.questions("r-one", only_open=True)] == ["q#2"]
+        assert asker.of("r-one").answer("q#2", "yes", "", "bob")
+        said = Comment(to="", text="hello", who="bob")
+        given = CommentGiven(number=1, to="", text="hello", who="bob", way="", stops="")
+        assert asker.add_comment("r-one", said, lambda _: given, "")
+        asker.change_limit("r-one", "", "usd", 3.0, "bob")
+        asker.cancel("r-one")
+        assert asker.is_cancelled("r-one")
+        assert asker.events("r-one")[-1].data["text"] == "hello"
+        with pytest.raises(StateFailed, match="may not do that"), asker.claim("r-one"):
+            pass
+        with pytest.raises(StateFailed, match="may not do that"):
+            asker.approve("r-one", Approval(requirement="R1", who="bob", why="x", commit="c"))
+        with pytest.raises(Fenced):
+            asker.of("r-one").question("q#3", "Go on?", ())
+    refused(
+        login,
+        "insert into step (run, key, inputs, value, epoch) values ('r-one', 'finish#1', 'h', '{}', 1)",
+        "insert into approval (run, requirement, who, token) values ('r-one', 'R1', 'ann', gen_random_uuid())",
+        "insert into event (id, run, kind, token) overriding system value values (99, 'r', 'x', gen_random_uuid())",
+        "insert into run (id) values ('r-mine')",
+        "update run set state = 'done'",
+        "update run set grade = 'proven'",
+        "update run set epoch = epoch + 1",
+        "update run set until = null",
+        "update run set inputs = '{}'",
+        "update run set cancelled = false where cancelled",
+        "update question set text = 'Sure?'",
+        "update question set answer = 'stop' where answer <> ''",
+        "update event set data = '{}'",
+        "delete from event",
+        "delete from comment",
+        "insert into question (run, key) values ('r-one', 'q')",
+        "insert into spend (run, call, attempt) values ('r-one', 'c', 1)",
+        "select reserve_attempt('r-one', 'k', gen_random_uuid(), 'w', 9)",
+        "select settle_attempt('r-one', 'k', 1, 'done', 0, 0, 0, 'h', 'v', 1)",
+        "create function trued.write_event() returns int language sql as 'select 1'",
+        "set role trued_worker",
+        "set role trued",
+    )
+
+
+def refused(login: str, *statements: str) -> None:
+    """Each of them fails for want of a privilege."""
+    for statement in statements:
+        with psycopg.connect(login, autocommit=True) as db:
+            db.execute("set search_path = trued")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                db.execute(statement)
+
+
+def test_a_login_without_a_role_and_a_hub_that_is_not_prepared_are_one_sentence(
+    url: str, postgres: PostgresServer, waiting: Warm, tmp_path: Path
+) -> None:
+    def trued(*words: str, hub: str = "") -> subprocess.CompletedProcess[str]:
+        variables = {**clean_environment(), "HOME": str(tmp_path), "TRUED_HOME": str(tmp_path / "state")}
+        return waiting.run(words, folder=tmp_path, variables={**variables, "TRUED_HUB": hub})
+
+    with psycopg.connect(postgres.url, autocommit=True) as db:
+        db.execute(f"create role eve login password '{PASSWORD}'")
+    try:
+        for address in (as_login(url, "eve"), as_login(postgres.new_database(), "ann")):
+            done = trued("ls", hub=address)
+            assert (done.returncode, len(done.stderr.strip().splitlines())) == (6, 1), done.stderr
+            assert PASSWORD not in done.stderr
+    finally:
+        with psycopg.connect(postgres.url, autocommit=True) as db:
+            db.execute("drop role eve")
+    fresh = postgres.new_database()
+    made = trued("hub", "init", fresh, "--json")
+    assert json.loads(made.stdout)["roles"] == ["trued_worker", "trued_asker"], made.stderr
+    assert "is ready" in trued("hub", "init", hub=fresh).stdout
+    assert trued("ls", "--json", hub=fresh).stdout.strip() == "[]"
+    assert trued("hub", "init").returncode == 2
+    assert trued("hub", "init", "nonsense://x").returncode == 2
+    for login in (as_login(fresh, "ann"), as_login(url, "ann")):
+        assert trued("hub", "init", login).returncode == 6
+    assert "belong to trued" in trued("hub", "init", as_login(url, "ann")).stderr
