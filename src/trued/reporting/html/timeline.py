@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from trued.model import Approval, Grade, Question
 from trued.model.events import of_kind
@@ -28,6 +28,9 @@ LABELLED = 88.0  # per cent: a label that begins further right would be cut off 
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
+CallOrWait: TypeAlias = ReportedCall | tuple[ReportedCall, ProviderWait]
+
+
 class Stretch(NamedTuple):
     """A bar before it is drawn. It has no words yet: of twenty thousand only a few hundred can be told apart."""
 
@@ -39,7 +42,7 @@ class Stretch(NamedTuple):
     last: Any = None  # what the last of them shows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Bar:
     """One bar of the timeline. `kind`: work, failed, wait, check, check failed, check base, scope; open: at work."""
 
@@ -54,7 +57,7 @@ class Bar:
     track: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mark:
     """`kind`: refuted, crash, word."""
 
@@ -145,7 +148,9 @@ class Axis:
         return max(1e-3, self.end - self.start - sum(end - begin for begin, end in self.quiet))
 
     def x(self, at: float) -> float:
-        at = min(max(at, self.start), self.end)
+        at = self.start if at < self.start else self.end if at > self.end else at
+        if not self.quiet:  # of most runs, and asked for every bar
+            return (at - self.start) / self.shown * 100
         passed, cuts = at - self.start, 0.0
         for begin, end in self.quiet:
             if at >= end:
@@ -225,7 +230,9 @@ def _agents(every: Sequence[ReportedCall], links: Links) -> Iterator[LaneDraft]:
         says = f"{counted(len(own), 'call')}, {duration(sum(call.seconds for call in own))}"
         says += f", {counted(lies, 'claim')} refuted" if lies else ""
         marks = tuple(mark for call in own for mark in _marks(call, links))
-        yield LaneDraft(role, agent_name(agent), "agent", bars, _work, lambda of: links.call(of[0]), marks, says=says)
+        yield LaneDraft(
+            role, agent_name(agent), "agent", bars, _work, lambda of: links.call(_parts(of)[0]), marks, says=says
+        )
 
 
 def _marks(call: ReportedCall, links: Links) -> Iterator[Mark]:
@@ -237,20 +244,24 @@ def _marks(call: ReportedCall, links: Links) -> Iterator[Mark]:
 
 
 def _stretches(call: ReportedCall) -> Iterator[Stretch]:
-    """What a call did, each of a call and the wait for its provider that it is about."""
-    asked, began, alone = call.row.asked, call.began, (call, None)
+    """What a call did, each of a call, and of the wait for its provider if it is about one."""
+    asked, began = call.row.asked, call.began
     if began - asked > 0.05:
-        yield Stretch(asked, began, "wait", alone)
+        yield Stretch(asked, began, "wait", call)
     for wait in call.waits:
         yield Stretch(began, max(began, wait.began), "work", (call, wait))
         yield Stretch(wait.began, wait.ended, "wait", (call, wait))
         began = max(began, wait.ended)
     kind = "failed" if call.state == "failed" else "open" if call.state == "at work" else "work"
-    yield Stretch(began, max(began, call.ended), kind, alone)
+    yield Stretch(began, max(began, call.ended), kind, call)
 
 
-def _work(of: tuple[ReportedCall, ProviderWait | None], kind: str) -> str:
-    call, wait = of
+def _parts(of: CallOrWait) -> tuple[ReportedCall, ProviderWait | None]:
+    return (of, None) if isinstance(of, ReportedCall) else of
+
+
+def _work(of: CallOrWait, kind: str) -> str:
+    call, wait = _parts(of)
     if wait and kind == "work":
         return f"{call.key}: until its provider refused"
     if wait:
@@ -380,9 +391,10 @@ def _merged(stretches: Sequence[Stretch], axis: Axis, coarser: float) -> Iterato
     """A thousand calls are a thousand bars that nobody can tell apart: neighbours are drawn as one, not too wide."""
     first: Stretch | None = None
     last, ended, count, left, right = stretches[0], 0.0, 0, 0.0, 0.0
+    short, near, wide = NARROW * coarser, TOUCHING * coarser, WIDE * coarser
     for one in stretches:
         begin, end = axis.x(one.began), axis.x(one.ended)
-        if first and _narrow(left, right, begin, end, coarser):
+        if first and end - begin < short and begin - right < near and end - left < wide:
             last, ended, right, count = one, max(ended, one.ended), max(right, end), count + one.number
             continue
         if first:
@@ -396,11 +408,6 @@ def _joined(first: Stretch, last: Stretch, ended: float, count: int) -> Stretch:
     if last is first:
         return first
     return first._replace(ended=ended, number=count, last=last.of if last.number == 1 else last.last)
-
-
-def _narrow(first: float, last: float, begin: float, end: float, coarser: float) -> bool:
-    is_short, is_near = end - begin < NARROW * coarser, begin - last < TOUCHING * coarser
-    return is_short and is_near and end - first < WIDE * coarser
 
 
 def _thinned(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:

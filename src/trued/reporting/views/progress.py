@@ -133,7 +133,7 @@ class Progress:
         name = at or row.key
         if name not in self.rows:
             # What belongs to no scope stands by itself, where it happened: seal first, finish last.
-            self._places[name] = scope_of(row.key) or self.view.place(row.key) or f"/{name}"
+            self._places[name] = intern(scope_of(row.key)) or self.view.place(row.key) or f"/{name}"
             self.scopes.setdefault(self._places[name], []).append(name)
         self.rows[name] = row
         self.touched.append(self._places[name])
