@@ -2,7 +2,7 @@
 its edge, `Tracker` and `Forge`. `JournalStore` keeps the journals of all runs."""
 
 import socket
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -541,6 +541,10 @@ class JournalStore(Protocol):
         long it is."""
         ...
 
+    def standing_still(self) -> AbstractContextManager[None]:
+        """Whatever is read meanwhile is of one moment. For who only reads: nothing can be written meanwhile."""
+        ...
+
     # -- many runs: those begun since then, of one workflow if it is named
 
     def answers_since(self, since: float, workflow: str = "") -> list[StoredAnswer]:
@@ -581,7 +585,7 @@ class JournalStore(Protocol):
         """Key, begin and end of each step, oldest first; of those alone whose name begins so, if `names` are given."""
         ...
 
-    def steps_after(self, run: str, after: int, *names: str) -> list[tuple[int, str, float, str]]:
+    def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
         """Number, key, end and result of the steps after this number whose name begins so, oldest first. Whoever
         continues after the last number has missed none."""
         ...

@@ -77,7 +77,8 @@ def view_of(reader: Reader, address: str) -> PageView:
     parts = urlsplit(address)
     for route in PAGES:
         if found := compile_path(route.path)[0].match(unquote(parts.path)):
-            return route.view(reader, {**dict(parse_qsl(parts.query)), **found.groupdict()})
+            with reader.at_one_moment():
+                return route.view(reader, {**dict(parse_qsl(parts.query)), **found.groupdict()})
     raise LookupError(address)
 
 

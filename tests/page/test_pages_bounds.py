@@ -54,7 +54,7 @@ def test_no_page_of_a_thousand_requirements_has_more_than_six_thousand_nodes(lon
 def test_what_is_in_the_way_is_on_the_first_page_of_the_ledger(long: Reader) -> None:
     ledger = view_of(long, "/r/r-demo").pieces["ledger"]
     assert ledger.index("R1000") < ledger.index("<b>R1</b>")
-    assert "1–200 of 1" in ledger.replace("\N{NARROW NO-BREAK SPACE}", "")
+    assert "1–100 of 1" in ledger.replace("\N{NARROW NO-BREAK SPACE}", "")
 
 
 def test_a_search_says_how_many_there_are(long: Reader) -> None:

@@ -1,14 +1,28 @@
 """How often a page is painted: at once when something happens, and never so often that it keeps a core busy."""
 
+import asyncio
+import json
 import os
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.page.made_up import demo
+from tests.page.made_up import add_events, demo, view_of
 from trued.engine.journals.sqlite import SqliteJournal
-from trued.page.live import BUSY, CALM_REFRESH_S, IDLE, IDLE_S, LATE_S, PAINT_S, REFRESH_S, WatchedPage
+from trued.model import Event
+from trued.page.live import (
+    BUSY,
+    CALM_REFRESH_S,
+    IDLE,
+    IDLE_S,
+    LATE_S,
+    PAINT_S,
+    REFRESH_S,
+    Painting,
+    WatchedPage,
+    Watcher,
+)
 from trued.page.reader import Reader
 from trued.page.view import PageView
 
@@ -50,3 +64,51 @@ def test_a_driver_that_died_and_a_transcript_that_grew_are_seen_without_an_event
         assert transcript
         transcript.window()
         assert reader.outside_journal()[0] > 0
+
+
+@pytest.mark.spec("PAGE-3")
+def test_all_tabs_are_sent_the_same_bytes_and_a_slow_one_what_it_has_missed() -> None:
+    first = PageView("one", {"head": "<p>\r\n\u2028</p>", "gone": "<i></i>"}, event=7)
+    then = PageView("two", {"head": "<p>\r\n\u2028</p>", "story": "<b></b>"}, event=8)
+    quick, other, slow = Watcher("/"), Watcher("/"), Watcher("/")
+
+    async def sent(watcher: Watcher) -> bytes:
+        return await anext(watcher.frames())
+
+    async def shown() -> tuple[bytes, ...]:
+        for one in (quick, other, slow):
+            one.show(Painting.whole(first))
+        await sent(quick), await sent(other)
+        painting = Painting(then, {"story": "<b></b>"})
+        for one in (quick, other, slow):
+            one.show(painting)
+        return tuple([await sent(one) for one in (quick, other, slow)])
+
+    to_quick, to_other, to_slow = asyncio.run(shown())
+    assert to_quick is to_other
+    for frame, pieces in ((to_quick, ["story"]), (to_slow, ["head", "story"])):
+        number, data, *rest = frame.decode().split("\r\n")
+        assert (number, rest) == ("id: 8", ["", ""])
+        told = json.loads(data.removeprefix("data: "))
+        assert told == {
+            "title": "two",
+            "layout": "",
+            "event": 8,
+            "order": ["head", "story"],
+            "pieces": {name: then.pieces[name] for name in pieces},
+        }
+
+
+@pytest.mark.spec("PAGE-1")
+def test_a_page_is_of_one_moment_whatever_happens_while_it_is_made(tmp_path: Path) -> None:
+    record = demo(tmp_path, state="running")
+    with closing(Reader(tmp_path, {})) as reader:
+        view_of(reader, f"/r/{record.id}")
+        with reader.at_one_moment():
+            before, material = reader.watch(record).count, reader.material(record)
+            add_events(tmp_path, record.id, [Event(id=0, at=1.0, key="", kind="run resumed", data={})])
+            assert reader.watch(record).count == before
+            assert reader.material(record) is material
+            assert reader.newest_event() == reader.watch(record).last
+        assert reader.watch(record).count == before + 1
+        assert reader.material(record) is not material

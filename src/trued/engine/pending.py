@@ -56,13 +56,21 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
     if verdict is None or contract is None:
         return
     final, asked = store.final_verdict(record.id), {one.id: one for one in contract.requirements}
-    since, lacking = _since(store, record), {one.id for one in verdict.requirements if one.lacks}
-    for one in verdict.requirements:
-        requirement = asked.get(one.id) if lacking.isdisjoint(one.parts) else None  # with its parts it is met, too
-        if requirement and one.lacks == "attest" and (final or is_manual(requirement)):
-            yield _judged(record, one, requirement, verdict.commit, since.get(one.id, record.updated_at))
-    yield from _not_checked(record, [one for one in verdict.requirements if one.outside and one.id not in asked])
+    lacking = {one.id for one in verdict.requirements if one.lacks}
+    by_person = [
+        (one, requirement)
+        for one in verdict.requirements
+        if one.lacks == "attest"
+        and (
+            requirement := asked.get(one.id) if lacking.isdisjoint(one.parts) else None
+        )  # with its parts it is met, too
+        and (final or is_manual(requirement))
+    ]
     unread = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
+    since = _since(store, record) if by_person or unread else {}  # of a long run that takes a while
+    for one, requirement in by_person:
+        yield _judged(record, one, requirement, verdict.commit, since.get(one.id, record.updated_at))
+    yield from _not_checked(record, [one for one in verdict.requirements if one.outside and one.id not in asked])
     if unread:
         what = f"nobody has approved the contract that {', '.join(unread)} depend{'s' if len(unread) == 1 else ''} on"
         when = max(since.get(name, record.updated_at) for name in unread)

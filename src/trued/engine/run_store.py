@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from trued.engine.inputs import Inputs
 from trued.engine.journals.opening import open_journal
+from trued.engine.stored_evidence import StoredEvidence
 from trued.engine.verdict_so_far import VerdictSoFar
 from trued.inputs.settings.folders import FILE, user_config
 from trued.inputs.settings.hub import VARIABLE, hub_address
@@ -59,15 +60,23 @@ class RunStore:
     verdicts, approvals, amendments.
 
     `listen` is called with every event that is written through this store. `read_only`: nothing is created or changed.
+    `watches`: it is asked again and again about the same runs and must stay small: the evidence of a contract and of
+    the newest verdict is a `StoredEvidence`.
     """
 
     def __init__(
-        self, home: Path, environ: Mapping[str, str], *, listen: EventListener | None = None, read_only: bool = False
+        self,
+        home: Path,
+        environ: Mapping[str, str],
+        *,
+        listen: EventListener | None = None,
+        read_only: bool = False,
+        watches: bool = False,
     ) -> None:
-        self.home, self.environ, self.listen = home, environ, listen
+        self.home, self.environ, self.listen, self._watches = home, environ, listen, watches
         self.hub = hub_address(environ)  # "": the journal is in the state folder
         self.journal: JournalStore = open_journal(home, self.hub, read_only=read_only)
-        self._contracts = OrderedDict[str, tuple[str, Contract]]()  # run → the contract, as stored and as read
+        self._contracts = OrderedDict[str, tuple[int, Contract]]()  # run → the hash of its contract's text, and it
         self._so_far = OrderedDict[str, VerdictSoFar]()
 
     def __enter__(self) -> "RunStore":
@@ -135,12 +144,20 @@ class RunStore:
         found = self.journal.step(run_id, keys[-1]) if keys else None
         if not found:
             return None
-        text, kept = self._contracts.get(run_id, ("", None))
-        if kept is None or text != found:
-            amended = Amendment.model_validate_json(found).contract if is_amendment(keys[-1]) else None
-            kept = amended or Contract.model_validate_json(found)
-            _keep(self._contracts, run_id, (found, kept))
+        known, kept = self._contracts.get(run_id, (0, None))
+        if kept is None or known != hash(found):
+            kept = self._read_contract(keys[-1], found)
+            _keep(self._contracts, run_id, (hash(found), kept))
         return kept
+
+    def _read_contract(self, key: str, found: str) -> Contract:
+        text, facts = self._parted(found, *(["contract"] if is_amendment(key) else []), "base_facts")
+        read = Amendment.model_validate_json(text).contract if is_amendment(key) else Contract.model_validate_json(text)
+        return read if facts is None else read.model_copy(update={"base_facts": facts})
+
+    def _parted(self, text: str, *place: str) -> tuple[str, StoredEvidence | None]:
+        """The result of a step; for who watches without the evidence at this place, which is by itself then."""
+        return StoredEvidence.taken_out_of(text, *place) if self._watches else (text, None)
 
     def amendments(self, run_id: str) -> list[Amendment]:
         """Every amendment of the contract, oldest first."""
@@ -156,11 +173,16 @@ class RunStore:
         """The newest verdict on the finished work, without approvals: of `finish`, or by an amended contract."""
         for key, _, _ in reversed(self.journal.steps(run_id, FINISH, AMENDMENT)):
             found = self.journal.step(run_id, key) if is_final_verdict(key) or is_amendment(key) else None
-            if found and is_final_verdict(key):
-                return Verdict.model_validate_json(found)
-            if found and (verdict := Amendment.model_validate_json(found).verdict):
+            verdict = self._read_verdict(key, found) if found else None
+            if verdict:
                 return verdict
         return None
+
+    def _read_verdict(self, key: str, found: str) -> Verdict | None:
+        """That of a step which judged the finished work; of an amendment, if it was judged anew."""
+        text, facts = self._parted(found, *(["verdict"] if is_amendment(key) else []), "evidence")
+        read = Amendment.model_validate_json(text).verdict if is_amendment(key) else Verdict.model_validate_json(text)
+        return read if facts is None or read is None else read.model_copy(update={"evidence": facts})
 
     def task_verdicts(self, run_id: str) -> list[Verdict]:
         """Verdicts on single tasks, oldest first."""
@@ -185,7 +207,7 @@ class RunStore:
         for number, key, _, value in self.journal.steps_after(run_id, found.last, PROOF):
             if is_task_verdict(key):
                 found.add(number, value)
-        return found.verdict
+        return found.stored_verdict if self._watches else found.verdict
 
     def owned_files(self, run_id: str) -> tuple[str, ...]:
         """Files that the engine writes, and that are no part of the run's work."""

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from trued.model import Evidence, Judged, Verdict
+from trued.engine.stored_evidence import StoredEvidence
+from trued.model import Judged, Verdict
 
 
 class VerdictSoFar:
@@ -17,7 +18,7 @@ class VerdictSoFar:
         self._newest = ""
         self._judged: dict[str, Judged | dict[str, Any]] = {}  # requirement → its newest judgement
         self._known: set[str] = set()  # requirements and suites that were judged
-        self._facts: dict[str, dict[int, Evidence | dict[str, Any]]] = {}  # requirement → place → its newest evidence
+        self._facts: dict[str, dict[int, str | dict[str, Any]]] = {}  # requirement → place → its newest evidence
         self._places = 0
         self._made: Verdict | None = None
 
@@ -39,14 +40,21 @@ class VerdictSoFar:
     @property
     def verdict(self) -> Verdict | None:
         """None before the first task was judged."""
+        found = self.stored_verdict
+        return found.model_copy(update={"evidence": tuple(found.evidence)}) if found else None
+
+    @property
+    def stored_verdict(self) -> Verdict | None:
+        """The same, with evidence that is read when somebody looks at it."""
         if self._made is None and self._newest:
             for name, one in self._judged.items():
                 self._judged[name] = Judged.model_validate(one)
-            places: dict[int, Evidence] = {}
-            for facts in self._facts.values():
+            places: dict[int, tuple[str, str]] = {}
+            for name, facts in self._facts.items():
                 for place, fact in facts.items():
-                    facts[place] = places[place] = Evidence.model_validate(fact)
-            evidence = tuple(places[place] for place in sorted(places))
+                    facts[place] = text = fact if isinstance(fact, str) else json.dumps(fact)
+                    places[place] = (name, text)
+            evidence = StoredEvidence(places[place] for place in sorted(places))
             parts = {"subject": "so far", "requirements": tuple(self._judged.values()), "evidence": evidence}
             self._made = Verdict.model_validate_json(self._newest).model_copy(update=parts)
         return self._made

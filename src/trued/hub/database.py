@@ -4,7 +4,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -82,6 +82,18 @@ class Database:
                 return work(db)
 
         return self._patiently(whole)
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Whatever is read meanwhile is of one moment; after a lost connection, of the moment of the next one."""
+        with self._turn:
+            self.rows("begin isolation level repeatable read read only")
+            db = self._open[True]
+            try:
+                yield
+            finally:
+                if not db.closed:
+                    db.execute("rollback")
 
     def try_once(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
         """Send one statement and wait for nothing; None if that fails."""

@@ -5,7 +5,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,6 +161,9 @@ class PostgresJournal:
     def is_cancelled(self, run: str) -> bool:
         return any(row["cancelled"] for row in self._rows("select cancelled from run where id = %s", (run,)))
 
+    def standing_still(self) -> AbstractContextManager[None]:
+        return self._database.at_one_moment()
+
     def private_files(self) -> tuple[Path, ...]:
         return tuple(one for one in self._database.login_files if one.is_file())
 
@@ -315,14 +318,14 @@ class PostgresJournal:
         rows = self._rows(f"select key, began, ended from step where run = %s and {where} order by n", (run, *values))  # noqa: S608
         return [(row["key"], row["began"], row["ended"]) for row in rows]
 
-    def steps_after(self, run: str, after: int, *names: str) -> list[tuple[int, str, float, str]]:
+    def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
         """Number, key, end and result of the steps after this number whose name begins so, oldest first."""
         where, values = _named(names)
         rows = self._rows(
             f"select n, key, ended, value from step where run = %s and n > %s and {where} order by n",  # noqa: S608
             (run, after, *values),
         )
-        return [(row["n"], row["key"], row["ended"], row["value"]) for row in rows]
+        return ((row["n"], row["key"], row["ended"], row["value"]) for row in rows)
 
     def step_count(self, run: str) -> int:
         return int(self._rows("select count(*) as number from step where run = %s", (run,))[0]["number"])

@@ -4,10 +4,10 @@ import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -81,12 +81,36 @@ class JournalTail:
             self._db.close()
 
 
+@dataclass(frozen=True)
+class Painting:
+    """A picture of a page, and those of its pieces that are to be sent: written once for all who are sent the same."""
+
+    view: PageView
+    pieces: Mapping[str, str]
+
+    @classmethod
+    def whole(cls, view: PageView) -> "Painting":
+        return cls(view, view.pieces)
+
+    @cached_property
+    def message(self) -> bytes:
+        """What the page's script is sent: these pieces, and the ids of all in order, so that it drops the others."""
+        view = self.view
+        parts = {"title": view.title, "layout": view.layout, "event": view.event, "order": list(view.pieces)}
+        return json.dumps({**parts, "pieces": dict(self.pieces)}, ensure_ascii=False).encode()
+
+    @cached_property
+    def frame(self) -> bytes:
+        """The same as a server-sent event. JSON holds no line breaks, so that its data is one line."""
+        return b"id: %d\r\ndata: %b\r\n\r\n" % (self.view.event, self.message)
+
+
 @dataclass
 class WatchedPage:
     """One address that somebody looks at, as it was rendered last."""
 
     render: Render
-    view: PageView | None = None
+    whole: Painting | None = None
     watchers: "set[Watcher]" = field(default_factory=set)
     is_stale: bool = False  # something has happened since it was painted
     painted: float = 0.0  # when
@@ -103,40 +127,35 @@ class WatchedPage:
 
 @dataclass(eq=False)
 class Watcher:
-    """One open stream. What it has not been sent yet is a map, so it never grows beyond one page."""
+    """One open stream. What it has not been sent yet is one painting, so it never grows beyond one page."""
 
     address: str
-    waiting: dict[str, str] = field(default_factory=dict)  # element id → its newest HTML
-    view: PageView | None = None
+    waiting: Painting | None = None
     news: asyncio.Event = field(default_factory=asyncio.Event)
     ended: bool = False
 
-    def show(self, view: PageView, changed: dict[str, str]) -> None:
-        kept = {name: html for name, html in self.waiting.items() if name in view.pieces}
-        self.waiting, self.view = {**kept, **changed}, view
+    def show(self, painting: Painting) -> None:
+        view, pieces = painting.view, painting.pieces
+        if self.waiting is not None:
+            kept = {name: html for name, html in self.waiting.pieces.items() if name in view.pieces}
+            painting = Painting(view, {**kept, **pieces})
+        self.waiting = painting
         self.news.set()
 
     def end(self) -> None:
         self.ended = True
         self.news.set()
 
-    async def messages(self) -> AsyncIterator[tuple[int, str]]:
-        """Journal id and message, whenever there is something new, until the stream ends."""
+    async def frames(self) -> AsyncIterator[bytes]:
+        """A server-sent event whenever there is something new, until the stream ends."""
         while True:
             await self.news.wait()
             self.news.clear()
-            if self.view is not None and (self.waiting or not self.ended):
-                pieces, self.waiting = self.waiting, {}
-                yield self.view.event, message(self.view, pieces)
+            if self.waiting is not None:
+                painting, self.waiting = self.waiting, None
+                yield painting.frame
             if self.ended:
                 return
-
-
-def message(view: PageView, pieces: dict[str, str] | None = None) -> str:
-    """What the page's script is sent: these pieces (else all), and the ids of all in order, so it drops the others."""
-    shown = view.pieces if pieces is None else pieces
-    parts = {"title": view.title, "layout": view.layout, "event": view.event, "order": list(view.pieces)}
-    return json.dumps({**parts, "pieces": dict(shown)}, ensure_ascii=False)
 
 
 def _timed(render: Render, reader: Reader) -> tuple[PageView, float]:
@@ -158,10 +177,10 @@ class Live:
     def streams(self) -> int:
         return sum(len(one.watchers) for one in self._pictures.values())
 
-    def picture(self, address: str) -> PageView | None:
+    def picture(self, address: str) -> Painting | None:
         """What the streams of this address show; None if there is none."""
         found = self._pictures.get(address)
-        return found.view if found else None
+        return found.whole if found else None
 
     async def join(self, address: str, render: Render) -> Watcher:
         """A new stream of this address, whose first message has all pieces as they are now.
@@ -176,8 +195,8 @@ class Live:
         except BaseException:
             self.leave(watcher)
             raise
-        if picture.view is not None:
-            watcher.show(picture.view, dict(picture.view.pieces))
+        if picture.whole is not None:
+            watcher.show(picture.whole)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._follow())
         return watcher
@@ -224,20 +243,22 @@ class Live:
 
     async def _paint(self, picture: WatchedPage) -> None:
         was_stale, picture.is_stale = picture.is_stale, False
-        before, known = picture.view, picture.view.pieces if picture.view else {}
+        before = picture.whole.view if picture.whole else None
+        known = before.pieces if before else {}
         try:
             view, picture.took = await self._reader.read(partial(_timed, picture.render))
         except BaseException:
             picture.is_stale = was_stale
             raise
-        picture.view, picture.painted = view, time.monotonic()
+        picture.whole, picture.painted = Painting.whole(view), time.monotonic()
         changed = {name: html for name, html in view.pieces.items() if known.get(name) != html}
         moved = before is None or list(before.pieces) != list(view.pieces) or before.title != view.title
         calm = min(picture.refresh_s * 2, CALM_REFRESH_S)
         picture.refresh_s = REFRESH_S if was_stale or changed or moved else calm
         if changed or moved or (before and before.event != view.event):
+            painting = Painting(view, changed)
             for one in picture.watchers:
-                one.show(view, changed)
+                one.show(painting)
 
     async def finish(self) -> None:
         """Show everybody how things stand, and end all streams."""

@@ -4,7 +4,8 @@ import json
 import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast, overload
@@ -13,9 +14,10 @@ from trued.engine.comparisons import Comparison
 from trued.engine.inputs import Inputs
 from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
+from trued.engine.stored_evidence import StoredEvidence
 from trued.engine.ways_on import next_steps
 from trued.errors import BadInput
-from trued.model import EXISTING_TESTS, Approval, Contract, Event, Grade, RunRecord, Verdict
+from trued.model import EXISTING_TESTS, Approval, Contract, Event, Evidence, Grade, RunRecord, Verdict
 from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted, CallWaits, QuotaReported
 from trued.model.events.run import EditApplied, RunResumed, SealedFileEdited
 from trued.model.step_keys import FINISH, PROOF, is_landing, is_verdict
@@ -25,7 +27,7 @@ from trued.page.work_diff import CloneDiffs
 from trued.proof.contract import contract_hash
 from trued.reporting.html.calls import ReportedCall, calls
 from trued.reporting.html.gather import all_approvals, documents_of
-from trued.reporting.html.material import Material, ProofSummary, Proved
+from trued.reporting.html.material import CheckRun, Material, ProofSummary, Proved
 from trued.reporting.html.notices import WARNINGS
 from trued.reporting.html.pictures import reader as artifacts
 from trued.reporting.views import state_of
@@ -85,6 +87,7 @@ class Decided:
     name: str  # the contract's hash
     verdict: Verdict | None
     approvals: tuple[Approval, ...]
+    base_runs: tuple[CheckRun, ...] = ()
 
 
 @dataclass
@@ -92,6 +95,7 @@ class WatchedRun:
     """One run that somebody looks at: its events folded so far, and what was read of it."""
 
     progress: Progress
+    moment: int = 0  # when it was followed up last; 0: never, or while the journal moved on
     last: int = 0  # id of the newest event that is folded
     count: int = 0  # of its events
     kept: list[Event] = field(default_factory=list)  # those that a page shows by themselves
@@ -104,7 +108,7 @@ class WatchedRun:
     decided: tuple[object, Decided] | None = None
     material: tuple[object, Material] | None = None
     made: dict[str, tuple[Material, Any]] = field(default_factory=dict)  # parts of a page, and what they were made of
-    calls: tuple[object, tuple[ReportedCall, ...]] | None = None
+    calls: tuple[Material, tuple[ReportedCall, ...]] | None = None
     next_steps: tuple[object, list[tuple[str, str]]] | None = None
 
     def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
@@ -195,6 +199,11 @@ def _claims(seen: Progress) -> Iterator[DoneClaim]:
     return done_claims(map(CallEnd.of, seen.calls), verdicts)
 
 
+def _base_runs(contract: Contract | None) -> Iterator[CheckRun]:
+    facts: Sequence[Evidence] = contract.base_facts if contract else ()
+    return map(CheckRun.read, facts.as_stored()) if isinstance(facts, StoredEvidence) else map(CheckRun.of, facts)
+
+
 class Reader:
     """Everything that pages read. One a server; used from one thread at a time."""
 
@@ -203,6 +212,8 @@ class Reader:
         self.home, self.environ, self.can_steer = home, environ, can_steer
         self.clones = CloneDiffs()
         self._store: RunStore | None = None
+        self._moments = self._moment = 0  # how many there were; the one at which a page is made now, or 0
+        self._read_now: dict[tuple[str, ...], Any] = {}  # at this moment
         self._watched = Recent[str, WatchedRun](WATCHED)
         self._waits = Recent[str, tuple[object, list[Wait]]](200)
         self._documents = Recent[str, tuple[object, dict[str, str]]](WATCHED)
@@ -217,13 +228,36 @@ class Reader:
     def store(self) -> RunStore:
         """Opened when there is something to read. Raises StateFailed if the journal cannot be used."""
         if self._store is None:
-            self._store = RunStore(self.home, self.environ, read_only=True)
+            self._store = RunStore(self.home, self.environ, read_only=True, watches=True)
         return self._store
 
     @property
     def is_empty(self) -> bool:
         """Was nothing ever run with this state folder?"""
         return self._store is None and not (self.home / "journal.db").is_file()
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """While a page is made: all of it shows the same moment, and no part of the journal is asked for twice."""
+        if self.is_empty:
+            yield
+            return
+        with self.store.journal.standing_still():
+            self._moments += 1
+            self._moment = self._moments
+            try:
+                yield
+            finally:
+                self._moment = 0
+                self._read_now.clear()
+
+    def _once(self, read: Callable[[], Made], *name: str) -> Made:
+        """What it reads; at one moment it is called once."""
+        if not self._moment:
+            return read()
+        if name not in self._read_now:
+            self._read_now[name] = read()
+        return cast("Made", self._read_now[name])
 
     def close(self) -> None:
         self.clones.close()
@@ -245,8 +279,9 @@ class Reader:
 
     def runs(self) -> list[RunRecord]:
         """All runs, the newest first, each in the state that a person would say it is in."""
-        if self.is_empty:
-            return []
+        return [] if self.is_empty else self._once(self._runs, "runs")
+
+    def _runs(self) -> list[RunRecord]:
         every = [self._stated(one) for one in self.store.journal.runs()]
         return sorted(every, key=lambda one: (-one.created_at, one.id))
 
@@ -272,6 +307,9 @@ class Reader:
     def watch(self, record: RunRecord) -> WatchedRun:
         """The run, folded up to its newest event."""
         found = self._watched.get(record.id) or self._watched.put(record.id, WatchedRun(Progress((), record.workflow)))
+        if self._moment and found.moment == self._moment:
+            return found
+        found.moment = self._moment
         while rows := self.store.journal.folded_events(record.id, found.last, BATCH):
             found.add(rows)
             if len(rows) < BATCH:
@@ -283,8 +321,9 @@ class Reader:
 
     def waits(self, record: RunRecord) -> list[Wait]:
         """What the run needs from a person."""
-        if record.has_ended:
-            return []
+        return [] if record.has_ended else self._once(lambda: self._waiting(record), "waits", record.id, record.state)
+
+    def _waiting(self, record: RunRecord) -> list[Wait]:
         journal = self.store.journal
         asked = journal.questions(record.id, only_open=True)
         given, steps = len(journal.approvals(record.id)), journal.step_count(record.id)  # decisions come with steps
@@ -331,6 +370,9 @@ class Reader:
 
     def material(self, record: RunRecord) -> Material:
         """What the report is made of, without briefs, replies and transcripts. Kept until something happens."""
+        return self._once(lambda: self._material(record), "material", record.id, record.state, record.head)
+
+    def _material(self, record: RunRecord) -> Material:
         run, store = self.watch(record), self.store
         steps = store.journal.step_count(record.id)
         questions, approvals = store.journal.questions(record.id), store.journal.approvals(record.id)
@@ -357,6 +399,7 @@ class Reader:
             history=history,
             summed_up=history.summaries,
             approvals=decided.approvals,
+            base_runs=decided.base_runs,
             questions=store.journal.questions(record.id),
             folder=folder,
             kept=artifacts(folder / "artifacts"),
@@ -371,8 +414,13 @@ class Reader:
         stamp = (steps, len(store.journal.approvals(record.id)), record.head)
         if run.decided is None or run.decided[0] != stamp:
             contract, verdict = store.contract(record.id), store.verdict(record.id)
-            name = contract_hash(contract) if contract else ""
-            run.decided = (stamp, Decided(contract, name, verdict, tuple(all_approvals(store, record.id))))
+            approvals, before = tuple(all_approvals(store, record.id)), run.decided[1] if run.decided else None
+            if before and before.contract is contract:
+                decided = replace(before, verdict=verdict, approvals=approvals)
+            else:
+                name = contract_hash(contract) if contract else ""
+                decided = Decided(contract, name, verdict, approvals, tuple(_base_runs(contract)))
+            run.decided = (stamp, decided)
         return run.decided[1]
 
     def history_of(self, record: RunRecord) -> StoredProofs:
@@ -417,7 +465,9 @@ class Reader:
         """Every call of the run with what became of its claim; briefs and replies are read by `call_texts`."""
         run, material = self.watch(record), self.material(record)
         if run.calls is None or run.calls[0] is not material:
-            run.calls = (material, calls(material, texts=False))
+            before, known = run.calls or (material, ())
+            known = known if before.ended == material.ended else ()
+            run.calls = (material, calls(material, texts=False, known=known))
         return run.calls[1]
 
     def made(self, record: RunRecord, name: str, make: Callable[[Material], Made]) -> Made:

@@ -31,7 +31,7 @@ class RunNotifications:
         """Notify of what happened since the last look; the first one only notes where the journal is."""
         with contextlib.suppress(TruedError):  # no journal yet, or one that is being converted: the next look sees it
             if self._store is None:
-                self._store = RunStore(self._home, self._environ, read_only=True)
+                self._store = RunStore(self._home, self._environ, read_only=True, watches=True)
                 self.notifier = Notifier(self._settings, self._store, self._environ)
             if self._after < 0:
                 self._after = self._store.journal.last_event_id()

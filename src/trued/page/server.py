@@ -18,7 +18,7 @@ from typing import TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import uvicorn
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -33,7 +33,7 @@ from trued.page.actions import Actions
 from trued.page.confirmation import Confirmations, PersonTerminal, ProposedDecision
 from trued.page.entry_file import EntryFile
 from trued.page.guard import COOKIE, ENTER, PageAddress, PageGate
-from trued.page.live import ALL_STREAMS, STREAMS, JournalTail, Live, ReaderThread, Watcher, message
+from trued.page.live import ALL_STREAMS, STREAMS, JournalTail, Live, Painting, ReaderThread, Watcher
 from trued.page.pages import PAGES
 from trued.page.reader import Reader
 from trued.page.render import document
@@ -282,10 +282,8 @@ class PageServer:
     async def pieces(self, request: Request) -> Response:
         """The same as a stream's first message, for who cannot have a stream: what others see of this page."""
         address = request.query_params.get("address", "")
-        view = self.live.picture(address)
-        if view is None:
-            view = await self.reader.read(self._render(address))
-        return Response(message(view), media_type="application/json")
+        shown = self.live.picture(address) or Painting.whole(await self.reader.read(self._render(address)))
+        return Response(shown.message, media_type="application/json")
 
     async def stream(self, request: Request) -> Response:
         """Server-sent events: the newest pieces of one page, whenever they change."""
@@ -365,17 +363,18 @@ _PATTERNS = [(one, compile_path(one.path)[0]) for one in PAGES]
 
 
 def _viewed(route: PageRoute, params: Mapping[str, str], reader: Reader) -> PageView:
-    return route.view(reader, params)
+    with reader.at_one_moment():
+        return route.view(reader, params)
 
 
 def _count_waits(reader: Reader) -> int:
     return sum(len(reader.waits(one)) for one in reader.runs() if not one.has_ended)
 
 
-async def _events(watcher: Watcher, left: Callable[[], None]) -> AsyncIterator[ServerSentEvent]:
+async def _events(watcher: Watcher, left: Callable[[], None]) -> AsyncIterator[bytes]:
     try:
-        async for number, text in watcher.messages():
-            yield ServerSentEvent(data=text, id=str(number))
+        async for frame in watcher.frames():
+            yield frame
     finally:
         left()
 

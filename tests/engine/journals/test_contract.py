@@ -105,6 +105,18 @@ async def test_a_step_that_fails_is_not_recorded(journal: JournalStore) -> None:
     assert await run.once("a#1", "h", Counting(["later"])) == "later"
 
 
+@pytest.mark.spec("PAGE-3")
+def test_what_is_read_while_it_stands_still_is_of_one_moment(
+    journal: JournalStore, opened: Callable[..., JournalStore]
+) -> None:
+    with closing(opened(read_only=True)) as reader:
+        with reader.standing_still():
+            assert len(reader.runs()) == 1
+            journal.add(record("r-two"))
+            assert len(reader.runs()) == 1
+        assert len(reader.runs()) == 2
+
+
 @pytest.mark.spec("RUN-8")
 def test_a_question_waits_until_a_person_answers_and_keeps_who_and_why(
     journal: JournalStore, opened: Callable[..., JournalStore]
@@ -315,7 +327,7 @@ def _names(protocol: type) -> set[str]:
 # What only the embedded store has; a name that is added there for others to use belongs to the protocol.
 OF_SQLITE: dict[type, set[str]] = {SqliteJournal: {"commit", "writing"}}
 WRITING = {"add", "update", "of", "claim", "announce", "cancel", "approve", "add_comment", "change_limit", "close"}
-OWN = {"driver", "data_version", "private_files", "password", "refuse_if_open"}  # of the store's own kind
+OWN = {"driver", "data_version", "private_files", "password", "refuse_if_open", "standing_still"}  # of the store's own kind
 ODD: list[dict[str, object]] = [
     {
         "result": "DONE " * 90,
@@ -414,7 +426,7 @@ def asked_for(store: JournalStore) -> dict[str, list[Any]]:
         "is_cancelled": [store.is_cancelled(one), store.is_cancelled("r-two")],
         "step": [store.step(one, "a#1"), store.step(one, "none")],
         "steps": [store.steps(one), store.steps(one, "a#", "dev"), store.steps(one, "c")],
-        "steps_after": [store.steps_after(one, 0), store.steps_after(one, 1, "a", "b"), store.steps_after(one, 9)],
+        "steps_after": [[*store.steps_after(one, *given)] for given in ((0,), (1, "a", "b"), (9,))],
         "step_count": [store.step_count(one)],
         "spends": [store.spends(one)],
         "past": [store.past("dev", "claude"), store.past("dev", "codex")],

@@ -1,5 +1,6 @@
 """The journal on real SQLite files, with real locks and real faults."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -126,3 +127,25 @@ def test_a_number_that_another_process_has_now_is_no_driver(journal: SqliteJourn
     assert journal.driver("r-one") == 0
     lock.write_text("rubbish")
     assert journal.driver("r-one") == 0
+
+
+@pytest.mark.spec("PAGE-3")
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"role": "dev", "agent": "claude", "brief": 'x, "brief": "y"' * 900, "chars": 9, "resume": True},
+        {"role": ', "brief": ', "agent": '", "brief": ', "brief": "x", "chars": 1, "resume": False},
+        {"brief": "first", "role": "dev", "agent": "é" * 600},
+        {"role": "a" * 600, "agent": "claude", "brief": ""},
+        {"role": "dev", "agent": "claude"},
+    ],
+)
+@pytest.mark.parametrize("separators", [None, (",", ":")])
+def test_who_folds_events_is_told_who_was_asked_and_no_word_of_the_brief(
+    journal: SqliteJournal, data: dict[str, object], separators: tuple[str, str] | None
+) -> None:
+    text = json.dumps(data, ensure_ascii=False, separators=separators)
+    with journal.writing(journal._synced) as db:
+        db.execute("insert into event (run, at, key, kind, data) values ('r-one', 1, 'dev#1', 'asked', ?)", (text,))
+    ((found,),) = journal.lean_rows(f"select {sqlite.FOLDED} from event")
+    assert json.loads(found) == {"role": data["role"], "agent": data["agent"]}

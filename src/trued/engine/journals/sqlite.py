@@ -47,9 +47,12 @@ LEAN = """
         'status', substr(json_extract(data, '$.reply.status'), 1, 300),
         'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
     else data end"""
-# The same for who folds events: what was asked in what words is no part of the picture.
-_ASKED = ", ".join(f"'{name}', json_extract(data, '$.{name}')" for name in ("role", "agent", "chars", "resume"))
-FOLDED = LEAN.replace("json_remove(data, '$.brief')", f"json_object({_ASKED})")
+# The same for who folds events: what was asked in what words is no part of the picture. Role and agent stand before the
+# brief; what is behind it is not parsed, since within a string every quote has a backslash before it.
+_BRIEF = """instr(substr(data, 1, 500), ', "brief": ')"""
+_NAMED = "json_object('role', json_extract(data, '$.role'), 'agent', json_extract(data, '$.agent'))"
+_ASKED = f"case {_BRIEF} when 0 then {_NAMED} else substr(data, 1, {_BRIEF} - 1) || '}}' end"
+FOLDED = LEAN.replace("json_remove(data, '$.brief')", _ASKED)
 # What an event says of a call without a word of the agent or of its provider.
 _FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
 _PAIRS = ", ".join(f"'{one}', json_extract(data, '$.{one}')" for one in _FACTS)
@@ -170,6 +173,16 @@ class SqliteJournal:
             if db.in_transaction:
                 db.execute("rollback")
             raise
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Whatever is read meanwhile is of one moment. For who only reads: nothing can be written meanwhile."""
+        self._rows("begin")
+        try:
+            yield
+        finally:
+            if self._synced.in_transaction:
+                self._rows("rollback")
 
     def commit(self, db: sqlite3.Connection) -> None:
         """Commit. Everything becomes durable here (the crash tests kill here)."""
@@ -339,11 +352,15 @@ class SqliteJournal:
         rows = self._rows(statement, (run, *values))
         return [(row["key"], row["began"], row["ended"]) for row in rows]
 
-    def steps_after(self, run: str, after: int, *names: str) -> list[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins so, oldest first."""
+    def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
+        """Number, key, end and result of the steps after this number whose name begins so, oldest first.
+
+        Each result is read when it is its turn: those of a long run are many megabytes.
+        """
         where, values = _named(names)
-        statement = f"select rowid, key, ended, value from step where run = ? and rowid > ? and {where} order by rowid"  # noqa: S608
-        return [(row[0], row[1], row[2], row[3]) for row in self._rows(statement, (run, after, *values))]
+        statement = f"select rowid, key, ended from step where run = ? and rowid > ? and {where} order by rowid"  # noqa: S608
+        for number, key, ended in self._rows(statement, (run, after, *values)):
+            yield number, key, ended, self._rows("select value from step where rowid = ?", (number,))[0][0]
 
     def step_count(self, run: str) -> int:
         return int(self._rows("select count(*) as number from step where run = ?", (run,))[0]["number"])

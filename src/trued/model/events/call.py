@@ -30,9 +30,9 @@ class CallAsked(JournalEvent, kind="asked"):
 
     role: str
     agent: str
-    brief: str = ""  # left out where only facts are read
-    chars: int  # of the brief
-    resume: bool  # in the conversation that it had before
+    brief: str = ""  # left out where only facts are read, as what follows
+    chars: int = 0  # of the brief
+    resume: bool = False  # in the conversation that it had before
 
 
 class CallAnswered(JournalEvent, kind="answered"):

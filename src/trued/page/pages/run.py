@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trued.engine.limits import limits_in_force
+from trued.engine.stored_evidence import evidence_about
 from trued.model import Evidence, RunRecord
 from trued.page.pages.common import paged, run_page
 from trued.page.reader import Reader
@@ -22,7 +23,7 @@ from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
 ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}  # the last part of a run, by the address
 SORTS = ("open", "met", "guard")  # of rows of the ledger
 BARS = 220  # of all lanes together: each is four nodes, and a title
-OPEN = 6  # rows of the ledger that show their cases at once
+ROWS, OPEN = 100, 6  # of the ledger on one page; of them those that show their cases at once
 TAIL = 40  # lines of the transcript beside the ledger
 STORY = 40  # lines
 NOTICES = 12
@@ -157,10 +158,11 @@ def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[s
 
 def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
     """What the engine's browser saw of the newest work on a requirement; else of the run's pages at all."""
-    verdict = material.verdict
-    facts = [one for one in (verdict.evidence if verdict else ()) if material.ended or not one.held_out]
-    own = [one for one in facts if one.requirement == requirement]
-    return evidence_pictures([one for one in own or facts if one.side == "head"])
+    every = material.verdict.evidence if material.verdict else ()
+    for facts in (evidence_about(every, {requirement}), every):
+        if shown := [one for one in facts if material.ended or not one.held_out]:
+            return evidence_pictures([one for one in shown if one.side == "head"])
+    return ()
 
 
 def _own_section(material: Material) -> dict[str, str]:
@@ -207,7 +209,7 @@ def ledger_piece(record: RunRecord, material: Material, ledger: list[LedgerLine]
     only = params.get("only", "")
     sorts = {one.id: "open" if not one.met else "guard" if one.guard else "met" for one in ledger}
     shown = [one for one in ledger if not only or sorts[one.id] == only]
-    paging = paged(shown, params, "only", "lanes")
+    paging = paged(shown, params, "only", "lanes", size=ROWS)
     cases = outcomes_of(material, [one for one in paging.items if not one.met][:OPEN])
     return piece(
         "run/ledger.html.j2",
@@ -229,9 +231,8 @@ def outcomes_of(material: Material, rows: list[LedgerLine]) -> dict[str, list[Ca
     base = material.contract.base_facts if material.contract else ()
     head = material.verdict.evidence if material.verdict else ()
     over = material.record.has_ended
-    for one in (*base, *head):
-        if one.requirement in found:
-            found[one.requirement].append(one)
+    for one in (*evidence_about(base, found), *evidence_about(head, found)):
+        found[one.requirement].append(one)
     return {name: case_outcomes(facts, over=over) for name, facts in found.items()}
 
 

@@ -137,14 +137,19 @@ class ReportedCall:
         return max(0.0, self.ended - self.began)
 
 
-def calls(material: Material, *, texts: bool = True) -> tuple[ReportedCall, ...]:
+def calls(material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = ()) -> tuple[ReportedCall, ...]:
     """All calls of a run, in the order in which they were first asked; of very many only some have their
-    texts, and none without `texts`."""
+    texts, and none without `texts`. `known`: the same of earlier, when the run had ended no more and no less."""
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
         by_key[event.key].append(event)
     rows = [row for row in material.progress.calls if row.asked]
-    every = [_reported(material, row, by_key[row.key], f"call-{number}") for number, row in enumerate(rows, 1)]
+    every = [
+        known[place]
+        if place < len(known) and _has_stayed(known[place], row) and row.key not in by_key
+        else _reported(material, row, by_key.get(row.key, ()), f"call-{place + 1}")
+        for place, row in enumerate(rows)
+    ]
     every = list(_with_refutations(every, material.proofs))
     if not texts:
         return tuple(every)
@@ -152,9 +157,16 @@ def calls(material: Material, *, texts: bool = True) -> tuple[ReportedCall, ...]
     room, lines = min(LONGEST, max(SHORTEST, TRANSCRIPTS // number)), max(FEWEST_LINES, LINES // max(1, len(every)))
     shown = {one.key for one in sorted(every, key=_weight)[:SHOWN]}
     return tuple(
-        _with_texts(material, one, by_key[one.key], room, lines) if one.key in shown else replace(one, is_shown=False)
+        _with_texts(material, one, by_key.get(one.key, ()), room, lines)
+        if one.key in shown
+        else replace(one, is_shown=False)
         for one in every
     )
+
+
+def _has_stayed(call: ReportedCall, row: Call) -> bool:
+    """Has nothing happened to a call that was over?"""
+    return call.row is row and bool(row.ended)
 
 
 def _weight(call: ReportedCall) -> tuple[int, float]:
@@ -250,4 +262,5 @@ def _with_refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSumma
     claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)
     fell = {one.key: one.refuted for one in claims if one.refuted}
     for call in every:
-        yield replace(call, refuted=", ".join(fell[call.key])) if call.key in fell else call
+        refuted = ", ".join(fell.get(call.key, ()))
+        yield call if call.refuted == refuted else replace(call, refuted=refuted)

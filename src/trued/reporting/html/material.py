@@ -161,6 +161,7 @@ class Material:
     picture_address: str = ""  # where a picture is found by its hash, if it is not to stand in the page itself
     folded: Progress | None = None  # the run's tree, if somebody has it already
     summed_up: Sequence[ProofSummary] | None = None  # the history without its texts, if somebody has it already
+    base_runs: Sequence[CheckRun] | None = None  # of the checks on the base, if somebody has them already
 
     @cached_property
     def progress(self) -> Progress:
@@ -175,7 +176,10 @@ class Material:
     @property
     def check_runs(self) -> Iterator[CheckRun]:
         """Every time that the engine ran a check: on the base first, then in the order of the verdicts."""
-        yield from map(CheckRun.of, self.contract.base_facts if self.contract else ())
+        if self.base_runs is not None:
+            yield from self.base_runs
+        else:
+            yield from map(CheckRun.of, self.contract.base_facts if self.contract else ())
         for proof in self.proofs:
             yield from proof.runs
 

@@ -1,0 +1,59 @@
+"""Evidence as the journal keeps it, for who looks at a run again and again and shows little of it at once."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, overload
+
+from trued.model import Evidence
+
+READ = 1_000  # pieces of evidence that are kept as they were read last
+
+
+class StoredEvidence(Sequence[Evidence]):
+    """Stands for a tuple of evidence. Each piece is read when it is looked at: read, it has five times the size."""
+
+    def __init__(self, facts: Iterable[tuple[str, str]]) -> None:
+        """`facts`: the requirement that each is about, and its JSON."""
+        self._facts = tuple(facts)
+
+    @classmethod
+    def taken_out_of(cls, text: str, *place: str) -> "tuple[str, StoredEvidence]":
+        """JSON without the list of evidence at this place, and that list."""
+        value = within = json.loads(text)
+        for name in place[:-1]:
+            within = within.get(name) or {}
+        facts = within.pop(place[-1], ())
+        return json.dumps(value), cls((one["requirement"], json.dumps(one)) for one in facts)
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    @overload
+    def __getitem__(self, place: int) -> Evidence: ...
+    @overload
+    def __getitem__(self, place: slice) -> "StoredEvidence": ...
+    def __getitem__(self, place: int | slice) -> "Evidence | StoredEvidence":
+        if isinstance(place, slice):
+            return StoredEvidence(self._facts[place])
+        return _read(self._facts[place][1])
+
+    def about(self, names: Collection[str]) -> Iterator[Evidence]:
+        """What these requirements rest on."""
+        return (_read(text) for name, text in self._facts if name in names)
+
+    def as_stored(self) -> Iterator[dict[str, Any]]:
+        """The JSON objects, for who needs few of their fields."""
+        return (json.loads(text) for _, text in self._facts)
+
+
+def evidence_about(facts: Sequence[Evidence], names: Collection[str]) -> Iterator[Evidence]:
+    """Those that are about one of these requirements, in order."""
+    if isinstance(facts, StoredEvidence):
+        return facts.about(names)
+    return (one for one in facts if one.requirement in names)
+
+
+@lru_cache(READ)
+def _read(text: str) -> Evidence:
+    return Evidence.model_validate_json(text)
