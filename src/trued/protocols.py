@@ -537,8 +537,7 @@ class JournalStore(Protocol):
         ...
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and data (as JSON) of the next events: lean, and of what was asked only to whom and how
-        long it is."""
+        """Id, time, key, kind and data (as JSON) of the next events: lean, and of what was asked only to whom."""
         ...
 
     def standing_still(self) -> AbstractContextManager[None]:

@@ -53,11 +53,11 @@ def claims(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def folded(kind: str, data: str) -> str:
-    """The lean form, as who folds events needs it: of what was asked only to whom, and how long it is."""
+    """The lean form, as who folds events needs it: of what was asked only to whom."""
     if kind != CallAsked.KIND:
         return data
     whole = json.loads(data)
-    return _compact({name: _number(whole.get(name)) for name in ("role", "agent", "chars", "resume")})
+    return _compact({name: whole.get(name) for name in ("role", "agent")})
 
 
 def _number(value: object) -> object:

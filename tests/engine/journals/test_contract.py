@@ -327,7 +327,7 @@ def _names(protocol: type) -> set[str]:
 # What only the embedded store has; a name that is added there for others to use belongs to the protocol.
 OF_SQLITE: dict[type, set[str]] = {SqliteJournal: {"commit", "writing"}}
 WRITING = {"add", "update", "of", "claim", "announce", "cancel", "approve", "add_comment", "change_limit", "close"}
-OWN = {"driver", "data_version", "private_files", "password", "refuse_if_open", "standing_still"}  # of the store's own kind
+OWN = {"driver", "data_version", "private_files", "password", "refuse_if_open", "standing_still"}  # of its own kind
 ODD: list[dict[str, object]] = [
     {
         "result": "DONE " * 90,

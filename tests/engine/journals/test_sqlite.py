@@ -147,5 +147,5 @@ def test_who_folds_events_is_told_who_was_asked_and_no_word_of_the_brief(
     text = json.dumps(data, ensure_ascii=False, separators=separators)
     with journal.writing(journal._synced) as db:
         db.execute("insert into event (run, at, key, kind, data) values ('r-one', 1, 'dev#1', 'asked', ?)", (text,))
-    ((found,),) = journal.lean_rows(f"select {sqlite.FOLDED} from event")
+    ((*_, found),) = journal.folded_events("r-one", 0, 9)
     assert json.loads(found) == {"role": data["role"], "agent": data["agent"]}
