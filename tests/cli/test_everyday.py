@@ -61,6 +61,15 @@ def test_resume_without_a_name_takes_the_newest_unfinished_run_and_cancel_wants_
     )
 
 
+@pytest.mark.spec("DAY-6", "USE-7")
+def test_tasks_are_opened_again_in_one_run_alone(each: Each, journal: SqliteJournal, project: Path) -> None:
+    for name in ("r-one", "r-two"):
+        add(journal, name, project, "interrupted")
+    refused = each(["resume", "r-one", "r-two", "--reopen", "T1"], ["resume", "--all", "--reopen", "T1"], cwd=project)
+    assert ["--reopen is for one run" in one_sentence(one) for one in refused] == [True, True]
+    assert [journal.run(name).state for name in ("r-one", "r-two")] == ["interrupted", "interrupted"]
+
+
 @pytest.mark.spec("USE-7", "DAY-13")
 def test_a_mistake_is_one_sentence_without_advice_on_workflows(each: Each, project: Path) -> None:
     missing, grade = each(["run", "nope.md"], ["run", "do it", "--accept", "good"], cwd=project)

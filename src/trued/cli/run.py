@@ -127,12 +127,14 @@ def resume(
 ) -> None:
     """Continue a run. Finished calls are not made again; calls still in progress are adopted.
 
-    A run that ended without being proven continues if you edited what it works by (a team's backlog.md), or --reopen.
+    A run that ended unproven continues only if you edited its input file (a team's backlog.md), or pass --reopen.
     """
     outside_agents("resume")
     more = parse_limits(limit or [])
     with opened() as store:
         named = unfinished(store) if every else [store.journal.run(one).id for one in runs or [] if len(runs or []) > 1]
+    if named and reopen:
+        raise BadInput("--reopen is for one run", then="name that run alone")
     if named:
         drive_all(
             lambda engine: resume_runs(
@@ -142,8 +144,6 @@ def resume(
             ),
             as_json=as_json,
         )
-    if named and reopen:
-        raise BadInput("--reopen is for one run", then="name that run alone")
     run = runs[0] if runs else None
     if left := _only_left(run):
         drive(lambda engine: engine.start(_from(left, yes=yes, wait=wait, limit=limit)), as_json=as_json)
