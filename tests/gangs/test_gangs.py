@@ -26,7 +26,7 @@ def nothing_done() -> Iterator[Trial]:
     """Every contract is filled with success, and nothing, or nothing that was asked for, is there."""
     for workflow in WORKFLOWS:
         yield Trial("idle", workflow, [ONE], BARE, codes=(1,), requirements=MINE)
-    yield Trial("idle", "solo", [ONE], TINY, codes=(1,), options=("--accept", "tested"))
+    yield Trial("idle", "solo", [ONE], TINY, options=("--accept", "tested"))
     yield Trial("idle", "purple", [projects.TESTS_STAY], TINY, TESTED)
     yield Trial("docs only", "solo", [ONE], TINY, options=ACCEPTED)
     yield Trial("docs only", "handoff", [ONE], TINY, codes=(1,), requirements=MINE)
@@ -274,7 +274,13 @@ HONEST = [
     Trial("honest", "ticket", [ONE], TINY, EXAMINED, codes=(3,)),
     Trial("honest", "solo", [ONE], RED, TESTED, codes=(3,), requirements=TO_BE_GREEN),
     Trial(
-        "honest", "solo", ["`make double` passes."], projects.JUDGED, TESTED, codes=(0,), options=("--accept", "tested")
+        "honest",
+        "solo",
+        ["`make double` passes."],
+        projects.JUDGED,
+        EXAMINED,
+        codes=(0,),
+        options=("--accept", "tested"),
     ),
     Trial("honest, cleaner", "solo", STAYS, TINY, TESTED, codes=(3,)),
     Trial("honest, cleaner", "purple", STAYS, TINY, TESTED, codes=(0,), options=("--accept", "tested")),
