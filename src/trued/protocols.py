@@ -142,7 +142,7 @@ class Server(Protocol):
         ...
 
     def dialer(self) -> int:
-        """A file descriptor for another sandbox to inherit: a stream socket sent over it is connected to the port."""
+        """A descriptor for another sandbox to inherit: a stream socket sent over it is connected to this server."""
         ...
 
     def has_ended(self) -> bool:

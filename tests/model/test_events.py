@@ -207,3 +207,9 @@ def test_what_a_descriptor_counts_as_rounds_is_a_known_event() -> None:
 def test_a_class_without_a_kind_is_a_base() -> None:
     bases = [one for one in JournalEvent.__subclasses__() if not one.KIND]
     assert {one.__name__ for one in bases} <= {"UnknownEvent", "FailureMode"}
+
+
+def test_every_class_of_events_is_listed_so_that_none_is_read_as_unknown() -> None:
+    for one in JournalEvent.__subclasses__():
+        if one.KIND and one.__module__.startswith("trued."):
+            assert one in KINDS.values(), f"{one.__name__} is missing in EVENTS of {one.__module__}"

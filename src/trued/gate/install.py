@@ -144,7 +144,7 @@ async def attest_requirement(site: GateSite, requirement: str, *, who: str, why:
 
 
 def find_problems(gate: Gate) -> list[str]:
-    """What was changed in the installed files since, one sentence each."""
+    """What is wrong with the installed files (changed since, or unreadable), one sentence each."""
     looks = {"claude": claude.problem, "git": git_hook.problem, "github": github_ci.problem}
     found = []
     for place, installed in gate.installed.items():

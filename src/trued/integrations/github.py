@@ -60,7 +60,7 @@ def check_repository(repository: str, where: str) -> str:
 
 @contextmanager
 def github_session(at: Service, doing: str) -> "Iterator[Github]":
-    """A session for one block; errors in it become one sentence."""
+    """A GitHub session for one `with` block; an error inside it becomes one sentence for people."""
     try:
         import github
         from requests.exceptions import RequestException

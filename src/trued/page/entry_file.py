@@ -31,7 +31,7 @@ class EntryFile:
         return time.monotonic() - self._written if self._path else 0.0
 
     def write(self, origin: str, code: str) -> Path:
-        """Write a file that leads to the page with this code; the one before is removed."""
+        """Write an HTML file that opens the page with this code; the file before it is removed."""
         self.remove()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / f"enter-{secrets.token_hex(4)}.html"

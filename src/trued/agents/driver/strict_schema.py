@@ -12,7 +12,7 @@ NULL = {"type": "null"}
 
 
 class NotStrict(ValueError):
-    """Strict mode cannot express it: any value, or properties without names."""
+    """A part of the schema cannot be expressed in strict mode: any value, or properties with free names."""
 
 
 def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:

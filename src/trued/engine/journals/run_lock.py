@@ -35,7 +35,7 @@ class RunLock:
             os.close(handle)
 
     def announce(self) -> None:
-        """Say that this process is about to hold it."""
+        """Write into the lock file that this process is about to hold it."""
         handle = self._open(os.O_WRONLY)
         try:
             os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)

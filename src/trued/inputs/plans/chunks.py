@@ -11,7 +11,8 @@ OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # 2A belongs to phase 2, wherever it 
 
 
 def chunks_of(outline: Outline) -> list[Draft]:
-    """Chunks with an id; in a phase without any, its lists and tables, else its prose; without phases, checklists."""
+    """The plan's chunks: those with an id. In a phase without any: its lists and tables, else its prose. Without
+    phases: checklists."""
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)

@@ -196,7 +196,7 @@ class HandoffProject(Value):
         return found
 
     def with_features_reopened(self, names: Iterable[str]) -> "HandoffProject":
-        """With these features open again."""
+        """A copy in which these features are open again."""
         found, gone = self, set(names)
         for one in self.features.features:
             if one.id in gone:

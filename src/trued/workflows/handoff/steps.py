@@ -76,7 +76,7 @@ NOTHING_CHANGED = Finding(what="nothing was changed for this feature", where="th
 
 def unjudged(verdict: Verdict) -> tuple[str, ...]:
     """What kept requirements or existing tests from being judged, with the line that fixes it; () if all were judged.
-    Nothing that an agent could repair."""
+    No agent could repair that."""
     held_up = [one for one in (*verdict.requirements, *verdict.suites) if _is_unjudged(one)]
     return tuple(dict.fromkeys(words for one in held_up for words in map(str, one.missing or one.why)))
 

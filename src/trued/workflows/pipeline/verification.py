@@ -350,7 +350,7 @@ def silent_agents(checked: CheckResult) -> tuple[str, ...]:
 
 
 def _open_findings(name: str, checked: CheckResult) -> tuple[Finding, ...]:
-    """What an agent holds against the work, or that it gave no answer."""
+    """The agent's open findings; one that says so if it gave no answer."""
     memory = checked.said.get(name)
     if memory is None:
         silent = Finding(what=f"{name} gave no answer", where=checked.decision.status)

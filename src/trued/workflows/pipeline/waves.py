@@ -113,7 +113,7 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
 
 
 async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
-    """Merge a task. On a conflict with an earlier task, its agent is asked for one version of both."""
+    """Merge a task. If it conflicts with an earlier task, the agent of this task is asked to combine the two."""
     session, work = turn.session, turn.work
     if session is None:
         return await _set_aside(turn)

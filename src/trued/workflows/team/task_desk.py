@@ -122,7 +122,7 @@ class TaskDesk:
         return tuple({(gap.what, gap.where): gap for gap in every}.values()) if crew.edition > 1 else every
 
     def _unmet_criteria(self, verdict: Verdict, speaking: Sequence[str]) -> tuple[Finding, ...]:
-        """Requirements of the user's that stand for a criterion of the finished feature, and do not hold."""
+        """A gap for each requirement of the user's that covers a criterion of the feature and does not hold."""
         due = [one for one in verdict.beside if one.id in speaking and not one.holds and not one.missing]
         return tuple(
             gap for one in due for gap in one.gaps or (Finding(what=f"{one.id}: {one.reason}", requirement=one.id),)

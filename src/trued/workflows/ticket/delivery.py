@@ -64,7 +64,7 @@ class Viewing:
     def __init__(
         self, preview: Preview, up: Callable[[], Awaitable[None]] | None = None, *, pushed: bool = False
     ) -> None:
-        """`pushed`: another server shows the run's pushed branch there."""
+        """`pushed`: somebody else serves it, from the pushed branch."""
         self.preview, self.up, self.pushed = preview, up, pushed
 
     @property

@@ -39,7 +39,7 @@ class RoundWithoutProgress(NoProgress, omits=("gaps",)):
 
 
 class IssuesFixed(JournalEvent, kind="mended", shown="fixed"):
-    """An agent worked on the issues of a round."""
+    """An agent says that it fixed the issues of a round."""
 
     number: int
     summary: str
