@@ -17,7 +17,7 @@ from trued.engine.agent_selection import AgentStatus
 from trued.engine.trust import record_own_file
 from trued.errors import BadInput
 from trued.inputs.settings import loader as config
-from trued.inputs.settings.template import AGENTS, starter_settings
+from trued.inputs.settings.template import starter_settings
 from trued.support.processes import agent_around
 
 app = typer.Typer(rich_markup_mode=None)
@@ -60,7 +60,7 @@ def init(
 
 
 def section(cast: Mapping[str, str]) -> str:
-    """The [agents] section: the agents found, and everything else as comments. Empty if none was found."""
+    """The [agents] table with the agents found; empty if none was found."""
     if not cast:
         return ""
     lines = ["[agents]                     # found when this file was written; see `trued agents`"]
@@ -68,7 +68,7 @@ def section(cast: Mapping[str, str]) -> str:
         name = "default" if role == "*" else role
         written = f'{name} = "{agent}"'
         lines.append(f"{written:<29}# {WHY.get(role, '')}".rstrip())
-    return "\n".join([*lines, "", AGENTS.partition("\n\n")[2]])
+    return "\n".join(lines)
 
 
 def _say(seen: Sequence[AgentStatus], able: Sequence[AgentStatus], cast: Mapping[str, str]) -> None:

@@ -5,96 +5,16 @@ import json
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from trued.engine.trust import TABLE
 from trued.model import Value
 from trued.workspace.git.workspace import GitWorkspace
 
-SETTINGS = "settings of trued"
-KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for all below it
-    SETTINGS: ("trued.toml", ".trued/*"),
-    "roles, hooks and servers of agents": (
-        ".claude/*",
-        ".codex/*",
-        ".gemini/*",
-        ".qwen/*",
-        ".opencode/*",
-        ".cursor/*",
-        ".agents/*",
-        ".github/agents/*",
-        ".github/chatmodes/*",
-        ".windsurf/*",
-        ".roo/*",
-        ".kiro/*",
-        ".continue/*",
-        ".aider.conf.yml",
-        ".mcp.json",
-        "opencode.json",
-        "opencode.jsonc",
-    ),
-    "words that every agent is told": (
-        "AGENTS.md",
-        "CLAUDE.md",
-        "GEMINI.md",
-        "QWEN.md",
-        ".cursorrules",
-        ".windsurfrules",
-        ".clinerules",
-        ".clinerules/*",
-        "CLAUDE.local.md",
-        ".github/copilot-instructions.md",
-        ".github/instructions/*",
-    ),
-    "runs where the project is built": (
-        ".github/*",
-        ".gitlab-ci.yml",
-        ".gitlab/*",
-        ".gitea/*",
-        ".forgejo/*",
-        ".woodpecker/*",
-        ".woodpecker.y*ml",
-        ".drone.yml",
-        ".teamcity/*",
-        ".appveyor.yml",
-        "appveyor.yml",
-        "cloudbuild.y*ml",
-        ".azure-pipelines/*",
-        "azure-pipelines.yaml",
-        ".circleci/*",
-        ".buildkite/*",
-        ".travis.yml",
-        "Jenkinsfile",
-        "azure-pipelines.yml",
-        "bitbucket-pipelines.yml",
-    ),
-    "hooks": (".githooks/*", ".husky/*", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml"),
-    "what git or an editor does with these files": (
-        ".gitattributes",
-        ".gitmodules",
-        ".lfsconfig",
-        ".vscode/*",
-        ".idea/*",
-    ),
-    "environment": (
-        ".env",
-        ".env.*",
-        ".envrc",
-        ".devcontainer/*",
-        ".devcontainer.json",
-        "mise.toml",
-        ".mise.toml",
-        ".tool-versions",
-        ".npmrc",
-        ".yarnrc",
-        ".yarnrc.yml",
-        ".yarn/releases/*",
-        ".yarn/plugins/*",
-        ".pnpmfile.cjs",
-        ".cargo/*",
-        "pip.conf",
-    ),
-}
+KINDS = Path(__file__).with_name("sensitive_files.toml")  # why a file asks for trust, and the patterns of its path
+SETTINGS = "settings of trued"  # one of them
 # in any folder; FOLDERS likewise
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
@@ -117,7 +37,7 @@ def sensitivity_of(path: str) -> str:
     low = path.lower()
     if nested := next((one for one in FOLDERS if f"/{one}/" in f"/{low}/"), ""):
         low = low[f"/{low}/".index(f"/{nested}/") :]
-    for kind, patterns in KINDS.items():
+    for kind, patterns in _kinds():
         if kind == SETTINGS and low.startswith(TOLD):
             continue
         if any(_fits(low, pattern.lower()) for pattern in patterns):
@@ -125,6 +45,12 @@ def sensitivity_of(path: str) -> str:
         if any(low.endswith(f"/{name.lower()}") for name in ANYWHERE if name in patterns):
             return kind
     return ""
+
+
+@cache
+def _kinds() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each reason with its patterns, in the order in which they are tried."""
+    return tuple((kind["why"], tuple(kind["patterns"])) for kind in tomllib.loads(KINDS.read_text())["kinds"])
 
 
 def _fits(path: str, pattern: str) -> bool:

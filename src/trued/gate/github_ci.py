@@ -1,5 +1,6 @@
 """Installs the gate as a GitHub workflow that runs from the base branch, so that no pull request can change it."""
 
+import re
 import shlex
 from pathlib import Path
 
@@ -9,54 +10,7 @@ from trued.gate.state import InstalledFile
 
 FILE = ".github/workflows/trued-gate.yml"
 OURS = "trued gate ci"
-WORKFLOW = """\
-# Written by `trued gate install github`; `trued gate remove github` removes it.
-# pull_request_target runs this file as it is on the base branch: no pull request can change how it is judged.
-# Code of the pull request runs only inside trued's sandbox, without network and without secrets.
-name: trued gate
-on:
-  pull_request_target:
-permissions:
-  contents: read
-jobs:
-  gate:
-    runs-on: ubuntu-latest
-    timeout-minutes: {minutes}
-    steps:
-      - uses: actions/checkout@v4
-        with:
-          fetch-depth: 0
-          persist-credentials: false
-      - uses: actions/setup-python@v5
-        with:
-          python-version: "3.12"
-{node}      - name: Install the sandbox
-        run: |
-          sudo apt-get install -qq -y --no-install-recommends bubblewrap
-          # Ubuntu's AppArmor forbids user namespaces, which bubblewrap needs; without them the sandbox is Landlock
-          sudo sysctl -q -w kernel.apparmor_restrict_unprivileged_userns=0 || true
-      - name: Install trued
-        run: python -m pip install --quiet {source}
-      - name: Fetch the pull request
-        env:
-          NUMBER: ${{{{ github.event.pull_request.number }}}}
-        run: git fetch --quiet --no-tags origin "refs/pull/$NUMBER/head"
-      - name: Check the requirements
-        env:
-          BASE: ${{{{ github.event.pull_request.base.sha }}}}
-          HEAD: ${{{{ github.event.pull_request.head.sha }}}}
-          # a repository secret: the text of the requirements file, which stays out of the repository
-          TRUED_REQUIREMENTS: ${{{{ secrets.TRUED_REQUIREMENTS }}}}
-        run: >-
-          trued gate ci --base "$BASE" --head "$HEAD" --accept {accept} --terms {terms}{requirements}
-          --junit trued-gate.xml --summary trued-gate.md
-      - uses: actions/upload-artifact@v4
-        if: always()
-        with:
-          name: trued-gate
-          path: trued-gate.*
-          if-no-files-found: ignore
-"""
+WORKFLOW = Path(__file__).with_name("github_workflow.yml")  # {names} in it stand for values
 NODE = """\
       - uses: actions/setup-node@v4
         with:
@@ -72,14 +26,16 @@ def workflow(*, source: str, accept: str, terms: str, requirements: str, within_
     """
     named = f" --requirements {requirements}" if requirements else ""
     minutes = max(10, int(within_s * 3 // 60) + 5)  # CI runs the base's checks again: the base may have moved
-    return WORKFLOW.format(
-        source=shlex.quote(source),
-        accept=accept,
-        terms=terms,
-        requirements=named,
-        minutes=minutes,
-        node=NODE if node else "",
-    ).encode()
+    values = {
+        "source": shlex.quote(source),
+        "accept": accept,
+        "terms": terms,
+        "requirements": named,
+        "minutes": str(minutes),
+        "node": NODE if node else "",
+    }
+    text = WORKFLOW.read_text(encoding="utf-8")
+    return re.sub(r"\{(\w+)\}", lambda place: values[place[1]], text).encode()
 
 
 def to_do(requirements_file: str, *, in_repository: bool) -> list[str]:

@@ -3,6 +3,7 @@
 import hashlib
 import shlex
 from collections.abc import Collection, Iterator, Sequence
+from importlib.resources import files
 
 from trued.inputs.project.manifests import Project, Read, projects
 
@@ -11,109 +12,6 @@ COMMAND_LIMIT = 8000  # of one command line; a longer one is a program, and belo
 MADE = "# Made by trued for this project as it was found. Edit it as you need; then it is not made anew."
 MARK = "# sha256 of what follows: "
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
-
-HEAD = """\
-set -euo pipefail
-unset CDPATH VIRTUAL_ENV
-cd -- "$(dirname -- "${BASH_SOURCE[0]:-$0}")"
-script="$PWD/$(basename -- "${BASH_SOURCE[0]:-$0}")"
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1 COREPACK_ENABLE_DOWNLOAD_PROMPT=0
-
-say() { printf '%s\\n' "$*"; }
-fail() { printf 'init.sh: %s\\n' "$*" >&2; exit 1; }
-works() { "$1" --version >/dev/null 2>&1; }
-need() { works "$1" || fail "$1 is missing: install $2 and run init.sh again"; }
-"""
-
-INSTALLING = """\
-digest() { if works sha256sum; then sha256sum; else shasum -a 256; fi | cut -c 1-64; }
-# What is installed depends on the interpreter, this script and these files.
-stamp() { { printf '%s\\n' "$1"; shift; cat -- "$script" "$@"; } | digest; }
-kept() { cat -- "$1/.init-stamp" 2>/dev/null || true; }
-own() { if [ -L "$1" ]; then fail "$1 is a link out of the project: remove it"; fi; }
-ignored() {
-  if [ ! -d .git ] || [ -L .git ] || [ -L .git/info ] || [ -L .git/info/exclude ]; then return 0; fi
-  mkdir -p .git/info
-  if [ -s .git/info/exclude ] && [ -n "$(tail -c 1 .git/info/exclude)" ]; then printf '\\n' >>.git/info/exclude; fi
-  for name in "$@"; do
-    if ! grep -qxF -- "$name" .git/info/exclude 2>/dev/null; then printf '%s\\n' "$name" >>.git/info/exclude; fi
-  done
-}
-"""
-
-PYTHON = """\
-place() { printf '%s\\n' "$(pwd -P) $(python3 --version)"; }
-# An environment that was copied from elsewhere still points there; one of another Python is of no use.
-settled() {
-  if [ ! -f .venv/.init-place ] || [ "$(cat .venv/.init-place)" = "$(place)" ]; then return 0; fi
-  moved "$(cat .venv/.init-place)" "$(place)" || rm -rf -- .venv
-}
-moved() {
-  .venv/bin/python - "$@" <<'END' && place >.venv/.init-place
-import pathlib, re, sys
-(old, was), (new, now) = (one.rsplit(" Python ", 1) for one in sys.argv[1:])
-venv = pathlib.Path(".venv")
-inside = ("*.pth", "__editable__*.py", "*/direct_url.json", "*.egg-link")
-places = ["pyvenv.cfg", "bin/*", ".tools/bin/*", *(f"lib/*/site-packages/{name}" for name in inside)]
-for file in [one for place in places for one in venv.glob(place)] if was == now else sys.exit(1):
-    if file.is_file() and not file.is_symlink() and old.encode() in (text := file.read_bytes()):
-        file.write_bytes(re.sub(re.escape(old.encode()) + rb"(?![\\w.-])", lambda _: new.encode(), text))
-END
-}
-venv() {
-  if [ ! -x .venv/bin/python ] || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
-    python3 -m venv .venv || fail "python3 cannot make a virtual environment: install its venv module"
-  fi
-}
-# The program if it is there, else one in an environment of its own, beside the project's packages.
-bring() {
-  if works "$1"; then return 0; fi
-  venv
-  brought="$PWD/.venv/.tools/bin/$1"
-  if works "$brought"; then return 0; fi
-  python3 -m venv .venv/.tools
-  .venv/.tools/bin/python -m pip install --quiet "$1" || fail "the lock file needs $1: install it and run init.sh again"
-}
-"""
-
-IMPORTABLE = """\
-importable() {
-  "$1" - <<'END'
-import importlib, pathlib, sys
-aside = {"tests", "test", "docs", "examples", "scripts", "tools", "build", "dist", "node_modules", "migrations"}
-roots = [root for root in ("src", ".") if pathlib.Path(root).is_dir()]
-sys.path[:0] = roots
-names = {one.parent.name for root in roots for one in pathlib.Path(root).glob("*/__init__.py")} - aside - {"src"}
-names = sorted(name for name in names if name.isidentifier())
-for name in names:
-    try:
-        importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        sys.exit(f"init.sh: the package {name} cannot be imported: {type(error).__name__}: {error}")
-print(f"  Python {sys.version.split()[0]}" + "".join(f", imports {name}" for name in sorted(names)))
-END
-}
-"""
-
-RESOLVABLE = """\
-resolvable() {
-  node - <<'END'
-const fs = require("fs"), path = require("path");
-const wanted = JSON.parse(fs.readFileSync("package.json", "utf8"));
-const optional = Object.keys(wanted.optionalDependencies || {});
-const all = Object.keys({ ...wanted.dependencies, ...wanted.devDependencies });
-const names = all.filter((name) => !optional.includes(name));
-const places = [process.cwd(), path.dirname(process.cwd())].map((folder) => path.join(folder, "node_modules"));
-const there = (name) => places.some((place) => fs.existsSync(path.join(place, name, "package.json")));
-const missing = fs.existsSync(".pnp.cjs") ? [] : names.filter((name) => !there(name));
-if (missing.length) {
-  console.error(`init.sh: not installed: ${missing.join(", ")}`);
-  process.exit(1);
-}
-console.log(`  Node ${process.version}, ${names.length} direct dependencies resolved`);
-END
-}
-"""
 
 
 def init_script(
@@ -138,15 +36,15 @@ def _digest(body: str) -> str:
 
 def _body(found: Sequence[Project], start: str, test: str, more: list[str]) -> Iterator[str]:
     languages, tools = {one.language for one in found}, {one.tool for one in found if one.tool}
-    yield HEAD
+    yield _functions("head")
     if tools:
-        yield INSTALLING
+        yield _functions("installing")
     if any(one.language == "python" and one.tool for one in found):
-        yield PYTHON
+        yield _functions("python")
     if "python" in languages:
-        yield IMPORTABLE
+        yield _functions("importable")
     if "node" in languages:
-        yield RESOLVABLE
+        yield _functions("resolvable")
     if tools:
         folders = (*((".venv/", "*.egg-info/") if "python" in languages else ()), "node_modules/")
         yield f"ignored {shlex.join(folders)}\n"
@@ -155,6 +53,11 @@ def _body(found: Sequence[Project], start: str, test: str, more: list[str]) -> I
     if not found and not more:
         yield "say 'There is nothing to set up yet: no manifest of a Python or Node project was found.'\n"
     yield "\n".join(_closing(found, start, test, more)) + "\n"
+
+
+def _functions(name: str) -> str:
+    """Shell functions that the lines below call."""
+    return files(__package__).joinpath("init_script_parts", f"{name}.sh").read_text(encoding="utf-8")
 
 
 def _python(one: Project, test: str) -> Iterator[str]:
