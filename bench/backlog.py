@@ -7,7 +7,10 @@ from typing import Any
 from bench.overhead import module, said
 from bench.show import Target, show
 from trued.model import TeamSettings
-from trued.workflows.team.backlog import Backlog, brief_of, parse_backlog, render
+from trued.workflows.team.backlog import render
+from trued.workflows.team.backlog.brief import brief_of
+from trued.workflows.team.backlog.items import Backlog
+from trued.workflows.team.backlog.reading import parse_backlog
 from trued.workflows.team.files import Records, changed
 
 FEW, MANY = 100, 1000

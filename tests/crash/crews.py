@@ -8,7 +8,7 @@ from typing import Any
 from tests.crash.world import WAITS, World
 from trued.agents.adapters.scripted import ScriptedRuntime
 from trued.wire import Order
-from trued.workflows.team.backlog import parse_backlog
+from trued.workflows.team.backlog.reading import parse_backlog
 
 GOAL = "- double(x) returns twice its argument\n- triple(x) returns three times its argument\n"
 PAID = """

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import git
 from tests.examples.places import Place, begun
-from trued.workflows.team.backlog import parse_backlog
+from trued.workflows.team.backlog.reading import parse_backlog
 
 
 def teamed(place: Place, *more: str) -> tuple[int, str]:

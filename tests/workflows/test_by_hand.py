@@ -11,7 +11,7 @@ from trued.agents.roles.instructions_section import plan_section
 from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.model import Settings
 from trued.workflows.descriptor import WorkflowDescriptor
-from trued.workflows.pipeline.lint import looked, named
+from trued.workflows.pipeline.lint.select import looked, named
 from trued.workflows.registry import descriptors
 
 HANDBOOKS = [one for one in descriptors() if one.handbook]

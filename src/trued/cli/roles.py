@@ -24,7 +24,7 @@ from trued.inputs.settings import loader as config
 from trued.model import Role
 from trued.support.redaction import plain
 from trued.workflows.descriptor import WorkflowDescriptor
-from trued.workflows.pipeline.lint import Kind, Look, looked, named, packaged, repository
+from trued.workflows.pipeline.lint.select import Kind, Look, looked, named, packaged, repository
 from trued.workflows.registry import descriptor, descriptors, problems
 
 SHOW = "show"

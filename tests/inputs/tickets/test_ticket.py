@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trued.errors import BadInput
-from trued.inputs.tickets.ticket import LIMIT, is_ticket, page_check, parse_ticket, ticket_from_issue
+from trued.inputs.tickets.pages import page_check
+from trued.inputs.tickets.ticket import LIMIT, is_ticket, parse_ticket, ticket_from_issue
 from trued.model import BrowserCheck, Criterion, Ticket
 from trued.protocols import TrackerIssue
 from trued.support.markdown import split_lines

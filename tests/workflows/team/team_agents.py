@@ -12,7 +12,8 @@ from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.model import RunRecord
 from trued.wire import Order
-from trued.workflows.team.backlog import Backlog, parse_backlog
+from trued.workflows.team.backlog.items import Backlog
+from trued.workflows.team.backlog.reading import parse_backlog
 
 TIMES = {"double": (2, "twice"), "triple": (3, "three times"), "fourfold": (4, "four times")}
 GOAL = "double(x) returns twice its argument. triple(x) returns three times its argument."

@@ -8,17 +8,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from trued.errors import BadInput
-from trued.workflows.team.backlog import (
-    AcceptanceItem,
-    Backlog,
-    BacklogFeature,
-    BacklogTask,
-    Story,
-    brief_of,
-    honoured,
-    parse_backlog,
-    render,
-)
+from trued.workflows.team.backlog import render
+from trued.workflows.team.backlog.brief import brief_of
+from trued.workflows.team.backlog.items import AcceptanceItem, Backlog, BacklogFeature, BacklogTask, Story
+from trued.workflows.team.backlog.merge import honoured
+from trued.workflows.team.backlog.reading import parse_backlog
 
 
 def _shop() -> Backlog:

@@ -7,7 +7,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from trued.model import TeamSettings
-from trued.workflows.team.backlog import Backlog, honoured, parse_backlog, put_away, render, with_archive
+from trued.workflows.team.backlog import put_away, render, with_archive
+from trued.workflows.team.backlog.items import Backlog
+from trued.workflows.team.backlog.merge import honoured
+from trued.workflows.team.backlog.reading import parse_backlog
 from trued.workflows.team.files import FOLDER, Records, changed, feature_status
 from trued.workflows.team.log import PAGE
 from trued.workflows.team.reply_parts import Failure

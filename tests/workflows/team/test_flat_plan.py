@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from trued.errors import BadInput
 from trued.model import TeamSettings
 from trued.support.markdown import split_lines
-from trued.workflows.team.backlog import parse_backlog, render
+from trued.workflows.team.backlog import render
+from trued.workflows.team.backlog.reading import parse_backlog
 from trued.workflows.team.flat_plan import is_flat_plan, migrated
 from trued.workflows.team.sheen_config import team_settings
 

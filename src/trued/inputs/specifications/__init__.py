@@ -13,14 +13,6 @@ from trued.inputs.specifications.own_file import OwnFile
 from trued.inputs.specifications.speckit import SpecKit
 from trued.model import Requirements
 
-__all__ = [
-    "GROUPS",
-    "SpecificationFormat",
-    "find_specifications",
-    "read_specification",
-    "read_specifications",
-]
-
 
 class SpecificationFormat(Protocol):
     """One format in which repositories keep requirements. It reads no file itself: it gets paths and texts."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trued.inputs.requirements.guard_phrases import quoted_command
-from trued.inputs.tickets.ticket import page_check
+from trued.inputs.tickets.pages import page_check
 from trued.model import BrowserCheck, Check, CommandCheck, Criterion, Plan, Requirement, Serve, Source, Ticket
 
 

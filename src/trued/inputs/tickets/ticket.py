@@ -5,15 +5,12 @@ from pathlib import PurePath
 from typing import Any
 
 from trued.errors import BadInput
-from trued.inputs.tickets.pages import page_check
 from trued.inputs.tickets.sections import Parts, TicketPart, part_of
 from trued.model import Criterion, Source, Ticket
 from trued.protocols import TrackerIssue
 from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
 from trued.support.redaction import plain
-
-__all__ = ["KEY", "file_key", "is_ticket", "page_check", "parse_ticket", "ticket_from_issue"]
 
 LIMIT = 256 * 1024  # characters; trackers hold less
 BRACKETS = 5000  # each may begin a link: a text of nothing else keeps every Markdown parser busy for minutes

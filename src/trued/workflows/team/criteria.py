@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from trued.inputs.goals import parse_goal
 from trued.model import Contract, Goal, Grade, Judged, Requirement, Source
-from trued.workflows.team.backlog import AcceptanceItem, BacklogFeature
-from trued.workflows.team.backlog.items import one_line
+from trued.workflows.team.backlog.items import AcceptanceItem, BacklogFeature, one_line
 from trued.workflows.team.state import BACKLOG, Crew, criterion_lines
 
 EDITED = "-edited"  # a sealed criterion in a person's later words: the contract keeps the id for the words it holds

@@ -8,8 +8,9 @@ from typing import Any
 from trued.model import TeamSettings, Value
 from trued.support.plurals import counted
 from trued.support.timestamps import utc_timestamp
-from trued.workflows.team.backlog import ARCHIVE, NAME, Backlog, BacklogFeature, Priority, archive, put_away, render
-from trued.workflows.team.backlog.items import unescaped
+from trued.workflows.team.backlog import archive, put_away, render
+from trued.workflows.team.backlog.items import ARCHIVE, Backlog, BacklogFeature, Priority, unescaped
+from trued.workflows.team.backlog.reading import NAME
 from trued.workflows.team.inbox import Inbox, MessageKind
 from trued.workflows.team.log import Log
 from trued.workflows.team.quoting import line, listed, quoted

@@ -8,8 +8,7 @@ from trued.inputs.vocabulary import bare_title, is_work, section_kind
 from trued.model import Criterion, Source, Value
 from trued.support.markdown import Block, Heading, Item, List, parse, split_lines
 from trued.support.plurals import counted
-from trued.workflows.team.backlog import ATTEMPTS, Backlog
-from trued.workflows.team.backlog.items import TaskStatus, one_line
+from trued.workflows.team.backlog.items import ATTEMPTS, Backlog, TaskStatus, one_line
 
 NAME = "plan.md"
 ORIGINAL = "plan.md.original"  # beside the files of the team: the list as it was

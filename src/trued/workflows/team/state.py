@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from trued.inputs.goals import parse_goal
 from trued.inputs.project.kind import ProjectKind
 from trued.model import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
-from trued.workflows.team.backlog import NAME, Backlog, BacklogFeature, BacklogTask, render
+from trued.workflows.team.backlog import render
+from trued.workflows.team.backlog.items import Backlog, BacklogFeature, BacklogTask
+from trued.workflows.team.backlog.reading import NAME
 from trued.workflows.team.files import FOLDER, Records
 from trued.workflows.team.reply_parts import FixTask, NamedTests, Needs, PlannedFeature, PlannedTask
 

@@ -12,9 +12,11 @@ from trued.run.project import detect_project
 from trued.run.run import Run
 from trued.run.session import Session
 from trued.support.plurals import counted
-from trued.workflows.team.backlog import ARCHIVE, BacklogTask, parse_backlog, put_away, with_archive
-from trued.workflows.team.backlog import NAME as BACKLOG
+from trued.workflows.team.backlog import put_away, with_archive
+from trued.workflows.team.backlog.items import ARCHIVE, BacklogTask
 from trued.workflows.team.backlog.merge import honoured
+from trued.workflows.team.backlog.reading import NAME as BACKLOG
+from trued.workflows.team.backlog.reading import parse_backlog
 from trued.workflows.team.briefs import for_pm
 from trued.workflows.team.consulting import consult_until_sure, doubt_in
 from trued.workflows.team.criteria import outside_criteria

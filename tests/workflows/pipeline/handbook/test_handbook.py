@@ -17,9 +17,9 @@ from trued.workflows.pipeline import flow as pipeline
 from trued.workflows.pipeline import memory
 from trued.workflows.pipeline.decision_tables import CRITIQUE_TABLE, TABLES, VERIFICATION_TABLE, Concern, DecisionTable
 from trued.workflows.pipeline.feature_folder import DESIGN
-from trued.workflows.pipeline.handbook import ORCHESTRATOR, handbook, texts
-from trued.workflows.pipeline.handbook.facts import READS, STEPS, TASKS, expectations
-from trued.workflows.pipeline.lint import looked, named
+from trued.workflows.pipeline.handbook import handbook, texts
+from trued.workflows.pipeline.handbook.facts import ORCHESTRATOR, READS, STEPS, TASKS, expectations
+from trued.workflows.pipeline.lint.select import looked, named
 from trued.workflows.pipeline.orchestrator import CRITIQUES, VERIFICATION
 
 pytestmark = pytest.mark.spec("PIPE-13")

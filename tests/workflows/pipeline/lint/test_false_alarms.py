@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.workflows.pipeline.lint.somebodys import FILES, REVISES, agent
-from trued.workflows.pipeline.lint import Found
+from trued.workflows.pipeline.lint.findings import Found
 from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import judged
 from trued.workflows.pipeline.lint.sets import Set, page

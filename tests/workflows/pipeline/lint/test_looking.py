@@ -7,7 +7,8 @@ import pytest
 
 from tests.workflows.pipeline.lint.somebodys import FILES, agent
 from trued.agents.roles.places import packaged_files
-from trued.workflows.pipeline.lint import RULES, Found, Kind, Look, looked, named, packaged, repository
+from trued.workflows.pipeline.lint.findings import RULES, Found
+from trued.workflows.pipeline.lint.select import Kind, Look, looked, named, packaged, repository
 
 pytestmark = pytest.mark.spec("PIPE-13")
 

@@ -11,7 +11,7 @@ from tests.workflows.pipeline.lint.defects_in_lead import AROUND, STEPS
 from trued.agents.roles.other_tools import FORMS
 from trued.agents.roles.places import packaged_files
 from trued.workflows.pipeline.handbook import texts
-from trued.workflows.pipeline.lint import RULES, Found
+from trued.workflows.pipeline.lint.findings import RULES, Found
 from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import judged
 from trued.workflows.pipeline.lint.sets import Set, page

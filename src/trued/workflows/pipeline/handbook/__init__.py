@@ -12,8 +12,6 @@ from trued.workflows.by_hand import ARGUMENT, COMMANDS, templates_in
 from trued.workflows.pipeline.decision_tables import TABLES, DecisionTable
 from trued.workflows.pipeline.handbook.facts import ORCHESTRATOR, facts
 
-__all__ = ["ORCHESTRATOR", "handbook", "texts"]
-
 ABOUT = "Leads one feature from the request to reviewed work: sends agents out, merges their memories, decides by table"
 PATTERNS = "How the orchestrator of the pipeline sends agents out"
 PROMPT = "Build a feature: research, spec, design, critique, plan, implementation, verification, review"

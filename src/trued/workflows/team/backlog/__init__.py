@@ -3,47 +3,8 @@
 from collections.abc import Sequence
 
 from trued.errors import BadInput
-from trued.workflows.team.backlog.brief import brief_of
-from trued.workflows.team.backlog.items import (
-    ARCHIVE,
-    ATTEMPTS,
-    AcceptanceItem,
-    Accepted,
-    Backlog,
-    BacklogFeature,
-    BacklogTask,
-    Priority,
-    Story,
-    TaskStatus,
-    WorkStatus,
-    written,
-)
-from trued.workflows.team.backlog.merge import honoured
+from trued.workflows.team.backlog.items import ARCHIVE, Backlog, written
 from trued.workflows.team.backlog.reading import NAME, parse_backlog
-
-__all__ = [
-    "ARCHIVE",
-    "ATTEMPTS",
-    "NAME",
-    "AcceptanceItem",
-    "Accepted",
-    "Backlog",
-    "BacklogFeature",
-    "BacklogTask",
-    "Priority",
-    "Story",
-    "TaskStatus",
-    "WorkStatus",
-    "archive",
-    "brief_of",
-    "honoured",
-    "parse_backlog",
-    "put_away",
-    "render",
-    "reopened",
-    "with_archive",
-]
-
 
 LONG = 200  # tasks that a person may want to look through
 
