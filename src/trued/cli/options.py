@@ -121,17 +121,19 @@ class WorkOptions:
         bool | None,
         typer.Option("--wait/--no-wait", help="At a provider's rate limit: wait, or end the run.", show_default="wait"),
     ] = None
-    limit: Annotated[
+    limits: Annotated[
         list[str] | None,
-        typer.Option(metavar="WHAT=AMOUNT", help="Limit what the run may use: usd=5, tokens=2M, calls=20, time=2h."),
+        typer.Option(
+            "--limit", metavar="WHAT=AMOUNT", help="Limit what the run may use: usd=5, tokens=2M, calls=20, time=2h."
+        ),
     ] = None
-    chunk: Annotated[
+    chunks: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="With purple: build only this chunk of the plan; repeatable."),
+        typer.Option("--chunk", metavar="ID", help="With purple: build only this chunk of the plan; repeatable."),
     ] = None
-    phase: Annotated[
+    phases: Annotated[
         list[str] | None,
-        typer.Option(metavar="NUMBER", help="With purple: build only this phase of the plan; repeatable."),
+        typer.Option("--phase", metavar="NUMBER", help="With purple: build only this phase of the plan; repeatable."),
     ] = None
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Seal and show the contract; start no work.")] = False
     without_cases: WithoutCases = False
@@ -140,20 +142,7 @@ class WorkOptions:
     ] = False
 
     def settings(self) -> dict[str, Any]:
-        return {
-            "rounds": self.rounds,
-            "cap": self.cap,
-            "parallel": self.parallel,
-            "yes": self.yes or None,
-            "accept": self.accept,
-            "wait": self.wait,
-            "limits": self.limit or None,
-            "plan_only": self.plan_only or None,
-            "chunks": tuple(self.chunk or ()) or None,
-            "phases": tuple(self.phase or ()) or None,
-            "draft": self.draft or None,
-            "without_cases": self.without_cases or None,
-        }
+        return _given_settings(self)
 
 
 @dataclass(frozen=True)
@@ -175,7 +164,7 @@ class SafetyOptions:
     ] = ""
 
     def settings(self) -> dict[str, Any]:
-        return {"sandbox": self.sandbox, "allow_unsandboxed": self.allow_unsandboxed or None}
+        return _given_settings(self, "trust")
 
 
 @dataclass(frozen=True)
@@ -255,26 +244,23 @@ class ComparedOptions:
         str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
     ] = None
     without_cases: WithoutCases = False
-    limit: Annotated[
-        list[str] | None, typer.Option(metavar="WHAT=AMOUNT", help="Limit what each run may use: usd=5, time=2h.")
+    limits: Annotated[
+        list[str] | None,
+        typer.Option("--limit", metavar="WHAT=AMOUNT", help="Limit what each run may use: usd=5, time=2h."),
     ] = None
     sandbox: Annotated[str | None, typer.Option(metavar="LEVEL", help="As in `run`.", show_default="auto")] = None
     allow_unsandboxed: Annotated[bool, typer.Option("--allow-unsandboxed", help="As in `run`.")] = False
     trust: Annotated[str, typer.Option(metavar="DIGEST", help="As in `run`.", show_default=False)] = ""
 
     def settings(self) -> dict[str, Any]:
-        return {
-            "login": parse_logins(self.login or ()),
-            "roles": parse_roles(self.role or ()),
-            "rounds": self.rounds,
-            "cap": self.cap,
-            "yes": self.yes or None,
-            "accept": self.accept,
-            "without_cases": self.without_cases or None,
-            "limits": self.limit or None,
-            "sandbox": self.sandbox,
-            "allow_unsandboxed": self.allow_unsandboxed or None,
-        }
+        parsed = {"login": parse_logins(self.login or ()), "roles": parse_roles(self.role or ())}
+        return {**_given_settings(self, "login", "role", "trust"), **parsed}
+
+
+def _given_settings(options: Any, *others: str) -> dict[str, Any]:
+    """The fields as settings of the same names; None for what nobody gave. `others`: fields that are no settings."""
+    values = {one.name: (getattr(options, one.name), one.default) for one in fields(options) if one.name not in others}
+    return {name: None if value == default else value for name, (value, default) in values.items()}
 
 
 # -- what people write after an option ---------------------------------------------------------------------------------
