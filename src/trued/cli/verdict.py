@@ -199,7 +199,7 @@ def advice(one: Verification) -> list[str]:
 
 def _missing(one: Verification) -> str:
     """What would raise the grade: a case of the user's own, or a person's look for manual checks."""
-    worst = min((row.grade for row in one.verdict.requirements), key=lambda grade: grade.rank)
+    worst = min(row.grade for row in one.verdict.requirements)
     short = {row.id for row in one.verdict.requirements if not row.grade.is_met(one.accept)}
     checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]
     bar = f", or accept this grade with --accept {worst}" if worst in (Grade.TESTED, Grade.EXAMINED) else ""

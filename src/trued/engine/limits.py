@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.inputs.settings.limits import PARTS, QUOTA, WHOLE, LimitChange, apply_limits, limit_of
+from trued.inputs.settings.limits import PARTS, QUOTA, WHOLE_NUMBERS, LimitChange, apply_limits, limit_of
 from trued.model import RunRecord, Settings, Spending, Value
 from trued.wire import Price
 
@@ -95,7 +95,7 @@ def change_limits(
 
 
 def _shown(what: str, amount: float) -> str:
-    return f"{int(amount) if what in WHOLE else amount:g}"
+    return f"{int(amount) if what in WHOLE_NUMBERS else amount:g}"
 
 
 def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> None:

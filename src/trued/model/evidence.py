@@ -156,7 +156,7 @@ class Verdict(Value):
         """The worst grade of all requirements and of every failing suite."""
         failed = [one.grade for one in self.suites if not one.holds]
         grades = [one.grade for one in self.requirements] or [Grade.UNPROVEN]
-        return min((*grades, *failed), key=lambda grade: grade.rank)
+        return min((*grades, *failed))
 
     @property
     def holds(self) -> bool:

@@ -24,7 +24,7 @@ class ExtendedValue(Value):
 
 
 class Grade(StrEnum):
-    """How far a requirement is proven, worst first."""
+    """How far a requirement is proven, worst first. Grades compare by rank, also with the text of one."""
 
     REFUTED = "refuted"
     UNJUDGED = "unjudged"
@@ -40,9 +40,22 @@ class Grade(StrEnum):
         """0 for the worst grade."""
         return list(Grade).index(self)
 
+    # as strings they would compare by letters
+    def __lt__(self, other: str) -> bool:
+        return self.rank < Grade(other).rank
+
+    def __le__(self, other: str) -> bool:
+        return self.rank <= Grade(other).rank
+
+    def __gt__(self, other: str) -> bool:
+        return self.rank > Grade(other).rank
+
+    def __ge__(self, other: str) -> bool:
+        return self.rank >= Grade(other).rank
+
     def is_met(self, accept: "Grade | None" = None) -> bool:
         """Whether a requirement with this grade is met: the grade is at least `accept`, by default `attested`."""
-        return self.rank >= (accept or Grade.ATTESTED).rank
+        return self >= (accept or Grade.ATTESTED)
 
     @property
     def is_lowered_bar(self) -> bool:

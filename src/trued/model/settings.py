@@ -144,7 +144,7 @@ class PreviewSettings(Value):
 
 def _can_be_enough(grade: object) -> object:
     """Refuse what is no grade, and grades with which nothing is shown, by the ones that can be accepted."""
-    enough = [str(one) for one in Grade if one.rank >= Grade.TESTED.rank]
+    enough = [str(one) for one in Grade if one >= Grade.TESTED]
     if str(grade) not in enough:
         what = "can never be enough" if str(grade) in list(Grade) else "is no grade"
         raise ValueError(f"{grade} {what}; accept one of {', '.join(enough)}")

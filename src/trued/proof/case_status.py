@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from trued.model import Evidence, Outcomes, Tried
-from trued.proof.room.bench import WHOLE
+from trued.proof.room.bench import WHOLE_CHECK
 
 RED_TURNS = 3  # once can be chance, twice can be two chances
 GREEN_TURNS = 2
@@ -49,7 +49,7 @@ def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dic
 
 
 def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
-    if one.id == WHOLE and one.outcome in _FAILING:
+    if one.id == WHOLE_CHECK and one.outcome in _FAILING:
         return Outcomes.UNJUDGED, one.kind  # a runner that broke down shows nothing: it is never red
     absent = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
     if absent and one.kind.removeprefix("module ").split(".")[0] in own:
@@ -79,7 +79,9 @@ def _base(times: list[tuple[Outcomes, str]]) -> Base:
 def is_unjudged_on_base(one: Tried) -> bool:
     """Did this run of a case on the base show the machine, and not the project?"""
     return (
-        one.outcome is Outcomes.UNJUDGED or one.kind in NOT_OUR_FAILURE or (one.id == WHOLE and one.outcome in _FAILING)
+        one.outcome is Outcomes.UNJUDGED
+        or one.kind in NOT_OUR_FAILURE
+        or (one.id == WHOLE_CHECK and one.outcome in _FAILING)
     )
 
 
@@ -130,7 +132,7 @@ def on_head(
 
 def _of(name: str, fact: Evidence) -> list[Tried]:
     exact = [one for one in fact.tried if one.id == name]
-    if name == WHOLE:
+    if name == WHOLE_CHECK:
         return exact
     if not exact and "::" not in name:
         inside = [one for one in fact.tried if one.id.startswith(f"{name}::")]
@@ -139,7 +141,7 @@ def _of(name: str, fact: Evidence) -> list[Tried]:
         exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
     file = name.partition("::")[0]  # a test is not reported where its file cannot be imported: that says why
     uncollected = [one for one in fact.tried if one.id == file != name and one.outcome is Outcomes.UNJUDGED]
-    general = [one for one in fact.tried if one.id == WHOLE and one.outcome is not Outcomes.PASSED]
+    general = [one for one in fact.tried if one.id == WHOLE_CHECK and one.outcome is not Outcomes.PASSED]
     return exact or uncollected or general or [_missing(name, fact.why_void or "not reported")]
 
 
@@ -157,7 +159,7 @@ def _hushed(one: Tried) -> Tried:
 def _unjudged(one: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:
     if one.outcome is not Outcomes.UNJUDGED:
         return False
-    return one.kind in ENGINES or not lacks.isdisjoint({(name, one.kind), (WHOLE, one.kind)})
+    return one.kind in ENGINES or not lacks.isdisjoint({(name, one.kind), (WHOLE_CHECK, one.kind)})
 
 
 def _missing(name: str, why: str) -> Tried:

@@ -49,8 +49,8 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged]) -> Judged:
         return judged.model_copy(update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "why": why})
     if not parts or judged.grade is not Grade.UNPROVEN or not judged.why[0].startswith(PARTS):
         return judged
-    worst = min((one.grade for one in parts), key=lambda grade: grade.rank)
-    if worst.rank <= judged.grade.rank:
+    worst = min(one.grade for one in parts)
+    if worst <= judged.grade:
         return judged
     why = (f"{PARTS} {counted(len(parts), 'part')}: {worst}",)
     lacks = next((one.lacks for one in parts if one.lacks), "")

@@ -14,7 +14,7 @@ from trued.model import (
 )
 from trued.proof.case_status import HUSHED
 from trued.proof.checks.examples import case_in_words
-from trued.proof.room.bench import WHOLE
+from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.held_out_tests import hidden_files
 
@@ -119,7 +119,7 @@ def reason(check: Check, case: str, tried: Tried) -> str:
     what = how_it_failed(check, tried.kind) or str(tried.outcome)
     if isinstance(check, CommandCheck):
         return f"`{check.command}`: {what}"
-    subject = {WHOLE: "the tests" if isinstance(check, TestsCheck) else "the cases"}.get(case, case)
+    subject = {WHOLE_CHECK: "the tests" if isinstance(check, TestsCheck) else "the cases"}.get(case, case)
     return f"page {check.page}, {subject}: {what}" if isinstance(check, BrowserCheck) else f"{subject}: {what}"
 
 
@@ -135,7 +135,7 @@ def gap(
     if own_files:
         kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")
         files = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
-        own = case == WHOLE or not files or any(is_below(case.split("::")[0], one) for one in files)
+        own = case == WHOLE_CHECK or not files or any(is_below(case.split("::")[0], one) for one in files)
         what = f"a held-out test fails: {kind}" if own else "an existing test fails in the run of a held-out one"
         return Finding(what=f"{requirement.id}: {what}", where=requirement.text, requirement=requirement.id)
     if tried.id == HUSHED and not is_hidden_data(check):

@@ -11,7 +11,7 @@ from trued.proof.checks.tests import files_of_check, package_scripts
 from trued.proof.judge import OwnTests
 from trued.proof.missing import awaited_packages, each_once, missing_part
 from trued.proof.own_modules import own_modules
-from trued.proof.room.bench import WHOLE, Bench, CaseSelection, check_hash
+from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, check_hash
 from trued.proof.room.clean_room import Graft, clean_room
 from trued.proof.room.frozen_files import is_below, is_test
 from trued.proof.room.interpreter import Interpreter
@@ -47,7 +47,7 @@ async def try_own_tests(
 
 
 def _counted(before: OwnTests, tried: "TriedOnBothSides", brought: Collection[str]) -> OwnTests:
-    theirs = {name: one for name, one in tried.on_base.items() if name == WHOLE or name.split("::")[0] in brought}
+    theirs = {name: one for name, one in tried.on_base.items() if name == WHOLE_CHECK or name.split("::")[0] in brought}
     shown = {name: on_head(name, tried.here, tried.lacks) for name in theirs}
     green = [name for name, (state, _) in shown.items() if state is Head.PASSED]
     bad = [one for state, each in shown.values() if state is Head.FAILED for one in each]
@@ -136,7 +136,7 @@ class TriedOnBothSides:
 
     @property
     def lacks(self) -> frozenset[tuple[str, str]]:
-        return frozenset((WHOLE, kind) for kind in self.awaited)
+        return frozenset((WHOLE_CHECK, kind) for kind in self.awaited)
 
     def missing(self, one: Tried) -> MissingFromEnvironment:
         """Why this test could not be judged on the head."""

@@ -40,7 +40,7 @@ from trued.proof.case_status import (
 from trued.proof.checks.command import BY_OWN_DRIVERS
 from trued.proof.gaps import DATA, MOST_TEXT, NO_WORK, gap, is_hidden_data, reason
 from trued.proof.missing import each_once, missing_part
-from trued.proof.room.bench import WHOLE, check_hash
+from trued.proof.room.bench import WHOLE_CHECK, check_hash
 from trued.proof.room.frozen_files import is_below
 from trued.support.plurals import counted
 
@@ -124,7 +124,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
     if disputed:
         refuting = [one for one in disputed if one.refutes]
         ceiling = Grade.REFUTED if refuting else Grade.UNPROVEN
-        grade = min(grade, ceiling, key=lambda one: one.rank)
+        grade = min(grade, ceiling)
         words = [f"an objection's own case fails: {one.finding.what}" for one in refuting]
         why = (*words, *(_disputed(one.finding) for one in disputed if not one.refutes), *why)
     closed = tuple(f"{reasons.OBJECTION_CLOSED}{one.finding.what}" for one in facts.objected if one.closed)
@@ -153,10 +153,10 @@ def _missing(counts: "_Counts", facts: Facts) -> tuple[MissingFromEnvironment, .
 
 def _as_if_agreed(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
     """A requirement that proposes to supersede tests is unproven until a person agrees; until then they count."""
-    if not requirement.proposed or grade.rank <= Grade.UNPROVEN.rank:
+    if not requirement.proposed or grade <= Grade.UNPROVEN:
         return grade, why, lacks
     words = reasons.proposes_to_supersede(requirement.proposed)
-    return Grade.UNPROVEN, (words, *why), "approve" if grade.rank >= Grade.EXAMINED.rank else "attest"
+    return Grade.UNPROVEN, (words, *why), "approve" if grade >= Grade.EXAMINED else "attest"
 
 
 def _disputed(finding: Finding) -> str:
@@ -168,12 +168,12 @@ def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] =
     if not parts:
         return whole
     every = [*parts, *([] if whole.why[:1] == (reasons.NO_CHECK,) else [whole])]
-    worst = min(every, key=lambda one: one.grade.rank)
+    worst = min(every, key=lambda judged: judged.grade)
     words = tuple(f"{one.id} is {one.grade}" for one in every if one.grade is worst.grade and one is not whole)
     why: tuple[str, ...] = (f"{reasons.PARTS} {counted(len(parts), 'part')}: {', '.join(words) or 'its own cases'}",)
     grade = worst.grade
     lacks: Lacks = next((one.lacks for one in every if one.lacks), "")
-    if caps and grade.rank > Grade.EXAMINED.rank:
+    if caps and grade > Grade.EXAMINED:
         grade, lacks, why = Grade.EXAMINED, "approve", (*caps, *why)
     own = () if whole.why[:1] == (reasons.NO_CHECK,) else whole.why
     holds = all(one.holds for one in every)
@@ -199,10 +199,10 @@ def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: S
     if failed and judged.grade is not Grade.REFUTED:
         lowered = _lowered(judged, Grade.REFUTED, [f"{one.id} fail: {one.why[0]}" for one in failed], "")
         return lowered.model_copy(update={"missing": ()})
-    if lost and judged.grade.rank > Grade.UNJUDGED.rank:
+    if lost and judged.grade > Grade.UNJUDGED:
         lowered = _lowered(judged, Grade.UNJUDGED, [f"{one.id}: {one.why[0]}" for one in lost], "")
         return lowered.model_copy(update={"missing": each_once(part for one in lost for part in one.missing)})
-    if unseen and judged.grade.rank > Grade.TESTED.rank:
+    if unseen and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [reasons.not_run_by_any_check(unseen)], "attest")
     return judged
 
@@ -238,9 +238,9 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     name = check_hash(check)
     base = [one for one in facts.base if one.check == name and one.requirement == requirement.id]
     head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
-    stands, lacks = on_base(base, facts.own_modules), lacking(base) | {(WHOLE, kind) for kind in facts.awaited}
+    stands, lacks = on_base(base, facts.own_modules), lacking(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
     if not stands:
-        count.broken.append((WHOLE, "it was never run on the base"))
+        count.broken.append((WHOLE_CHECK, "it was never run on the base"))
     for case, stood in stands.items():
         if any(is_superseded(case, one) for one in facts.superseded):
             count.said.append(f"{case} is superseded: not counted")
@@ -270,7 +270,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             count.said.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _whole(count, base)
     count.said += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
-    on_both = {*count.blind, *([WHOLE] if any(case == WHOLE for case, _ in count.unjudged) else [])}
+    on_both = {*count.blind, *([WHOLE_CHECK] if any(case == WHOLE_CHECK for case, _ in count.unjudged) else [])}
     unjudged = [tried for case, tried in count.unjudged if case not in on_both]
     unjudged += [one for fact in base for one in fact.tried if one.id in on_both and is_unjudged_on_base(one)]
     count.missing += [facts.awaited.get(one.kind) or missing_part(check, one) for one in unjudged]
@@ -299,7 +299,7 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
         count.broken.append((case, "broken on the base"))
     elif stood is Base.UNREACHED:
         count.unreached.append(case)
-    elif case == WHOLE:
+    elif case == WHOLE_CHECK:
         count.unjudged.append((case, bad[0] if bad else _NO_WORK))
     elif not must and stood is not Base.GUARD:
         _doubt(count, case, stood)  # whatever it shows here: it can neither prove nor refute
@@ -316,7 +316,7 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
         _doubt(count, case, stood)
 
 
-_NO_WORK = Tried(id=WHOLE, outcome=Outcomes.UNJUDGED, kind=NO_WORK)
+_NO_WORK = Tried(id=WHOLE_CHECK, outcome=Outcomes.UNJUDGED, kind=NO_WORK)
 
 
 def _doubt(count: _Count, case: str, stood: Base) -> None:
@@ -333,7 +333,7 @@ def _doubt(count: _Count, case: str, stood: Base) -> None:
 def _whole(count: _Count, base: Sequence[Evidence]) -> None:
     for fact in base:
         for one in fact.tried:
-            if one.id == WHOLE and one.detail not in count.said:
+            if one.id == WHOLE_CHECK and one.detail not in count.said:
                 count.said.append(one.detail)
 
 
@@ -347,7 +347,7 @@ def is_own_case(requirement: Requirement, check: Check, case: str) -> bool:
     """Is the case the requirement's own? Other tests that the same command runs are regression tests."""
     if requirement.keep:
         return isinstance(check, CommandCheck | DependenciesCheck)
-    if isinstance(check, TestsCheck) and check.files and case != WHOLE:
+    if isinstance(check, TestsCheck) and check.files and case != WHOLE_CHECK:
         return any(is_below(case.split("::")[0], named) for named in check.files)
     return True
 

@@ -22,7 +22,7 @@ from trued.model import (
 )
 from trued.proof.checks.browser import ADVICE
 from trued.proof.gaps import NO_WORK
-from trued.proof.room.bench import WHOLE, check_hash
+from trued.proof.room.bench import WHOLE_CHECK, check_hash
 from trued.proof.room.dependencies import BROUGHT_BY, AddedPackages, provides_module
 from trued.proof.room.node_modules import USES_NODE
 
@@ -53,7 +53,7 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
         limit = "too long" if kind == "time" else "too much memory"
         what = f"it takes {limit} on the base"
         return MissingFromEnvironment(name=kind, what=what, fix=f"raise its limit, or {TRY_AGAIN} on an idle machine")
-    if tried.id == WHOLE and tried.outcome is not Outcomes.UNJUDGED:
+    if tried.id == WHOLE_CHECK and tried.outcome is not Outcomes.UNJUDGED:
         what = f"{NO_WORK}{f': {said}' if said else ''}"
         return MissingFromEnvironment(name=_command(check), what=what, fix="correct the check, or the base")
     what = f"the environment of the checks broke{f': {said}' if said and kind == 'environment' else ''}"

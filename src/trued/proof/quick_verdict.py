@@ -22,6 +22,6 @@ def count_twice(facts: Sequence[Evidence]) -> list[Evidence]:
 def cap_grade(judged: Judged) -> Judged:
     """The verdict at `tested` or below; it waits for no approval."""
     update: dict[str, object] = {"holds": False, "lacks": ""}
-    if judged.grade.rank > QUICK_CEILING.rank:
+    if judged.grade > QUICK_CEILING:
         update |= {"grade": QUICK_CEILING, "why": (f"quick: run once, not twice ({judged.why[0]})", *judged.why[1:])}
     return judged.model_copy(update=update)

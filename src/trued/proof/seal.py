@@ -21,7 +21,7 @@ from trued.model.events.proof import BaseFactsReused, CheckSealed, EnvironmentBu
 from trued.proof.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.judge import is_superseded
-from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, check_hash
+from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room, footprint
 from trued.proof.room.environment import caller_interpreter, choose_environment, has_recorded_versions, lacks_packages
 from trued.proof.room.frozen_files import (
@@ -128,7 +128,7 @@ def _could_not_run(contract: Contract, name: str) -> bool:
     tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
     none = {"nothing collected"}
     return not tried or all(
-        one.id == WHOLE or one.outcome is Outcomes.UNJUDGED for one in tried if one.kind not in none
+        one.id == WHOLE_CHECK or one.outcome is Outcomes.UNJUDGED for one in tried if one.kind not in none
     )
 
 

@@ -15,7 +15,7 @@ from trued.proof.checks.tests import base_scripts
 from trued.proof.disclosure import Scanner, discard_event
 from trued.proof.prove import interpreter_of
 from trued.proof.room import node
-from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, check_hash
+from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room, scratch_folder
 from trued.proof.room.coverage import CoverageOrder
 from trued.proof.room.frozen_files import is_below, is_configuration, is_test
@@ -109,7 +109,7 @@ def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit:
 
 def _own(check: TestsCheck, case: str) -> bool:
     """Of the files that the check names; other tests that its command runs are guards."""
-    if case == WHOLE:
+    if case == WHOLE_CHECK:
         return False
     return not check.files or any(is_below(case.split("::")[0], named) for named in check.files)
 

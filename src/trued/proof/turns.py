@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from trued.model import Outcomes
 from trued.proof.case_status import GREEN_TURNS
 from trued.proof.notes import passed_alone
-from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact
+from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import Graft, footprint
 from trued.proof.run_check import SharedRun, run_check
 
@@ -62,7 +62,7 @@ class Turn:
 def _not_passed(fact: Fact) -> set[str]:
     fine = (Outcomes.PASSED, Outcomes.SKIPPED)
     return {one.id for one in fact.tried if one.outcome not in fine} | (
-        {WHOLE} if fact.void or not fact.tried else set()
+        {WHOLE_CHECK} if fact.void or not fact.tried else set()
     )
 
 
@@ -172,4 +172,4 @@ def _ids_left(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
     """What did not end the first time is not waited for again: nothing could raise it."""
     facts = [fact for turn in before for shared, fact in turn.facts if shared is planned.shared]
     late = {one.id for fact in facts for one in fact.tried if one.kind == "time"}
-    return () if WHOLE in late else tuple(one for one in planned.ids if one not in late)
+    return () if WHOLE_CHECK in late else tuple(one for one in planned.ids if one not in late)

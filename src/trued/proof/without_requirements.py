@@ -11,7 +11,7 @@ from trued.proof.judge import refute_by_existing_tests
 from trued.proof.missing import each_once
 from trued.proof.prove import interpreter_of
 from trued.proof.reasons import EMPTY_DIFF, not_judged, own_tests_fail, own_tests_turned
-from trued.proof.room.bench import WHOLE
+from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
 from trued.protocols import Workspace
 
@@ -75,7 +75,7 @@ async def _tried(
 
 
 def _of(tried: Tried, files: tuple[str, ...]) -> bool:
-    return tried.id == WHOLE or tried.id.split("::")[0] in files
+    return tried.id == WHOLE_CHECK or tried.id.split("::")[0] in files
 
 
 def _named(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]]) -> list[str]:
@@ -86,7 +86,7 @@ def _named(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]])
 
 def _judged(tried: TriedOnBothSides, *, changed: bool) -> Judged:
     facts, before, here = tried.facts, tried.on_base, tried.here
-    shown = {name: on_head(name, here, tried.lacks) for name in before if name != WHOLE}
+    shown = {name: on_head(name, here, tried.lacks) for name in before if name != WHOLE_CHECK}
     missing = each_once(tried.missing(one) for state, bad in shown.values() if state is Head.UNJUDGED for one in bad)
     stands = {name: state for name, (state, _) in shown.items()}
     failed = [name for name, state in stands.items() if state is Head.FAILED]

@@ -206,7 +206,7 @@ class Run:
         why = tuple(gap.what for gap in verdict.gaps)
         judged = {one.id for one in verdict.requirements}
         left = any(one.id not in judged for one in self.judgement.contract().requirements)
-        grade = min(verdict.grade, Grade.UNPROVEN, key=lambda one: one.rank) if left else verdict.grade
+        grade = min(verdict.grade, Grade.UNPROVEN) if left else verdict.grade
         return Outcome(state="stopped", grade=grade, head=self.branch.head, verdict=verdict, why=why)
 
     async def confirm(self, subject: Task, verdict: Verdict) -> Answer:

@@ -12,7 +12,7 @@ from trued.support.located import nearest
 
 WHAT = ("usd", "tokens", "calls", "time")
 QUOTA = "quota"
-WHOLE = ("tokens", "calls", "call_tokens", QUOTA)
+WHOLE_NUMBERS = ("tokens", "calls", "call_tokens", QUOTA)
 FEATURE, TASK = PARTS = ("feature", "task")
 _COUNT = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
@@ -52,15 +52,15 @@ def read_amount(what: str, value: Any) -> float:
         number = _with_units(what, value.strip().lstrip("$").lower())
     if what == QUOTA and number > 100:
         raise RuleBroken(f"it cannot be {value!r}", "it is per cent of a subscription's window")
-    if not math.isfinite(number) or number < 0 or (what in WHOLE and number != int(number)) or number > 1e15:
+    if not math.isfinite(number) or number < 0 or (what in WHOLE_NUMBERS and number != int(number)) or number > 1e15:
         then = {"time": 'write 7200, "90 min" or "2h"', "tokens": 'write 5_000_000 or "5M"'}.get(what, "write a number")
         raise RuleBroken(f"it cannot be {value!r}", then)
-    return int(number) if what in WHOLE else number
+    return int(number) if what in WHOLE_NUMBERS else number
 
 
 def _with_units(what: str, text: str) -> float:
     """`1h 30m`, `2m`, `2.50`; not a number where the text is something else."""
-    units = _SECONDS if what == "time" else _COUNT if what in WHOLE else {"": 1}
+    units = _SECONDS if what == "time" else _COUNT if what in WHOLE_NUMBERS else {"": 1}
     parts = re.findall(part := rf"({_NUMBER})\s*([a-z]*)\s*", text)
     whole = bool(parts) and not re.sub(part, "", text) and all(unit in units for _, unit in parts)
     if not whole or (len(parts) > 1 and what != "time"):
@@ -71,7 +71,7 @@ def _with_units(what: str, text: str) -> float:
 def apply_limits(limits: Spending, given: Iterable[LimitChange]) -> Spending:
     """The limits with these changes applied in order."""
     for scope, what, number in given:
-        value = int(number) if what in WHOLE else number
+        value = int(number) if what in WHOLE_NUMBERS else number
         if not scope:
             limits = limits.model_copy(update={what: value})
         elif scope in PARTS:

@@ -107,7 +107,7 @@ def _coherent(stated: Statement) -> None:
     predicate = stated.predicate
     account = predicate.trued
     said = (predicate.result, (predicate.passed_tests, predicate.warned_tests, predicate.failed_tests))
-    worst = min((one.grade for one in account.requirements), key=lambda one: one.rank, default=Grade.UNPROVEN)
+    worst = min((one.grade for one in account.requirements), default=Grade.UNPROVEN)
     named = [(one.name, tuple(one.digest)) for one in predicate.configuration]
     if said != tally(account) or worst is not account.grade:
         raise _refused("its result is not what its grades say")

@@ -196,10 +196,10 @@ def _stated(subject: Descriptor, contract: Contract, account: Account) -> Statem
 
 def tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
     """The overall result, and which requirements passed at the full bar, passed at a lowered one, or failed."""
-    full, lowered = max(account.accept.rank, Grade.ATTESTED.rank), account.accept.rank
-    passed = tuple(one.id for one in account.requirements if one.grade.rank >= full)
-    warned = tuple(one.id for one in account.requirements if lowered <= one.grade.rank < full)
-    failed = tuple(one.id for one in account.requirements if one.grade.rank < lowered)
+    full, lowered = max(account.accept, Grade.ATTESTED), account.accept
+    passed = tuple(one.id for one in account.requirements if one.grade >= full)
+    warned = tuple(one.id for one in account.requirements if lowered <= one.grade < full)
+    failed = tuple(one.id for one in account.requirements if one.grade < lowered)
     stands = bool(account.requirements) and not (failed or account.objections or account.remarks)
     return ("FAILED" if not stands else "WARNED" if warned else "PASSED"), (passed, warned, failed)
 

@@ -172,17 +172,17 @@ class Fact:
     pictures: tuple[Shot, ...] = ()
 
 
-WHOLE = "*"  # the id of a whole check whose cases are not known
+WHOLE_CHECK = "*"  # the id of a whole check whose cases are not known
 
 
 def void_fact(why: str, outcome: Outcomes, kind: str, command: str = "") -> Fact:
     """A Fact with one result for all cases, for a check that could not be run at all."""
-    return Fact((Tried(id=WHOLE, outcome=outcome, kind=kind, detail=why),), command, void=why)
+    return Fact((Tried(id=WHOLE_CHECK, outcome=outcome, kind=kind, detail=why),), command, void=why)
 
 
 def unjudged_fact(why: str, kind: str, wanted: CaseSelection) -> Fact:
     """The fact of a run in which the environment failed: no case passed or failed."""
-    ids = wanted.ids or (WHOLE,)
+    ids = wanted.ids or (WHOLE_CHECK,)
     return Fact(tuple(Tried(id=one, outcome=Outcomes.UNJUDGED, kind=kind, detail=why) for one in ids), "", void=why)
 
 

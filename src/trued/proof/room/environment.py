@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from trued.errors import CannotJudge, StateFailed
 from trued.model import Evidence, FactNote, Outcomes
-from trued.proof.room.bench import WHOLE, cap_output
+from trued.proof.room.bench import WHOLE_CHECK, cap_output
 from trued.proof.room.dependencies import (
     TOOLS,
     Declarations,
@@ -85,9 +85,9 @@ async def caller_interpreter(packages: tuple[str, ...] = ()) -> Interpreter | No
 def lacks_packages(facts: Iterable[Evidence]) -> bool:
     """Do checks on the base fail as they do where a package is not installed? Only then a build is worthwhile."""
     tried = [one for fact in facts for one in fact.tried]
-    return any(one.kind.startswith("module ") or (one.id == WHOLE and one.outcome in _FAILING) for one in tried) or any(
-        _UNINSTALLED.search(one.detail) for one in tried if one.outcome in _FAILING
-    )
+    return any(
+        one.kind.startswith("module ") or (one.id == WHOLE_CHECK and one.outcome in _FAILING) for one in tried
+    ) or any(_UNINSTALLED.search(one.detail) for one in tried if one.outcome in _FAILING)
 
 
 async def has_recorded_versions(

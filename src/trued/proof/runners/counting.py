@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trued.model import FactNote, Outcomes, Tried
-from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, cap_output, strip_controls
+from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, cap_output, strip_controls
 from trued.proof.room.clean_room import changed_frozen_files
 from trued.protocols import CommandResult
 from trued.support.plurals import counted as numbered
@@ -99,7 +99,7 @@ def _sound(record: Mapping[str, Any]) -> bool:
     if not all(type(record[name]) is kind for name, kind in _SHAPES.items() if name in record):
         return False
     named = [record[key] for key in ("id", "copy", "collect") if key in record]
-    if WHOLE in named or (named and "outcome" not in record):
+    if WHOLE_CHECK in named or (named and "outcome" not in record):
         return False
     seconds, versions = record.get("seconds", 0.0), record.get("versions", {})
     listed = [name for key in ("copying", "left_out", "ran") for name in record.get(key, ())]
@@ -164,7 +164,7 @@ def counted_fact(bench: Bench, ran: CommandResult, counted: CountedRun, words: R
         tried = _salvaged(ran, counted, words, tried, why)
     elif not tried:
         why = words.nothing
-        tried = [Tried(id=WHOLE, outcome=Outcomes.BROKEN, kind="nothing collected", detail=why)]
+        tried = [Tried(id=WHOLE_CHECK, outcome=Outcomes.BROKEN, kind="nothing collected", detail=why)]
     return Fact(
         tried=tuple(tried),
         command=words.command,
@@ -210,15 +210,15 @@ def _salvaged(ran: CommandResult, counted: CountedRun, words: RunnerFacts, tried
     failed = [one for one in tried if one.outcome is not Outcomes.PASSED]
     output = cap_output(ran.stdout, ran.stderr)
     if ran.timed_out:
-        return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="time", detail=why)]
+        return [*failed, Tried(id=WHOLE_CHECK, outcome=Outcomes.FAILED, kind="time", detail=why)]
     stopped = counted.ended in words.stops
     lack = words.lacks(output) if stopped else ""
     if lack or not counted.started:
         kind, detail = f"module {lack}" if lack else "start", f"{why}: {lack or output[-600:]}"
-        return [*failed, Tried(id=WHOLE, outcome=Outcomes.UNJUDGED, kind=kind, detail=detail)]
+        return [*failed, Tried(id=WHOLE_CHECK, outcome=Outcomes.UNJUDGED, kind=kind, detail=detail)]
     if stopped:
-        return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="start", detail=f"{why}: {output[-600:]}")]
-    return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="worthless", detail=why)]
+        return [*failed, Tried(id=WHOLE_CHECK, outcome=Outcomes.FAILED, kind="start", detail=f"{why}: {output[-600:]}")]
+    return [*failed, Tried(id=WHOLE_CHECK, outcome=Outcomes.FAILED, kind="worthless", detail=why)]
 
 
 def _tried(name: str, one: CountedTest) -> Tried:

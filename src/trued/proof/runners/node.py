@@ -14,7 +14,7 @@ from trued.model import Outcomes, TestsCheck
 from trued.proof.room import node
 from trued.proof.room.bench import (
     INSIDE,
-    WHOLE,
+    WHOLE_CHECK,
     Bench,
     CaseSelection,
     Fact,
@@ -123,7 +123,7 @@ async def _files(
 ) -> list[str]:
     known = {*await bench.workspace.blobs(bench.base), *bench.carried}
     if wanted.ids is not None:
-        ours = {one.split("::")[0] for one in wanted.ids if one != WHOLE} & known
+        ours = {one.split("::")[0] for one in wanted.ids if one != WHOLE_CHECK} & known
         if ours:
             return sorted(ours)
     found = node_test_files(known, named, typed)

@@ -14,7 +14,7 @@ from typing import Any
 
 from trued.model import Outcomes, TestsCheck
 from trued.proof.room import node
-from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, cap_output, nonce, void_fact
+from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, cap_output, nonce, void_fact
 from trued.proof.room.clean_room import plant_file, replace_files, scratch_folder
 from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test, is_script
 from trued.proof.runners.command_parser import RunnerCall
@@ -346,7 +346,7 @@ def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedR
 
 def _keeps(room: _Room, name: str) -> bool:
     ids = room.wanted.ids
-    return ids is None or name in ids or name.split("::")[0] in ids or WHOLE in ids
+    return ids is None or name in ids or name.split("::")[0] in ids or WHOLE_CHECK in ids
 
 
 def _file(room: _Room, one: ReportedTest) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trued.model import TestsCheck
-from trued.proof.room.bench import WHOLE, Bench, CaseSelection, channel_records, nonce
+from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, channel_records, nonce
 from trued.proof.runners.command_parser import RunnerCall
 from trued.protocols import CommandResult
 
@@ -53,7 +53,7 @@ async def run_reporting_script(
 
 def python_order(bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
     """What both scripts for Python need: where the project lies, and which tests to run in which order."""
-    files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE})
+    files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE_CHECK})
     return {
         "room": str(bench.room),
         "paths": list(bench.roots),

@@ -290,7 +290,7 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
     """Whether each requirement holds, and a check of it went from red to green or it was satisfied already."""
     judged = verdict.requirements
-    return bool(judged) and all(one.holds and one.grade.rank >= by.rank for one in judged)
+    return bool(judged) and all(one.holds and one.grade >= by for one in judged)
 
 
 def is_met(verdict: Verdict) -> bool:

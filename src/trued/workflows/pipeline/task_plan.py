@@ -13,7 +13,7 @@ Kind: TypeAlias = Literal["implementation", "documentation"]
 NAMED = re.compile(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)
 MOST = 200  # tasks: a plan of more is no plan for one feature
 TITLE, SHOWN = 80, 60
-WHOLE = ("goal", "plan")  # names of the whole request: what a user says of that is not said of one task
+WHOLE_REQUEST = ("goal", "plan")  # names of the whole request: what a user says of that is not said of one task
 
 
 class Work(Value):
@@ -55,7 +55,7 @@ def plan_problems(works: Sequence[Work], criteria: Collection[str] = ()) -> tupl
 
 
 def _unfit(name: str) -> str:
-    if name.casefold() in WHOLE:
+    if name.casefold() in WHOLE_REQUEST:
         return "it means the whole request"
     return "" if NAMED.fullmatch(name) else "letters, digits, '-', '_' and '.' between them, 32 at most"
 

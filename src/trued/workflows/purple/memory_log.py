@@ -109,7 +109,7 @@ class ChunkSection(ExtendedValue):
 
     def without_work(self, verdict: Verdict) -> "ChunkSection":
         """Of a chunk that nobody builds: its checks pass, or the plan marks it as done and nothing contradicts."""
-        status: ChunkStatus = "already met" if verdict.grade.rank >= Grade.TESTED.rank else "marked done"
+        status: ChunkStatus = "already met" if verdict.grade >= Grade.TESTED else "marked done"
         return self._with(status=status)
 
     def _with(self, **changed: object) -> "ChunkSection":
@@ -147,7 +147,7 @@ def status_of(verdict: Verdict) -> ChunkStatus:
     """Complete only by evidence: what no check covers stays open for a person, whatever the teams say."""
     if not verdict.holds:
         return "gaps remain"
-    return "complete" if verdict.grade.rank > Grade.UNPROVEN.rank else "not checked"
+    return "complete" if verdict.grade > Grade.UNPROVEN else "not checked"
 
 
 def reasons_of(verdict: Verdict) -> tuple[str, ...]:

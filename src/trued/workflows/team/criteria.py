@@ -55,7 +55,7 @@ def is_shown(contract: Contract, crew: Crew, feature: str, judged: Iterable[Judg
 
 
 def _by_evidence(judged: Judged | None) -> bool:
-    return judged is not None and judged.holds and judged.grade.rank >= Grade.TESTED.rank
+    return judged is not None and judged.holds and judged.grade >= Grade.TESTED
 
 
 def speaking_requirements(contract: Contract, crew: Crew, feature: str) -> tuple[str, ...]:
