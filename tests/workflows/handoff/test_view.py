@@ -8,7 +8,7 @@ from trued.model import Event
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Remark
 from trued.workflows.handoff.events import FeatureListWritten
-from trued.workflows.handoff.view import HandoffView, features_of, summary
+from trued.workflows.handoff.view import HandoffView, summary
 
 DONE = {"id": "a", "passes": True, "state": "completed", "holds": True, "tests_passing": 2, "tests_total": 2}
 HELD = {"id": "b", "passes": False, "state": "in_progress", "holds": True}
@@ -29,11 +29,11 @@ def test_the_list_as_it_was_written_last_has_what_went_wrong_under_the_feature_t
     ]
     seen = Progress(events, "handoff")
     assert isinstance(seen.view, HandoffView)
-    first, second = features_of(seen.view.features)
+    first, second = seen.view.data(())
     assert first["passes"] is True
     assert first["failure_modes"] == [{"name": "meddling", "evidence": "passes of d was written"}]
     assert second["failure_modes"] == []
-    written = seen.view.features.written
+    written = seen.view.written
     assert (written.feature, written.attempt, written.of) == ("c", 2, 3)
     remarks = [row.text for row in seen.rows.values() if isinstance(row, Remark)]
     assert remarks == ["meddling: passes of d was written"]

@@ -1,7 +1,6 @@
 """Features of a handoff as people see them: how far each is, as the engine found it, and what went wrong with it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from trued.model import Event
@@ -23,23 +22,6 @@ from trued.workflows.view import ReportSection, WorkflowView
 SCOPE = "feature "
 ATTEMPTS = 3  # as many as a feature had before, by default
 NAMED = 5  # features in one sentence
-
-
-@dataclass(slots=True)
-class FeatureProgress:
-    """The feature list as it was written last, and the failure modes that occurred with each feature."""
-
-    written: FeatureListWritten = field(default_factory=lambda: FeatureListWritten(features=()))
-    failures: dict[str, list[dict[str, str]]] = field(default_factory=dict)
-
-    @property
-    def rows(self) -> tuple[dict[str, Any], ...]:
-        return self.written.features
-
-
-def features_of(progress: FeatureProgress) -> list[dict[str, Any]]:
-    """`show --json`: the list as it was written last, each feature with what went wrong on its way."""
-    return [{**one, "failure_modes": progress.failures.get(str(one.get("id")), [])} for one in progress.rows]
 
 
 def summary(written: FeatureListWritten, *, at_work: bool = True) -> str:
@@ -70,33 +52,6 @@ def tests(feature: Mapping[str, Any]) -> str:
     return test_counts(int(feature.get("tests_passing") or 0), total, feature.get("coverage"))
 
 
-# -- events ------------------------------------------------------------------------------------------------------------
-
-
-def add_event(features: FeatureProgress, tree: RunTree, key: str, event: JournalEvent) -> None:
-    """Take the next event of the run."""
-    match event:
-        case FeatureListWritten():
-            features.written = event
-        case FailureMode():
-            # Counted for the feature that was being worked on, even if checks of other features showed it.
-            feature = feature_scope(key).removeprefix(SCOPE) or event.feature
-            mode = {"name": event.stored_kind, "evidence": event.evidence}
-            features.failures.setdefault(feature, []).append(mode)
-            tree.remark(key, f"{event.stored_kind}: {event.evidence}", warning=True)
-        case PassUndone():
-            why = (event.why or "it does not hold").splitlines()[0]
-            names = ", ".join(event.features or (event.feature,))
-            tree.remark(key, f"marked as passed, but does not hold: {names} ({why})", warning=True)
-        case FinishedFeatureBroken():
-            broken = "; ".join(one.partition("\n")[0] for one in event.broken)
-            tree.remark(key, f"the work for {event.feature} was discarded: {broken}", warning=True)
-        case FeatureProposed():
-            tree.remark(key, f"a new feature is proposed; you decide: {event.proposed}")
-        case _:
-            pass
-
-
 def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """How a handoff that ended continues: more attempts at its failed features, by the newest list."""
     lists = [one for _, one in of_kind(events, FeatureListWritten)]
@@ -122,16 +77,38 @@ class HandoffView(WorkflowView):
     }
 
     def __init__(self) -> None:
-        self.features = FeatureProgress()
+        self.written = FeatureListWritten(features=())  # the list as it was written last
+        self.failures: dict[str, list[dict[str, str]]] = {}  # feature → failure modes that occurred with it
 
     def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
-        add_event(self.features, tree, key, event)
+        match event:
+            case FeatureListWritten():
+                self.written = event
+            case FailureMode():
+                # Counted for the feature that was being worked on, even if checks of other features showed it.
+                feature = feature_scope(key).removeprefix(SCOPE) or event.feature
+                mode = {"name": event.stored_kind, "evidence": event.evidence}
+                self.failures.setdefault(feature, []).append(mode)
+                tree.remark(key, f"{event.stored_kind}: {event.evidence}", warning=True)
+            case PassUndone():
+                why = (event.why or "it does not hold").splitlines()[0]
+                names = ", ".join(event.features or (event.feature,))
+                tree.remark(key, f"marked as passed, but does not hold: {names} ({why})", warning=True)
+            case FinishedFeatureBroken():
+                broken = "; ".join(gap.partition("\n")[0] for gap in event.broken)
+                tree.remark(key, f"the work for {event.feature} was discarded: {broken}", warning=True)
+            case FeatureProposed():
+                tree.remark(key, f"a new feature is proposed; you decide: {event.proposed}")
+            case _:
+                pass
 
     def data(self, calls: Sequence[CallRow]) -> list[dict[str, Any]]:
-        return features_of(self.features)
+        """The list as it was written last, each feature with what went wrong on its way."""
+        features = self.written.features
+        return [{**row, "failure_modes": self.failures.get(str(row.get("id")), [])} for row in features]
 
     def counts(self, *, running: bool) -> str:
-        return summary(self.features.written, at_work=running)
+        return summary(self.written, at_work=running)
 
     def describe(self, event: JournalEvent) -> str | None:
         return summary(event) if isinstance(event, FeatureListWritten) else None

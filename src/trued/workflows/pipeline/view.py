@@ -204,33 +204,6 @@ def describe_step(event: StepReported) -> str:
 # -- events ------------------------------------------------------------------------------------------------------------
 
 
-def add_event(stages: Stages, tree: RunTree, key: str, event: JournalEvent) -> None:
-    """Take the next event of the run."""
-    match event:
-        case call.CallAsked() if step := step_of(event.role):
-            # Its step is at work, whether or not the step was reported.
-            stages.begin(step)
-            stages.add_agents(step, (step_name(key),))
-        case StepReported():
-            _add_step(stages, event)
-        case WaveStarted():
-            stages.begin("implementation")
-            stages.wave = max(stages.wave, event.number or stages.wave + 1)
-            stages.tasks.update(dict.fromkeys(event.tasks, "open"))
-            tree.remark(key, f"wave {stages.wave}: {few(event.tasks)}")
-        case run.PartMerged() if task := _task(stages, event.part):
-            stages.tasks[task] = "merged"
-        case run.MergeConflict():
-            stages.conflicts.append((event.part, event.files))
-        case ClusterDecided():
-            cluster, result = normal_name(event.cluster), str(event.result)
-            stages.decisions.append((cluster, result, event.why))
-            stages.end(cluster, result, event.why)
-            tree.remark(key, decision(cluster, result, event.why, stages), warning=result != DONE)
-        case _:
-            _add_notice(tree, key, event)
-
-
 def _add_step(stages: Stages, event: StepReported) -> None:
     name = normal_name(event.step)
     if not name:
@@ -312,7 +285,30 @@ class PipelineView(WorkflowView):
         self.stages = Stages()
 
     def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
-        add_event(self.stages, tree, key, event)
+        stages = self.stages
+        match event:
+            case call.CallAsked() if step := step_of(event.role):
+                # Its step is at work, whether or not the step was reported.
+                stages.begin(step)
+                stages.add_agents(step, (step_name(key),))
+            case StepReported():
+                _add_step(stages, event)
+            case WaveStarted():
+                stages.begin("implementation")
+                stages.wave = max(stages.wave, event.number or stages.wave + 1)
+                stages.tasks.update(dict.fromkeys(event.tasks, "open"))
+                tree.remark(key, f"wave {stages.wave}: {few(event.tasks)}")
+            case run.PartMerged() if task := _task(stages, event.part):
+                stages.tasks[task] = "merged"
+            case run.MergeConflict():
+                stages.conflicts.append((event.part, event.files))
+            case ClusterDecided():
+                cluster, result = normal_name(event.cluster), str(event.result)
+                stages.decisions.append((cluster, result, event.why))
+                stages.end(cluster, result, event.why)
+                tree.remark(key, decision(cluster, result, event.why, stages), warning=result != DONE)
+            case _:
+                _add_notice(tree, key, event)
 
     def place(self, key: str) -> str:
         return self.stages.place(key)

@@ -175,26 +175,7 @@ def _titled(name: str, title: str) -> str:
     return f"{name}: {title}" if title and title != name else name
 
 
-# -- events -----------------------------------------------------------------------------------------------------------
-
-
-def add_event(team: Team, tree: RunTree, key: str, event: JournalEvent) -> None:
-    """Take the next event of the run."""
-    match event:
-        case TeamReported():
-            _add_report(team, tree, key, event)
-        case RoleAsks():
-            tree.remark(key, f"{event.who} asks the {event.to}: {event.text[:LENGTH]}")
-        case RoleAnswers():
-            tree.remark(key, f"the {event.role} answers: {event.text[:LENGTH]}")
-        case FixTasksMade():
-            tree.remark(key, f"the PM makes fix tasks for {event.about}: {_few(event.tasks, BESIDE + 2)}")
-        case FileTakenOver():
-            tree.remark(key, f"{event.file} is taken over: {_few(event.said, BESIDE + 2)}")
-        case FileNotTakenOver():
-            tree.remark(key, f"{event.file} is not taken over, and left as it is: {event.why}", warning=True)
-        case _:
-            pass
+# -- reports ----------------------------------------------------------------------------------------------------------
 
 
 def _add_report(team: Team, tree: RunTree, key: str, event: TeamReported) -> None:
@@ -347,7 +328,21 @@ class TeamView(WorkflowView):
         self.team = Team()
 
     def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
-        add_event(self.team, tree, key, event)
+        match event:
+            case TeamReported():
+                _add_report(self.team, tree, key, event)
+            case RoleAsks():
+                tree.remark(key, f"{event.who} asks the {event.to}: {event.text[:LENGTH]}")
+            case RoleAnswers():
+                tree.remark(key, f"the {event.role} answers: {event.text[:LENGTH]}")
+            case FixTasksMade():
+                tree.remark(key, f"the PM makes fix tasks for {event.about}: {_few(event.tasks, BESIDE + 2)}")
+            case FileTakenOver():
+                tree.remark(key, f"{event.file} is taken over: {_few(event.said, BESIDE + 2)}")
+            case FileNotTakenOver():
+                tree.remark(key, f"{event.file} is not taken over, and left as it is: {event.why}", warning=True)
+            case _:
+                pass
 
     def data(self, calls: Sequence[CallRow]) -> dict[str, Any] | None:
         return team_of(self.team) if self.team.seen else None
