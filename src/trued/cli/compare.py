@@ -250,8 +250,12 @@ def _drive(make: Callable[[Engine], Comparison], show: ShowComparison, *, yes: b
         alone = not comparison.together and not is_plain_output()
         eyes: Turns | Named = turns if alone else Named(store, names)
         engine.person, store.listen = eyes.ask, eyes.hear
+
+        def turn(record: RunRecord) -> None:
+            if alone:
+                turns.turn(store, names[record.id], record)
+
         _announce(store, comparison)
-        turn = partial(_turn, turns, store, names) if alone else _nobody
         ended = asyncio.run(drive_comparison(engine, comparison, partial(engine.resume, yes=yes), turn))
         turns.close()
         _conclude(store, comparison, ended, show)
@@ -262,14 +266,6 @@ def _drive(make: Callable[[Engine], Comparison], show: ShowComparison, *, yes: b
         turns.close()
         store.close()
     raise typer.Exit(worst_exit_code(ended))
-
-
-def _turn(turns: Turns, store: RunStore, names: Mapping[str, str], record: RunRecord) -> None:
-    turns.turn(store, names[record.id], record)
-
-
-def _nobody(_: RunRecord) -> None:
-    return None
 
 
 def _announce(store: RunStore, comparison: Comparison) -> None:

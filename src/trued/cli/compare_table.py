@@ -22,10 +22,6 @@ ALIKE = "asked alike"  # proven, of the requirements that all contracts have in 
 ROLES = 8  # roles whose peak context is listed, the largest first
 
 
-def _number(of: Callable[[RunFigures], int]) -> Callable[[RunFigures], Text]:
-    return lambda run: Text(f"{of(run):,}")
-
-
 def _size(number: int, *, estimated: bool) -> Text:
     return Text(tokens(number, estimated=estimated).removesuffix(" tok") or "0")
 
@@ -50,7 +46,7 @@ ROWS: dict[str, Callable[[RunFigures], Text]] = {
     ALIKE: lambda run: Text(f"{run['asked_alike']['proven']}/{run['asked_alike']['requirements']}"),
     "gaps found": _gaps,
     "rounds": lambda run: Text(NONE if run["rounds"] is None else str(run["rounds"])),
-    "calls": _number(lambda run: run["calls"]),
+    "calls": lambda run: Text(f"{run['calls']:,}"),
     "tokens": lambda run: _size(run["tokens"]["all"], estimated=run["tokens"]["estimated"]),
     "peak context": lambda run: _size(run["peak"]["tokens"], estimated=run["tokens"]["estimated"]),
     "cost": _cost,

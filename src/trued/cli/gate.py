@@ -17,6 +17,7 @@ from rich.text import Text
 
 from trued.cli.context import AsJson
 from trued.cli.gate_ci import ci
+from trued.cli.options import AcceptOption, RepositoryOption
 from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
 from trued.engine.worktree import Checkout, open_checkout
 from trued.errors import BadInput, Interrupted, TruedError
@@ -68,9 +69,6 @@ BaseOption = Annotated[
         metavar="REV", help="The commit that the work starts from.", show_default="merge base with the upstream"
     ),
 ]
-Accept = Annotated[
-    str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
-]
 Attempts = Annotated[
     int | None, typer.Option(min=1, max=7, help="Block an agent's stop at most this often.", show_default="3")
 ]
@@ -78,7 +76,6 @@ Within = Annotated[
     float | None,
     typer.Option(min=1, metavar="SECONDS", help="Total time limit for all checks together.", show_default="600"),
 ]
-Repo = Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")]
 Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]
 Reason = Annotated[str, typer.Option(help="Your reason.", show_default=False)]
 
@@ -89,7 +86,7 @@ def ask(
     head: Annotated[
         str, typer.Option(metavar="REV", help="The commit to check.", show_default="the working tree")
     ] = "",
-    repo: Repo = Path(),
+    repo: RepositoryOption = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Check the working tree, with uncommitted changes and new files, against the sealed contract.
@@ -110,7 +107,7 @@ def install(  # noqa: PLR0913 - each is a flag
     places: Places,
     requirements: RequirementsOption = None,
     base: BaseOption = None,
-    accept: Accept = None,
+    accept: AcceptOption = None,
     attempts: Attempts = None,
     within: Within = None,
     shared: Annotated[
@@ -128,7 +125,7 @@ def install(  # noqa: PLR0913 - each is a flag
             show_default="where this trued came from",
         ),
     ] = "",
-    repo: Repo = Path(),
+    repo: RepositoryOption = Path(),
 ) -> None:
     """Seal the contract and install the gate for Claude Code, git or GitHub. Everything else in their files stays."""
     outside_agents("gate install")
@@ -145,7 +142,7 @@ def install(  # noqa: PLR0913 - each is a flag
 
 
 @gate_app.command()
-def remove(places: Places, repo: Repo = Path()) -> None:
+def remove(places: Places, repo: RepositoryOption = Path()) -> None:
     """Remove the gate and restore the files that it changed."""
     _refuse_agents("remove")
     gone = remove_gate(_site(repo), _known_places(places))
@@ -154,7 +151,7 @@ def remove(places: Places, repo: Repo = Path()) -> None:
 
 
 @gate_app.command()
-def status(repo: Repo = Path(), as_json: AsJson = False) -> None:
+def status(repo: RepositoryOption = Path(), as_json: AsJson = False) -> None:
     """Show the sealed contract, where the gate is installed, changes made to it since, and its last decisions."""
     site = _site(repo)
     gate, recorded = site.store.gate(), site.store.last_records()
@@ -194,7 +191,7 @@ def _value_text(value: object) -> str:
 def amend(  # noqa: PLR0913 - each is a flag
     requirements: RequirementsOption = None,
     base: BaseOption = None,
-    accept: Accept = None,
+    accept: AcceptOption = None,
     attempts: Attempts = None,
     within: Within = None,
     attest: Annotated[
@@ -203,7 +200,7 @@ def amend(  # noqa: PLR0913 - each is a flag
     ] = "",
     who: Who = "",
     reason: Reason = "",
-    repo: Repo = Path(),
+    repo: RepositoryOption = Path(),
 ) -> None:
     """Change the sealed contract, or accept a requirement yourself. Recorded with your name and reason."""
     _refuse_agents("amend")

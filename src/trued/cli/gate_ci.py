@@ -13,6 +13,7 @@ import typer
 from rich.text import Text
 
 from trued.cli.context import AsJson
+from trued.cli.options import AcceptOption, RepositoryOption
 from trued.cli.terminal import err, hint, home, print_json
 from trued.engine.verify import VerifyRequest, VerifyResult, verify
 from trued.engine.worktree import Checkout, open_checkout
@@ -40,9 +41,7 @@ def ci(  # noqa: PLR0913 - each is a flag
         Path | None,
         typer.Option(metavar="FILE", help=f"The requirements file; else its text in {VARIABLE}.", show_default=False),
     ] = None,
-    accept: Annotated[
-        str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
-    ] = None,
+    accept: AcceptOption = None,
     terms: Annotated[
         str,
         typer.Option(metavar="HASH", help="Refuse requirements that differ from the sealed ones.", show_default=False),
@@ -54,7 +53,7 @@ def ci(  # noqa: PLR0913 - each is a flag
         Path | None,
         typer.Option("--summary", metavar="FILE", help="Also write the verdict as Markdown.", show_default=False),
     ] = None,
-    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    repo: RepositoryOption = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Check a commit in CI against its merge base. On GitHub it adds annotations and a summary."""

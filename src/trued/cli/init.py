@@ -3,13 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from trued.cli.context import top_of
 from trued.cli.format import line
+from trued.cli.options import RepositoryOption
 from trued.cli.project_kind import kind_here
 from trued.cli.terminal import hint, home, out, whoami
 from trued.engine import agent_selection as agents
@@ -31,7 +31,7 @@ WHY = {
 
 @app.command()
 def init(
-    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    repo: RepositoryOption = Path(),
 ) -> None:
     """Write a commented trued.toml with the agents installed here. An existing file is not changed."""
     top = top_of(repo)

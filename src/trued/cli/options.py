@@ -17,6 +17,9 @@ from trued.errors import BadInput
 RepositoryOption = Annotated[
     Path, typer.Option("--repo", metavar="DIR", help="The repository.", show_default="this folder")
 ]
+AcceptOption = Annotated[
+    str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
+]
 RoundsOption = Annotated[int | None, typer.Option(help="Most rounds of a pair for one chunk.", show_default="3")]
 Cap = Annotated[int | None, typer.Option(help="Most agents working at the same time.", show_default="4")]
 WithoutCases = Annotated[
@@ -240,9 +243,7 @@ class ComparedOptions:
     rounds: RoundsOption = None
     cap: Cap = None
     yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking.")] = False
-    accept: Annotated[
-        str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
-    ] = None
+    accept: AcceptOption = None
     without_cases: WithoutCases = False
     limits: Annotated[
         list[str] | None,

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from trued.cli.context import AsJson, chosen, completed, opened, top_of
 from trued.cli.format import counted, line
+from trued.cli.options import RepositoryOption
 from trued.cli.summary import conclude, contract_lines
 from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
 from trued.engine.approvals import Decision, decide, is_settled
@@ -196,7 +197,7 @@ def trust(
     digest: Annotated[
         str, typer.Argument(help="The digest shown before; needed without a terminal.", show_default=False)
     ] = "",
-    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    repo: RepositoryOption = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Show the settings, roles and instructions that this repository gives to agents, and trust them.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trued.cli.context import AsJson, RunName, chosen, is_over, opened, top_of, writable
-from trued.cli.options import is_file
+from trued.cli.options import RepositoryOption, is_file
 from trued.cli.terminal import hint, outside_agents, print_json
 from trued.errors import BadInput
 
@@ -35,7 +35,7 @@ def new(
         ),
     ] = None,
     output: Output = None,
-    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    repo: RepositoryOption = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Write a requirements file to fill in, from your words and this repository's functions, routes and tests."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -231,7 +231,7 @@ def cancel(run: RunName = None, as_json: AsJson = False) -> None:
 
 
 def drive(
-    work: Callable[[Engine], Awaitable[RunRecord]],
+    work: Callable[[Engine], Coroutine[Any, Any, RunRecord]],
     *,
     screen: Screen | None = None,
     as_json: bool = False,
@@ -258,7 +258,7 @@ def drive(
     store.listen = listen
     try:
         with eyes:
-            record = asyncio.run(_awaited(work(Engine(store, person=eyes.ask))))
+            record = asyncio.run(work(Engine(store, person=eyes.ask)))
         conclude(store, record, as_json=as_json)
     except KeyboardInterrupt:
         hint("interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)")
@@ -267,10 +267,6 @@ def drive(
         notifier.close()
         store.close()
     raise typer.Exit(record.code)
-
-
-async def _awaited(work: Awaitable[RunRecord]) -> RunRecord:
-    return await work
 
 
 def _choice(goal: str, record: RunRecord) -> str:

@@ -122,7 +122,7 @@ def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
             number=number,
             issues=verified.open,
             fate=verified.fate,
-            mended=fixed.summary if fixed else "",
+            fixed=fixed.summary if fixed else "",
             beyond=tuple(f"{one.path}: {one.why or 'no reason was given'}" for one in (fixed.beyond if fixed else ())),
         )
 

@@ -40,7 +40,7 @@ class VerificationRound:
     number: int
     issues: tuple[str, ...] = ()
     fate: str = ""
-    mended: str = ""
+    fixed: str = ""
     beyond: tuple[str, ...] = ()  # files that were changed beyond the named ones, with the reason if there is one
 
 
@@ -232,8 +232,8 @@ def _rounds(rounds: Sequence[VerificationRound]) -> str:
         found = "<br>".join(map(escaped, one.issues[:10])) or "nothing"
         more = f"<br>… {len(one.issues) - 10} more" if one.issues[10:] else ""
         beyond = "".join(f"<br>beyond the named files: {escaped(each)}" for each in one.beyond)
-        rows.append(f"| {one.number} | {found}{more} | {escaped(one.fate)} | {escaped(one.mended or '–')}{beyond} |")
-    return _table(("round", "found", "since the last", "then mended"), rows)
+        rows.append(f"| {one.number} | {found}{more} | {escaped(one.fate)} | {escaped(one.fixed or '–')}{beyond} |")
+    return _table(("round", "found", "since the last", "then fixed"), rows)
 
 
 def _spent(spent: Sequence[RoleSpending]) -> str:

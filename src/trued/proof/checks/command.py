@@ -88,18 +88,14 @@ def _outcome(check: CommandCheck, bench: Bench, ran: CommandResult, output: str)
         return Outcomes.FAILED, "meddled", f"changed frozen code: {', '.join(changed[:5])}"
     if ran.exit_code == 0:
         return Outcomes.PASSED, "", ""
-    program = _program(check.command)
-    if ran.exit_code == NOT_FOUND and "/" not in program and not shutil.which(program, path=_path(bench)):
+    program, path = _program(check.command), bench.variables.get("PATH", SYSTEM_PATH)
+    if ran.exit_code == NOT_FOUND and "/" not in program and not shutil.which(program, path=path):
         return Outcomes.UNJUDGED, f"program {program}", output[-600:]
     if foreign := bench.foreign(output):
         return Outcomes.UNJUDGED, f"module {foreign}", output[-600:]
     if own := bench.off_path(output):
         return Outcomes.UNJUDGED, f"path {own}", output[-600:]
     return Outcomes.FAILED, f"exit {ran.exit_code}", output[-2000:]
-
-
-def _path(bench: Bench) -> str:
-    return bench.variables.get("PATH", SYSTEM_PATH)
 
 
 def _program(command: str) -> str:

@@ -1,11 +1,11 @@
 """Which requirements of the contract cover a criterion of the backlog, and which criteria none covers."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from trued.inputs.goals import parse_goal
 from trued.model import Contract, Goal, Grade, Judged, Requirement, Source
-from trued.workflows.team.backlog.items import AcceptanceItem, BacklogFeature, one_line
+from trued.workflows.team.backlog.items import AcceptanceItem, one_line
 from trued.workflows.team.state import BACKLOG, Crew, criterion_lines
 
 EDITED = "-edited"  # a sealed criterion in a person's later words: the contract keeps the id for the words it holds
@@ -77,12 +77,8 @@ def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
                 if name not in held:
                     source = Source(file=BACKLOG, line=lines.get(one.id, 1))
                     yield Requirement(id=name, text=one.text, source=source, covers=(feature.id,))
-        if _is_unspoken(feature, crew.planned) and feature.id not in held:
+        if not feature.criteria and feature.id not in crew.planned and feature.id not in held:
             yield Requirement(id=feature.id, text=feature.name, source=Source(file=BACKLOG, line=1))
-
-
-def _is_unspoken(feature: BacklogFeature, planned: Sequence[str]) -> bool:
-    return not feature.criteria and feature.id not in planned
 
 
 def _entry(text: str, goal: Goal) -> str:

@@ -24,7 +24,7 @@ RULES = {
     "TS-7.3": "step 6 gives the planner `verification/v-tasks.md`",
     "TS-7.4": "step 6 knows no aggregator",
     "TS-8.1": "step 7: a Blocker or Critical of r-security is `ERROR`",
-    "TS-8.2": "step 7: no word of r-security is `ERROR`",
+    "TS-8.2": "step 7: no reply of r-security is `ERROR`",
     "TS-8.3": "step 7: r-knowledge never changes the result",
     "TS-8.4": "step 7: two or more of the others missing or `ERROR` is `ERROR`",
     "TS-8.5": "step 7 knows no aggregator",
