@@ -131,6 +131,8 @@ def _of_run(event: JournalEvent) -> str | None:
             return f"{event.state}, {event.grade}, exit code {event.code}{f': {why}' if why else ''}"
         case run.AgentsDetected():
             return line(event.says)
+        case run.MachineChanged():
+            return f"{line(event.machine)} continues the run (sandbox: {line(event.level)})"
         case run.PartMerged():
             return f"{line(event.part)} at {line(event.commit)[:10]}"
         case run.MergeConflict():

@@ -14,6 +14,7 @@ from pathlib import Path
 from trued.agents.adapters import capabilities_of, login_of
 from trued.agents.spool import SUPERVISOR, Spool
 from trued.agents.spool.slots import Slots
+from trued.engine.agent_selection import check_agents
 from trued.engine.drive import drive_workflow
 from trued.engine.impersonation import reachable_by_agents
 from trued.engine.inputs import Inputs, Request
@@ -96,7 +97,26 @@ class Engine:
         inputs = prepare_inputs(
             request, self.store.home, self.store.environ, any_agent=self.runtime is not None, runs=known
         )
+        if self.store.hub_store:
+            inputs = await self._ready_to_travel(inputs, repository)
         return await choose_ticket_branch(self.store, inputs, repository) if inputs.ticket else inputs, repository
+
+    async def _ready_to_travel(self, inputs: Inputs, repository: Repository) -> Inputs:
+        """The inputs, fit for other machines; the store answers, and asks for a login."""
+        from trued.engine.travel import fit_for_travel  # loaded for a store alone
+
+        hub = self.store.open_hub_store()
+        await hub.refuse_if_open()
+        await hub.refs("")
+        return await fit_for_travel(inputs, repository)
+
+    async def send(self, record: RunRecord) -> None:
+        """Put a new run's base into the store, so that any machine can begin with it. Does nothing without a store."""
+        if not (travel := self.store.travel(record)):
+            return
+        with self.store.journal.claim(record.id):
+            await self.store.workspace(record, self.store.inputs(record.id)).begin()
+            await travel.send(self.store.writer(record))
 
     def begin(self, inputs: Inputs, repository: Repository, *, at_once: bool = False) -> tuple[RunRecord, Inputs]:
         """Record a new run, with events for what people should know about its start. `at_once`: it is driven next."""
@@ -151,6 +171,7 @@ class Engine:
         if record.has_ended and not is_continuable(self.store, record):
             return record
         descriptor(record.workflow)  # refused before anything is written, if its package is gone
+        self._check_machine(record)
         change_limits(self.store, record, more, who, may_lower=False)
         inputs = self.store.inputs(record.id)
         said: dict[str, object] = {
@@ -161,6 +182,14 @@ class Engine:
         settings = inputs.settings.model_copy(update={"plan_only": False, **said})
         again = record.has_ended
         return await self.drive(record, inputs.model_copy(update={"settings": settings}), again=again)
+
+    def _check_machine(self, record: RunRecord) -> None:
+        """Raise BadInput if this machine is another than the run was begun on, and lacks an agent or the sandbox."""
+        travel = self.store.travel(record)
+        if travel and not travel.is_origin and self.runtime is None:
+            inputs = self.store.inputs(record.id)
+            check_agents(inputs.settings.agents.values(), inputs.settings, self.store.environ)
+            travel.level(inputs)
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run for good: stop its agents; its work stays on its branch and rescue refs."""
@@ -209,6 +238,9 @@ class Engine:
                 self._spool(record, inputs).retire_failed()
             record = record.model_copy(update={"state": "running", "code": 0, "why": ""})
             self.store.journal.update(record)
+            if travel := self.store.travel(record):
+                await travel.hub.refuse_if_open()
+                travel.record_machine(self.store.writer(record), inputs)
             run = self.open_run(record, inputs)
             is_cancelled = partial(self.store.journal.is_cancelled, record.id)
             end = await drive_workflow(run, is_cancelled, told, alone=self.shared is None)
@@ -228,7 +260,7 @@ class Engine:
     def _context(self, record: RunRecord, inputs: Inputs, workspace: GitWorkspace) -> RunContext:
         workflow = descriptor(inputs.settings.workflow)
         secret = (Path(inputs.requirements_file),) if inputs.requirements_file else ()
-        journal = self.store.writer(record)
+        journal, travel = self.store.writer(record), self.store.travel(record)
         budget = Budget(journal, inputs.settings, record.id, price_lookup(inputs.settings))
         budget.set_windows(subscription_windows(self.store, record.id))
         return RunContext(
@@ -262,6 +294,7 @@ class Engine:
             more_rounds=rounds_granted(self.store, record.id),
             person_files=inputs.person_files(Path(record.repository)),
             asks_people=workflow.asks_people or inputs.edition == 1,
+            **({"is_begun_elsewhere": travel.is_begun_elsewhere, "has_session": travel.has_session} if travel else {}),
         )
 
     async def _ask_person(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:

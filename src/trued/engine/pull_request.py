@@ -13,6 +13,7 @@ from trued.engine.pull_request_body import (
 )
 from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import sensitive_changes
+from trued.errors import BadInput
 from trued.integrations.forges import forge_of
 from trued.integrations.forges.local import LocalForge
 from trued.model import Event, Evidence, RunRecord, Ticket, Verdict
@@ -47,6 +48,11 @@ async def offer_run(
 
     Returns the offer; or, if it changes sensitive files, those files with reasons: then a person has to land it.
     """
+    travel, kind = store.travel(record), store.inputs(record.id).settings.forge.kind
+    if travel and not travel.is_origin and kind != "local":  # whose remotes and rights are there
+        raise BadInput(
+            f"the repository of run {record.id} is on the machine where it was begun", then="resume it there"
+        )
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     record = record.model_copy(update={"head": verdict.commit})
     if asking := (await sensitive_changes(workspace, record.base, record.head)).files:

@@ -15,7 +15,7 @@ from trued.engine.journals.opening import open_journal
 from trued.engine.stored_evidence import StoredEvidence
 from trued.engine.verdict_so_far import VerdictSoFar
 from trued.inputs.settings.folders import FILE, user_config
-from trued.inputs.settings.hub import VARIABLE, hub_address
+from trued.inputs.settings.hub import STORE_VARIABLE, VARIABLE, hub_address, store_address
 from trued.model import Approval, Contract, Event, Evidence, Heard, RunRecord, Value, Verdict
 from trued.model.step_keys import (
     AMENDMENT,
@@ -36,7 +36,9 @@ from trued.support.path_sets import paths_outside
 from trued.support.redaction import SHORTEST, Redactor, secrets_in
 
 if TYPE_CHECKING:
+    from trued.engine.travel import Travel
     from trued.protocols import Journal, JournalStore
+    from trued.workspace.git.hub_store import HubStore
     from trued.workspace.git.workspace import GitWorkspace
 
 KEPT = 8  # runs whose contract and verdict so far are kept: who watches a run asks again after every step
@@ -75,7 +77,9 @@ class RunStore:
     ) -> None:
         self.home, self.environ, self.listen, self._watches = home, environ, listen, watches
         self.hub = hub_address(environ)  # "": the journal is in the state folder
-        self.journal: JournalStore = open_journal(home, self.hub, read_only=read_only)
+        self.hub_store = store_address(environ) if self.hub else ""  # "": work stays on the machine that began it
+        self.journal: JournalStore = open_journal(home, self.hub, travels=bool(self.hub_store), read_only=read_only)
+        self._travels: dict[str, Travel] = {}
         self._contracts = OrderedDict[str, tuple[int, Contract]]()  # run → the hash of its contract's text, and it
         self._so_far = OrderedDict[str, VerdictSoFar]()
 
@@ -99,7 +103,28 @@ class RunStore:
 
     def writer(self, record: RunRecord) -> "Journal":
         """The part of the journal that this run writes."""
-        return self.journal.of(record.id, partial(self.listen, record) if self.listen else None)
+        journal = self.journal.of(record.id, partial(self.listen, record) if self.listen else None)
+        if not (travel := self.travel(record)):
+            return journal
+        from trued.engine.travel import TravellingJournal
+
+        return TravellingJournal(journal, travel)
+
+    def travel(self, record: RunRecord) -> "Travel | None":
+        """How the run's work gets to other machines; None if it stays here. Raises BadInput for a wrong address."""
+        if not self.hub_store:
+            return None
+        if record.id not in self._travels:
+            from trued.engine.travel import Travel
+
+            self._travels[record.id] = Travel(self.open_hub_store(), self.journal, record, self.home)
+        return self._travels[record.id]
+
+    def open_hub_store(self) -> "HubStore":
+        """The store through which work travels. Raises BadInput for a wrong address."""
+        from trued.workspace.git.hub_store import HubStore  # loaded for a store alone
+
+        return HubStore(self.hub_store, self.environ)
 
     def workspace(self, record: RunRecord, inputs: Inputs) -> "GitWorkspace":
         """The run's git workspace, as its agents and checks see it."""
@@ -107,15 +132,20 @@ class RunStore:
         from trued.workspace.git.workspace import GitWorkspace
 
         pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
+        travel = self.travel(record)
+        here = (travel.hub.folder,) if travel else ()
+        hidden = [str(one) for one in (inputs.requirements_file, *here) if one]
         confinement = Confinement(
-            level=inputs.level,
+            level=travel.level(inputs) if travel else inputs.level,
             readable=(*inputs.settings.readable, *pictures),
             network=inputs.settings.network,
-            hidden=(inputs.requirements_file,) if inputs.requirements_file else (),
+            hidden=tuple(hidden),
         )
         workspace = GitWorkspace(Path(record.repository), self.home, record.id, record.branch, record.base, confinement)
         workspace.start, workspace.author = inputs.start or record.base, inputs.author
         workspace.kept = workspace.environments = self.home
+        if travel:
+            workspace.store.travel, workspace.publishes = travel, travel.is_origin
         return workspace
 
     def secrets(self, inputs: Inputs) -> dict[str, str]:
@@ -125,12 +155,18 @@ class RunStore:
         given = {name: self.environ[name] for name in names if name in self.environ}
         password = self.journal.password()
         opens = {VARIABLE: password} if len(password) >= SHORTEST else {}
-        return {**secrets_in(self.environ), **given, **opens}
+        return {**secrets_in(self.environ), **given, **opens, **self._store_password()}
+
+    def _store_password(self) -> dict[str, str]:
+        password = self.open_hub_store().password if self.hub_store else ""
+        return {STORE_VARIABLE: password} if len(password) >= SHORTEST else {}
 
     def private_files(self) -> tuple[Path, ...]:
-        """Files with which one can read or write the journal: no agent may see them."""
-        named = self.hub and VARIABLE not in self.environ
-        return (*self.journal.private_files(), *((user_config(self.environ) / FILE,) if named else ()))
+        """Files with which one can reach the journal, or the store of the work: no agent may see them."""
+        named = self.hub and (VARIABLE not in self.environ or (self.hub_store and STORE_VARIABLE not in self.environ))
+        own = ((user_config(self.environ) / FILE),) if named else ()
+        reach = self.open_hub_store().private_files() if self.hub_store else ()
+        return (*self.journal.private_files(), *own, *reach)
 
     def redact(self, inputs: Inputs) -> Callable[[Any], Any]:
         """A function that takes the secrets out of a string, or of the strings in a list or dict."""

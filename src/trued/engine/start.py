@@ -20,6 +20,7 @@ from trued.inputs.plans.plan import parse_plan, read_plan
 from trued.inputs.plans.selection import chosen_parts, chosen_requirements
 from trued.inputs.recognition import FileKind, is_plan, recognise_file
 from trued.inputs.requirements.file import load_requirements
+from trued.inputs.settings.hub import STORE_VARIABLE
 from trued.inputs.settings.hub import VARIABLE as HUB_VARIABLE
 from trued.inputs.settings.loader import load_settings, user_config, user_home
 from trued.model import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket
@@ -279,9 +280,10 @@ def _check_variables(settings: Settings) -> None:
     if session := [name for name in settings.variables if name in SESSION]:
         what = f"`variables` would give agents access to your own session: {session[0]}"
         raise BadInput(what, then="take it out: an agent could answer in your place")
-    journal = [name for name in (*settings.variables, *settings.environment.variables) if name == HUB_VARIABLE]
-    if journal:
-        what = f"{HUB_VARIABLE} would be shown to what runs in a sandbox: it opens the journal of all runs"
+    given = {*settings.variables, *settings.environment.variables}
+    opens = {HUB_VARIABLE: "the journal of all runs", STORE_VARIABLE: "the work of all runs"}
+    if named := [name for name in opens if name in given]:
+        what = f"{named[0]} would be shown to what runs in a sandbox: it opens {opens[named[0]]}"
         raise BadInput(what, then="take it out of `variables`")
     tokens = {settings.forge.token_env, settings.tickets.token_env, "GITHUB_TOKEN", "JIRA_TOKEN"}
     offers = descriptor(settings.workflow).offers_pull_request

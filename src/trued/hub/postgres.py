@@ -29,6 +29,7 @@ from trued.hub.database import Connection, Database
 from trued.hub.run_history import accepted_grade
 from trued.hub.short_events import bare, claims, folded, lean
 from trued.model import Approval, Comment, Event, Question, RunRecord
+from trued.model.step_keys import SENT
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
@@ -65,6 +66,7 @@ class PostgresJournal:
         migrate nothing; every write raises StateFailed. Raises StateFailed if the database cannot be used."""
         self.clock, self.name, self.lease_s = clock, name or "another process", lease_s
         self._home = home
+        self.travels = False  # whether work of other machines can be had here, if they sent it
         self._place = place_of(home, create=not read_only) if home else None
         self._epochs: dict[str, int] = {}  # of the runs that are claimed, and of those that were lost
         self._announced: dict[str, int] = {}
@@ -182,17 +184,24 @@ class PostgresJournal:
         Of a run of this machine whose lock is free, or ours, the driver is dead: there is no lease to wait for.
         """
         token, place = uuid.uuid4(), self._place
-        here = "(place is null or %s::uuid is null or place = %s)"
+        sent = "exists (select 1 from step where step.run = run.id and starts_with(step.key, %s))"
+        here = f"(place is null or %s::uuid is null or place = %s or (%s and {sent}))"
         free = "(until is null or until <= clock_timestamp() or claim = %s or place = %s)"
-        statement = f"""update run set epoch = epoch + 1, driver = %s, claim = %s, until = {SOON}
+        statement = f"""update run set epoch = epoch + 1, driver = %s, claim = %s, until = {SOON},
+                place = case when place is null then null else coalesce(%s::uuid, place) end
             where id = %s and {here} and {free} returning epoch"""  # noqa: S608  (constants)
-        if taken := self._rows(statement, (self.name, token, self.lease_s, run, place, place, token, place)):
+        values = (self.name, token, self.lease_s, place, run, place, place, self.travels, SENT, token, place)
+        if taken := self._rows(statement, values):
             return int(taken[0]["epoch"])
         self.run(run)  # which says so if there is none
-        (row,) = self._rows("select driver, epoch, place from run where id = %s", (run,))
-        if place and row["place"] and row["place"] != place:
+        (row,) = self._rows(f"select driver, epoch, place, {sent} as sent from run where id = %s", (SENT, run))  # noqa: S608
+        is_elsewhere = place and row["place"] and row["place"] != place
+        if is_elsewhere and not (self.travels and row["sent"]):
             what = f"run {run} was started on {row['driver']}, and its work is there"
-            raise BadInput(what, then="use `trued` there: `ls`, `show`, `logs`, `answer` and `cancel` work everywhere")
+            helps = "`[hub] store` lets work travel" if not self.travels else "it was not sent to the store"
+            raise BadInput(
+                what, then=f"use `trued` there: {helps}, and `ls`, `show`, `answer` and `cancel` work anyway"
+            )
         who = f"{row['driver']} (epoch {row['epoch']})"
         raise Busy(f"run {run} is driven by {who}; follow it with `trued logs -f {run}`")
 

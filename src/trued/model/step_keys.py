@@ -12,6 +12,7 @@ AMENDMENT = "amend#"
 PROOF, FINISH = "prove#", "finish#"
 CONTRACTS = ("seal#", "sealed anew#", AMENDMENT)
 DECISIONS = ("by hand ", "decided#")
+SENT = "sent#"  # what is in the store through which work travels
 
 
 def scope_of(key: str) -> str:

@@ -19,6 +19,7 @@ from trued.model.events.call import (
     CallRepeated,
     CallWaited,
     CallWaits,
+    FreshSession,
     QuotaReported,
     ReportFound,
     TokenCount,
@@ -175,6 +176,10 @@ async def call_agent(context: RunContext, here: Position, ask: AgentRequest) -> 
 async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> tuple[Report, str, Exchange]:
     call = folder_name(ask.key)
     exchange = Exchange(call, ask.brief, ask.resume, ask.native, thread=ask.before)
+    if ask.resume and not context.has_session(ask.clone):
+        exchange.resume, exchange.native, exchange.thread = False, "", Usage()
+        why = "its session is on another machine: it gets all facts again"
+        context.journal.emit(FreshSession(why=why), ask.key)
     while True:
         report, clone = await _work_until_reported(context, here, ask, exchange)
         exchange.add(report)
@@ -255,15 +260,19 @@ async def _work_until_reported(
     for attempt in count(1):
         clone = f"{ask.clone}.{exchange.died + 1}" if exchange.died else ask.clone
         wanted = CallRequest(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
+        is_lost = context.is_begun_elsewhere(exchange.name, attempt)
         async with context.budget.reserve(wanted) as reserved:
-            # One token for all orders of the call: after a refusal the agent continues with the files it left.
-            work, home = await context.workspace.clone(
-                clone, here.head, token=f"{folder_name(ask.key)}.{exchange.died + 1}"
-            )
-            await _lay_pictures(context, ask.equipment.pictures, home)
-            order = _order(context, ask, exchange, reserved)
-            order = replace(order, folder=str(work), home=str(home))
-            report = await _work_unless_stopped(context, ask, exchange, order, tell)
+            if is_lost:
+                report = _lost_report(wanted, ask)
+            else:
+                # One token for all orders of the call: after a refusal the agent continues with the files it left.
+                work, home = await context.workspace.clone(
+                    clone, here.head, token=f"{folder_name(ask.key)}.{exchange.died + 1}"
+                )
+                await _lay_pictures(context, ask.equipment.pictures, home)
+                order = _order(context, ask, exchange, reserved)
+                order = replace(order, folder=str(work), home=str(home))
+                report = await _work_unless_stopped(context, ask, exchange, order, tell)
             await context.journal.available()
             report = reserved.settle(report)
             if report.quota:
@@ -280,6 +289,12 @@ async def _work_until_reported(
         await context.workspace.drop_clone(clone, f"attempt {attempt} died")
         context.journal.emit(CallRepeated(attempt=attempt + 1, why=report.why), ask.key)
     raise AssertionError("there is always a next attempt")
+
+
+def _lost_report(request: CallRequest, ask: AgentRequest) -> Report:
+    """Of an attempt that was begun on another machine: whatever it used there, nobody can tell any more."""
+    why = "it was begun on another machine, which has not ended it"
+    return Report(request.call, request.attempt, "died", why=why, session=ask.session, usage=Usage(estimated=True))
 
 
 async def _work_unless_stopped(

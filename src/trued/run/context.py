@@ -56,3 +56,7 @@ class RunContext:
     person_files: tuple[str, ...] = ()  # documents of people in the repository: agents cannot change them
     reviewing_roles: frozenset[str] = frozenset()  # only look, and write one document, which is not code
     asks_people: bool = True  # whether agents may put a question to a person
+    # For a run that was on another machine before: whether that one began this attempt at a call, and whether this one
+    # has the session that has this clone.
+    is_begun_elsewhere: Callable[[str, int], bool] = lambda call, attempt: False
+    has_session: Callable[[str], bool] = lambda clone: True

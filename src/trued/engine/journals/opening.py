@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 HUB = "trued.hub"  # loaded by name, and only for a hub: the embedded journal needs nothing of it
 
 
-def open_journal(home: Path, hub: str, *, read_only: bool = False) -> "JournalStore":
-    """The journal at the hub's address, or the embedded one if there is no address.
+def open_journal(home: Path, hub: str, *, travels: bool = False, read_only: bool = False) -> "JournalStore":
+    """The journal at the hub's address, or the embedded one if there is no address. `travels`: work of other machines
+    can be had here.
 
     Raises StateFailed if it cannot be used, BadInput if the address is none or the hub's library is missing.
     """
     if not hub:
         return SqliteJournal(home / "journal.db", read_only=read_only)
-    opened: JournalStore = _loaded("postgres").PostgresJournal(
-        hub, name=os.uname().nodename, home=home, read_only=read_only
-    )
-    return opened
+    opened = _loaded("postgres").PostgresJournal(hub, name=os.uname().nodename, home=home, read_only=read_only)
+    opened.travels = travels
+    shared: JournalStore = opened
+    return shared
 
 
 def prepare_hub(hub: str) -> str:

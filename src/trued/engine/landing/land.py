@@ -1,6 +1,7 @@
 """Lands a finished run: exactly the commit that was proven, or one that is proven again on a moved target."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.landing.consent import OPTIONS, ask_consent
@@ -33,6 +34,7 @@ from trued.support.redaction import inert
 from trued.workflows.registry import descriptor
 from trued.workspace.git import rebase
 from trued.workspace.git.landing import TargetBranch
+from trued.workspace.git.workspace import GitWorkspace
 
 FAST, REBASED, MERGED, THERE = "fast-forward", "rebase", "merge", "there already"
 
@@ -104,6 +106,7 @@ async def _context(store: RunStore, record: RunRecord, request: LandingRequest, 
         raise BadInput(f"{onto} is the run's own branch", then="name another one: --onto BRANCH")
     workspace = store.workspace(record, inputs)
     await workspace.begin()
+    await _follow(store, record, workspace)
     target = TargetBranch(workspace.store, onto, store.environ)
     own = await TargetBranch(workspace.store, record.branch, store.environ).tip()
     if own and own != record.head:
@@ -112,6 +115,18 @@ async def _context(store: RunStore, record: RunRecord, request: LandingRequest, 
     if not await workspace.store.has_commit(record.head):  # the store was lost, and the branch is what is left
         await workspace.store.bring(await workspace.store.source(), record.head, "head")
     return LandingContext(store, record, inputs, contract, workspace, request, target, person)
+
+
+async def _follow(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> None:
+    """Move the run's branch here to what was made on other machines, as far as nobody else moved it."""
+    if not store.travel(record):
+        return
+    if not Path(record.repository).exists():
+        what = f"the repository of run {record.id}, {record.repository}, is not on this machine"
+        raise BadInput(what, then="land it where the run was begun")
+    workspace.publishes = True
+    if record.head not in ("", record.base):
+        await workspace.publish(record.head)  # whoever lands is told below if it stands elsewhere
 
 
 async def _nothing_yet(context: LandingContext) -> str:

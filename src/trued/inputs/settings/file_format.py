@@ -190,6 +190,7 @@ class HubTable(Value):
     """Where the journal of all runs is. No run keeps it: it is the user's, and may have a password in it."""
 
     url: str = ""
+    store: str = ""  # the bare repository through which work travels between machines
 
 
 TABLES: dict[str, Any] = {

@@ -1,10 +1,11 @@
-"""Where the journal of all runs is: the address of a hub, from the environment or the user's own settings."""
+"""Where the journal of all runs is, and the store of their work: from the environment or the user's own settings."""
 
 from collections.abc import Mapping
 
 from trued.inputs.settings.folders import FILE, user_config
 
 VARIABLE = "TRUED_HUB"
+STORE_VARIABLE = "TRUED_HUB_STORE"
 
 
 def hub_address(environ: Mapping[str, str]) -> str:
@@ -12,8 +13,20 @@ def hub_address(environ: Mapping[str, str]) -> str:
 
     Raises BadInput if the user's settings cannot be read.
     """
-    if VARIABLE in environ:
-        return environ[VARIABLE].strip()
+    return _address(environ, VARIABLE, "url")
+
+
+def store_address(environ: Mapping[str, str]) -> str:
+    """The address of the bare repository through which work travels; "" if it stays on its machine.
+
+    Raises BadInput if the user's settings cannot be read.
+    """
+    return _address(environ, STORE_VARIABLE, "store")
+
+
+def _address(environ: Mapping[str, str], variable: str, key: str) -> str:
+    if variable in environ:
+        return environ[variable].strip()
     folder = user_config(environ)
     try:
         given = (folder / FILE).read_bytes()
@@ -23,4 +36,4 @@ def hub_address(environ: Mapping[str, str]) -> str:
         return ""
     from trued.inputs.settings.loader import user_hub  # slow to load, and every command asks
 
-    return user_hub(folder)
+    return str(getattr(user_hub(folder), key))

@@ -113,10 +113,10 @@ def load_settings(
     return Settings.model_validate(merged)
 
 
-def user_hub(user: Path) -> str:
-    """The hub's address in the folder of the user's own settings; "" if it has none. Raises BadInput."""
+def user_hub(user: Path) -> HubTable:
+    """The hub in the folder of the user's own settings; addresses are "" if it has none. Raises BadInput."""
     hub: HubTable = _user_file(user).get("hub", HubTable())
-    return hub.url
+    return hub
 
 
 def _given(table: Any) -> dict[str, Any]:

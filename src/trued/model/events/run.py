@@ -61,6 +61,14 @@ class RunResumed(JournalEvent, kind="resumed"):
     after: str  # the state that the last process left; "running" after a crash
 
 
+class MachineChanged(JournalEvent, kind="machine changed"):
+    """Another machine continues the run: agents begin fresh sessions there."""
+
+    machine: str
+    place: str  # of its state folder, which no other has
+    level: str  # of the sandbox there
+
+
 class HandoverWritten(JournalEvent, kind="handed over"):
     """HANDOVER.md was written for a run that halted."""
 
@@ -183,7 +191,16 @@ class AgentStartRefused(JournalEvent, kind="tried to start an agent"):
 
 EVENTS = (
     *(RunBegan, BranchContinued, TicketIncomplete, AgentsDetected, WorkingTreeDirty, ForeignRoleUsed),
-    *(RunResumed, HandoverWritten, RunEnded, LimitRaised, LimitLowered, BranchNotMoved, SealedFileEdited),
+    *(
+        RunResumed,
+        MachineChanged,
+        HandoverWritten,
+        RunEnded,
+        LimitRaised,
+        LimitLowered,
+        BranchNotMoved,
+        SealedFileEdited,
+    ),
     *(TaskSkipped, RoundsAdded),
     *(FileEdited, EditApplied, EditNotUnderstood, PartMerged, MergeConflict, WorkSetAside, SetUpRan),
     *(StepRepeated, AgentStartRefused),

@@ -34,6 +34,9 @@ def _of_run(event: JournalEvent) -> Iterator[Notice]:
             yield f"the ticket {_cut(event.key)} does not say: {few(event.what)}", False
         case run.BranchContinued():
             yield f"continues from {event.branch}: {event.why}", False
+        case run.MachineChanged():
+            where = f"{_cut(event.machine)} (sandbox: {_cut(event.level)})"
+            yield f"continued on another machine: {where}; agents begin fresh sessions there", False
         case run.BranchNotMoved():
             yield f"the run's branch was not moved: {_cut(event.why)}", True
         case run.LimitRaised():  # or lowered

@@ -132,7 +132,7 @@ class Git:
     ) -> tuple[int, bytes, str]:
         """Run git; return exit code, output and what it wrote to stderr. The code is TIMED_OUT if it hangs."""
         words = git_command([f"--git-dir={self.folder}", *arguments], settings)
-        with self._shared_lock() as handles:
+        with self.shared_lock() as handles:
             try:
                 process = await start_process(
                     *words,
@@ -155,7 +155,7 @@ class Git:
         return process.returncode or 0, out, stderr.decode(errors="replace")
 
     @contextlib.contextmanager
-    def _shared_lock(self) -> Iterator[tuple[int, ...]]:
+    def shared_lock(self) -> Iterator[tuple[int, ...]]:
         if not self.lock or not self.lock.parent.is_dir():
             yield ()
             return

@@ -24,16 +24,15 @@ PIECE_BYTES = 1 << 20
 
 async def complete_checkout(store: Store, base: str, commit: str, work: Path, index: Path) -> tuple[str, ...]:
     """Add large files and submodules to a checkout; return what is missing, as sentences."""
-    source = Path(await store.source())
-    large = await _large_files(store, base, commit, work, source)
-    modules = await _Submodules(store, index).bring(base, commit, work, source)
+    large = await _large_files(store, base, commit, work)
+    modules = await _Submodules(store, index).bring(base, commit, work)
     return (*large, *modules)
 
 
 # -- large files -------------------------------------------------------------------------------------------------------
 
 
-async def _large_files(store: Store, base: str, commit: str, work: Path, source: Path) -> list[str]:
+async def _large_files(store: Store, base: str, commit: str, work: Path) -> list[str]:
     on_base = await store.entries(base)
     attributes = [path for path in on_base if PurePosixPath(path).name == ".gitattributes"]
     texts = [await store.read(base, path) or b"" for path in attributes]
@@ -41,6 +40,7 @@ async def _large_files(store: Store, base: str, commit: str, work: Path, source:
         return []
     named = {blob for _, blob in on_base.values()}
     paths = [path for path, (mode, blob) in (await store.entries(commit)).items() if mode != "120000" and blob in named]
+    source = Path(await store.source())
     return await asyncio.to_thread(_replace_pointers, work, paths, source / "lfs" / "objects")
 
 
@@ -90,12 +90,16 @@ class _Submodules:
     def __init__(self, store: Store, index: Path) -> None:
         self.store, self.index = store, index
 
-    async def bring(self, base: str, commit: str, work: Path, source: Path, depth: int = DEPTH) -> list[str]:
+    async def bring(
+        self, base: str, commit: str, work: Path, source: Path | None = None, depth: int = DEPTH
+    ) -> list[str]:
+        """Check out what both commits name alike; `source`: the user's repository, or the submodule that these are in.
+        Returns what is missing."""
         wanted = await self.store.links(base)
         here = wanted if commit == base else await self.store.links(commit)
         if not here or not depth:
             return []
-        places = await self._places(base, source)
+        places = await self._places(base, source or Path(await self.store.source())) if wanted else {}
         missing = [
             f"{path}: the submodule is at another commit than on the base, which is not checked out"
             for path in here

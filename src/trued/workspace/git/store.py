@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from trued.errors import BadInput, StateFailed
 from trued.support.path_sets import includes_path
@@ -72,12 +73,21 @@ class CommitAuthor:
         }
 
 
+class BroughtWork(Protocol):
+    """Brings work of other machines into a store."""
+
+    async def bring(self, store: "Store") -> None:
+        """Bring what the run needs and this store does not have."""
+        ...
+
+
 class Store:
     """A bare repository in the state folder. Refs of a run are below refs/trued/<run>/. Nothing is
     garbage-collected."""
 
     def __init__(self, repo: Path, home: Path, run: str) -> None:
         self.repo, self.run = repo, run
+        self.travel: BroughtWork | None = None  # where work of other machines comes from
         self.hang_timeout_s = 60.0  # then git hangs on something that an agent left, a pipe for example
         real = os.path.realpath(repo)
         name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
@@ -105,8 +115,12 @@ class Store:
         self.remove_broken_refs(*self._loose())
         if not self.folder.is_dir():
             await self._create(base)
-        elif not beside and await self._stored_base() == base:
+        elif not self.travel and not beside and await self._stored_base() == base:
             return
+        if self.travel:
+            await self.travel.bring(self)
+            if not beside and await self._stored_base() == base:
+                return
         await self.bring_all(await self.source(), {"base": base, **(beside or {})}, depth=depth)
 
     async def _stored_base(self) -> str:

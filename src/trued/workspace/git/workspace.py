@@ -62,6 +62,7 @@ class GitWorkspace:
         self.repository = os.path.realpath(repo)
         self.start = base  # another commit for a run that continues a branch
         self.author = ""  # in whose name its commits are made, as "Ada <ada@example.org>"; "": each role's own
+        self.publishes = True  # False where the user's repository is on another machine
         self.kept: Path | None = None
         self.environments: Path | None = None
         self.idle_cores: Callable[[], int] = idle_cores
@@ -83,7 +84,7 @@ class GitWorkspace:
         with _state_errors(self.folder):
             (self.folder / "rooms").mkdir(parents=True, exist_ok=True, mode=0o700)
             await self.store.begin(self.base)
-            if self.start != self.base:
+            if self.start != self.base and not (self.store.travel and await self.store.has_commit(self.start)):
                 await self.store.bring(await self.store.source(), self.start, "start")
             await self._sweep()
             cgroup.remove_stale_groups()
@@ -194,6 +195,8 @@ class GitWorkspace:
 
     async def publish(self, head: str, branch: str = "") -> str:
         """Fast-forward the run's branch, or one beside it, in the user's repository, and touch nothing else there."""
+        if not self.publishes:
+            return ""  # `trued land` moves it, on the user's machine
         began = (self.base, self.start)
         async with self._publishing:
             return await publish(self.store, branch or self.branch, head, began=began, side=bool(branch))

@@ -1,0 +1,282 @@
+"""Travel: how the work of one run gets from machine to machine, through the store that the user's settings name.
+
+The journal already holds everything that a run was started with, and what agents must not see. What is only in git or
+in files (base, results, kept pictures) is pushed to the store before the step that names it is recorded, and that it is
+there is recorded, too. A machine that continues the run fetches it by the hashes in the journal.
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trued.engine.inputs import Inputs
+from trued.errors import BadInput
+from trued.model import RunRecord, Value
+from trued.model.events.run import MachineChanged
+from trued.model.step_keys import SENT
+from trued.support import atomic_files
+from trued.support.hashing import digest
+from trued.workspace.git.command import Git
+from trued.workspace.git.hub_store import HubStore
+from trued.workspace.git.large_files import POINTER
+from trued.workspace.git.repository import Repository
+from trued.workspace.git.store import ENGINE, CommitAuthor, Store
+from trued.workspace.sandbox.levels import check_agent_network, choose_level
+
+if TYPE_CHECKING:
+    from trued.model import Approval, Comment
+    from trued.model.events import JournalEvent
+    from trued.protocols import Decide, Journal, JournalStore, Step
+    from trued.wire import Spend
+
+ARTIFACTS = "artifacts"  # below a run's folder: kept pictures and files, each named by its hash
+ORIGIN = "origin"  # a file in a run's folder: the user's repository is on this machine
+PLACE = "place"  # a file in the state folder: its name among all machines, which a hub's journal gives it
+LFS = b"filter=lfs"
+
+
+class SentWork(Value):
+    """What is in the store: recorded before any step that names it."""
+
+    commits: tuple[str, ...]
+    artifacts: str = ""  # a commit of its own, without history, that holds kept files by their hashes
+
+
+class Travel:
+    """The travel of one run's work, as one machine sees it."""
+
+    def __init__(self, hub: HubStore, journal: "JournalStore", record: RunRecord, home: Path) -> None:
+        self.hub, self._journal, self._run, self._home = hub, journal, record.id, home
+        self._base, self.folder = record.base, home / "runs" / record.id
+        self.store = Store(Path(record.repository), Path(os.path.realpath(home)), record.id)
+        self._sending = asyncio.Lock()
+        self._looked = False  # whether the store still has what was sent earlier
+
+    def sent(self) -> tuple[SentWork, ...]:
+        """Everything that was recorded as sent, oldest first."""
+        found = self._journal.steps_after(self._run, 0, SENT)
+        return tuple(SentWork.model_validate_json(value) for _, _, _, value in found)
+
+    @property
+    def is_origin(self) -> bool:
+        """Whether the run was begun here, so that its branch is in a repository of this machine."""
+        return (self.folder / ORIGIN).exists() or not self.sent()
+
+    # -- fetching ------------------------------------------------------------------------------------------------------
+
+    async def bring(self, store: Store) -> None:
+        """Fetch what was sent and is not here, by hash. Raises StateFailed if the store does not have it."""
+        sent = self.sent()
+        if not sent:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            (self.folder / ORIGIN).touch()
+            return
+        named = {commit for one in sent for commit in (*one.commits, one.artifacts) if commit}
+        # a ref is made after git has checked that everything below the commit is there
+        if lacking := named - set((await store.refs("")).values()):
+            await self.hub.fetch(store, lacking)
+        await store.set_ref("base", self._base)
+        for commit in dict.fromkeys(one.artifacts for one in sent if one.artifacts):
+            await self._lay_out(store, commit)
+
+    async def _lay_out(self, store: Store, commit: str) -> None:
+        """Write the kept files of a commit to where the run looks for them."""
+        names = [path for path in await store.entries(commit) if not (self.folder / ARTIFACTS / path).exists()]
+        for name, content in (await store.read_all(commit, names) if names else {}).items():
+            place = self.folder / ARTIFACTS / Path(name).name
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            atomic_files.write(place, content, sync=False)  # whoever reads it compares it with its name
+
+    # -- sending -------------------------------------------------------------------------------------------------------
+
+    async def send(self, journal: "Journal") -> None:
+        """Push what this machine made and the store does not have yet, and record that it is there."""
+        async with self._sending:
+            sent = self.sent()
+            there = {commit for one in sent for commit in (*one.commits, one.artifacts) if commit}
+            await self._send_again(there)
+            refs = await self.store.refs("")
+            new = sorted(set(refs.values()) - there)
+            apart = await self._kept_files(sent)
+            if not new and not apart:
+                return
+            await self.hub.push(self.store, [*new, *([apart] if apart else [])])
+            value = SentWork(commits=tuple(new), artifacts=apart).model_dump_json()
+
+            async def step() -> str:
+                return value
+
+            await journal.once(f"{SENT}{digest(value)[:16]}", digest(value), step)
+
+    async def _send_again(self, commits: set[str]) -> None:
+        """Push what the store has lost of what was sent, as far as it is here; looked for once."""
+        if self._looked or not commits:
+            return
+        listed, here = await self.hub.refs(self._run), set((await self.store.refs("")).values())
+        await self.hub.push(
+            self.store, [one for one in commits & here if listed.get(self.store.ref(f"commit/{one}")) != one]
+        )
+        self._looked = True
+
+    async def _kept_files(self, sent: Sequence[SentWork]) -> str:
+        """A commit of the kept files that were not sent; "" if there are none. What evidence shows may be held out: it
+        is in no history that an agent's clone has."""
+        folder = self.folder / ARTIFACTS
+        names = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
+        for one in sent:
+            names -= set(await self.store.entries(one.artifacts)) if names and one.artifacts else set()
+        if not names:
+            return ""
+        files = {name: await asyncio.to_thread((folder / name).read_bytes) for name in sorted(names)}
+        author = CommitAuthor(ENGINE, 0.0)
+        return await self.store.commit_without_history(files, author, f"kept files of {self._run}", self.folder)
+
+    # -- another machine -----------------------------------------------------------------------------------------------
+
+    def level(self, inputs: Inputs) -> str:
+        """The sandbox level of this machine: as recorded where the run was begun, else tried here. Raises BadInput."""
+        if self.is_origin:
+            return inputs.level
+        level = choose_level(inputs.settings.sandbox, inputs.settings.allow_unsandboxed)
+        check_agent_network(level, inputs.settings.network)
+        return level
+
+    def record_machine(self, journal: "Journal", inputs: Inputs) -> None:
+        """Put on record that the run is on another machine than before, and how its agents are confined here."""
+        place = self._place()
+        before = self._journal.events_of_kind(self._run, MachineChanged.KIND)
+        if str(before[-1].data["place"]) != place if before else not self.is_origin:
+            journal.emit(MachineChanged(machine=os.uname().nodename, place=place, level=self.level(inputs)))
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the run was ever continued on another machine than the one where it was begun."""
+        return bool(self._journal.events_of_kind(self._run, MachineChanged.KIND))
+
+    def _place(self) -> str:
+        try:
+            return (self._home / PLACE).read_text().strip()
+        except OSError:
+            return ""
+
+    def is_begun_elsewhere(self, call: str, attempt: int) -> bool:
+        """Whether another machine began this attempt at a call: nothing of it can be had."""
+        if not self.has_moved or (self.folder / "spool" / f"{call}.{attempt}").exists():
+            return False
+        return any((one.call, one.attempt) == (call, attempt) for one in self._journal.spends(self._run))
+
+    def has_session(self, clone: str) -> bool:
+        """Whether a session that has this clone was on this machine."""
+        return not self.has_moved or (self.folder / "clones" / clone).exists()
+
+
+class TravellingJournal:
+    """A run's journal that records no step before everything that its result may name is in the store."""
+
+    def __init__(self, journal: "Journal", travel: Travel) -> None:
+        self._journal, self._travel = journal, travel
+
+    async def once(self, key: str, inputs: str, step: "Step") -> str:
+        async def sent_first() -> str:
+            value = await step()
+            await self._travel.send(self._journal)
+            return value
+
+        return await self._journal.once(key, inputs, sent_first)
+
+    def emit(self, event: "JournalEvent", key: str = "") -> None:
+        self._journal.emit(event, key)
+
+    async def available(self) -> None:
+        await self._journal.available()
+
+    def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
+        return self._journal.question(key, text, options)
+
+    def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
+        return self._journal.answer(key, answer, comment, who)
+
+    def spend(self, decide: "Decide") -> "Spend | None":
+        return self._journal.spend(decide)
+
+    def limit_changes(self) -> list[tuple[str, str, float]]:
+        return self._journal.limit_changes()
+
+    def has_step(self, key: str) -> bool:
+        return self._journal.has_step(key)
+
+    def has_begun(self, key: str) -> bool:
+        return self._journal.has_begun(key)
+
+    def comments(self) -> "list[Comment]":
+        return self._journal.comments()
+
+    def approvals(self) -> "list[Approval]":
+        return self._journal.approvals()
+
+    def approve(self, approval: "Approval", *, instead: bool = False) -> bool:
+        return self._journal.approve(approval, instead=instead)
+
+    def past(self, role: str, agent: str) -> "list[Spend]":
+        return self._journal.past(role, agent)
+
+
+# -- before a run begins -----------------------------------------------------------------------------------------------
+
+
+async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
+    """The inputs of a run that another machine can continue. Raises BadInput for what only this machine has."""
+    then = "leave it out, or start the run without a store: TRUED_HUB_STORE="
+    if inputs.settings.readable:
+        raise BadInput(f"{inputs.settings.readable[0]} is on this machine only: it cannot travel", "readable", then)
+    base = inputs.base or repository.head
+    if not base:
+        return inputs  # an empty repository
+    git = Git(Path(await Store(repository.root, Path("/nonexistent"), "").source()))
+    if await git.line("rev-parse", "--is-shallow-repository") == "true":
+        what = f"{repository.root} is a shallow clone: a store needs the whole history of {base[:12]}"
+        raise BadInput(what, then="`git fetch --unshallow` brings it")
+    files = await _files(git, base)
+    if module := next((path for path, (mode, _) in files.items() if mode == "160000"), ""):
+        raise BadInput(f"the submodule {module} is in another repository: it cannot travel", then=then)
+    if large := await _large_file(git, files):
+        raise BadInput(f"the content of {large} is in git LFS, not in the repository: it cannot travel", then=then)
+    if not inputs.ticket:
+        return inputs
+    pictures = [await _travelling_picture(git, one, repository.root, files) for one in inputs.ticket.pictures]
+    return inputs.model_copy(update={"ticket": inputs.ticket.model_copy(update={"pictures": tuple(pictures)})})
+
+
+async def _files(git: Git, base: str) -> dict[str, tuple[str, str]]:
+    """Path → mode and hash of everything that the base names."""
+    rows = (await git("ls-tree", "-r", "-z", "--full-tree", base)).decode(errors="surrogateescape").split("\0")
+    found = (row.partition("\t") for row in rows if row)
+    return {path: (about.split(" ")[0], about.split(" ")[2]) for about, _, path in found}
+
+
+async def _large_file(git: Git, files: dict[str, tuple[str, str]]) -> str:
+    """The first file that is only a pointer to content elsewhere; "" if there is none."""
+    attributes = [blob for path, (_, blob) in files.items() if path.rpartition("/")[2] == ".gitattributes"]
+    if not any([LFS in await git("cat-file", "blob", blob) for blob in attributes]):
+        return ""
+    asked = "".join(f"{blob}\n" for _, blob in files.values()).encode()
+    sizes = (await git("cat-file", "--batch-check=%(objectsize)", stdin=asked)).split()
+    for (path, (_, blob)), size in zip(files.items(), sizes, strict=True):
+        if size.isdigit() and int(size) <= 1024 and POINTER.match(await git("cat-file", "blob", blob)):
+            return path
+    return ""
+
+
+async def _travelling_picture(git: Git, name: str, root: Path, files: dict[str, tuple[str, str]]) -> str:
+    """The picture by its path in every clone, if it is one of this machine. Raises BadInput if it is not committed."""
+    if not Path(name).is_absolute():
+        return name
+    inside = Path(name).relative_to(root.resolve()).as_posix() if Path(name).is_relative_to(root.resolve()) else ""
+    if inside in files:
+        hashed = await git.line("hash-object", "--stdin", "--no-filters", stdin=Path(name).read_bytes())
+        if files[inside][1] == hashed:
+            return inside
+    what = f"the ticket's picture {name} is not in the commit that the run starts from: it cannot travel"
+    raise BadInput(what, then="commit it beside the ticket")

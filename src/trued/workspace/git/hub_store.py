@@ -1,0 +1,248 @@
+"""HubStore: the bare repository through which work travels between machines, by ssh, https or a path.
+
+What travels is named by its hash alone. A commit is pushed to refs/trued/<run>/commit/<hash>, which is made once and
+never moved; it is fetched by its hash, so that no ref of the store, moved, replaced or deleted, changes what is used.
+"""
+
+import asyncio
+import os
+import re
+import time
+from asyncio.subprocess import Process
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from trued.errors import BadInput, StateFailed
+from trued.workspace.git.command import SETTINGS, SYNCED, end_process, git_command
+from trued.workspace.sandbox.process_start import start_process
+
+if TYPE_CHECKING:
+    from trued.workspace.git.store import Store
+
+PATIENCE_S = 300.0  # how long a store that is away is waited for, as for a hub's database
+SILENCE_S = 10.0  # git has no time-out of its own: one that says nothing for so long is started again
+AGAIN_S = 1.0  # before another try
+PER_CALL = 200  # commits that one command line names
+SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
+ANYBODY = f"{SSH} -o PubkeyAuthentication=no -o PasswordAuthentication=no -o KbdInteractiveAuthentication=no"
+NOBODY = {"HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+LOGINS = (".netrc", ".git-credentials", ".config/git/credentials")  # where git and curl look for a login
+_KEPT = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL")
+_SCP = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[^\s]+")
+# What git says when the store answered and the answer is no: another try would get the same.
+_REFUSED = re.compile(
+    r"not our ref|rejected|not a git repository|does not appear to be a git|shallow update|Permission denied|"
+    r"Authentication failed|could not read Username|Host key verification|no matching host key|prohibited|"
+    r"unable to find|repository .* not found|bad object|fsck|missing necessary objects",
+    re.IGNORECASE,
+)
+
+
+def check_address(address: str) -> None:
+    """Raise BadInput unless it is an address of a kind that needs a login, or a folder of this machine."""
+    parts = urlsplit(address) if "://" in address else None
+    if parts and parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1"):
+        return
+    if parts and (parts.scheme in ("ssh", "https") and parts.hostname):
+        return
+    if not parts and not address.startswith("-") and (Path(address).is_absolute() or _SCP.fullmatch(address)):
+        return
+    what = f"{shown(address)} is no store that work can travel through"
+    raise BadInput(what, "[hub] store", "name a bare repository by ssh://…, https://…, or its absolute path")
+
+
+def shown(address: str) -> str:
+    """The address for people: without a login, and without control characters."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "", "".join(one for one in address if one.isprintable()))
+
+
+class HubStore:
+    """One bare repository, as this machine reaches it. Every call is repeated while the store is away."""
+
+    def __init__(
+        self,
+        address: str,
+        environ: Mapping[str, str],
+        *,
+        patience_s: float = PATIENCE_S,
+        silence_s: float = SILENCE_S,
+    ) -> None:
+        """Raises BadInput for an address of another kind."""
+        check_address(address)
+        self.address, self.name = address, shown(address)
+        self.patience_s, self.silence_s = patience_s, silence_s
+        self._environ = environ
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it is, if it is on this machine."""
+        return Path(self.address) if "://" not in self.address and Path(self.address).is_absolute() else None
+
+    @property
+    def password(self) -> str:
+        """What is secret in the address."""
+        return (urlsplit(self.address).password or "") if "://" in self.address else ""
+
+    def private_files(self) -> tuple[Path, ...]:
+        """Files with which one can reach it: no agent may see them."""
+        if self.folder:
+            return (self.folder / "HEAD",)
+        home = Path(self._environ.get("HOME") or Path.home())
+        keys = (one for one in (home / ".ssh").glob("*") if one.name not in ("known_hosts", "config"))
+        named = (*(home / one for one in LOGINS), *(one for one in keys if one.suffix != ".pub"))
+        return tuple(one for one in named if one.is_file())
+
+    async def refuse_if_open(self) -> None:
+        """Raise BadInput if whoever has no login can read it: agents could, too, whatever their sandbox hides."""
+        if self.folder:
+            return  # the sandbox hides it, and every run tries whether it does
+        bare = re.sub(r"(?<=://)[^/@\s]+@", "", self.address) if self.address.startswith("http") else self.address
+        code, _, _ = await self._once(("ls-remote", "--heads", "--", bare), {**NOBODY, "GIT_SSH_COMMAND": ANYBODY})
+        if code == 0:
+            what = f"the store {self.name} lets anybody in without a login: agents could read it"
+            raise BadInput(what, "[hub] store", "let it ask for one")
+
+    async def refs(self, run: str) -> dict[str, str]:
+        """What the store says it has of a run: ref → hash. Nobody believes it: what is needed is fetched by hash.
+
+        Raises StateFailed if it stays away, and BadInput if it is no repository or refuses.
+        """
+        out = await self._insist(("ls-remote", "--", self.address, f"refs/trued/{run}/commit/*"), "read")
+        pairs = (line.split("\t", 1) for line in out.splitlines() if "\t" in line)
+        return {name: commit for commit, name in pairs}
+
+    async def push(self, local: "Store", commits: Iterable[str]) -> None:
+        """Put commits of the local store there, each under its own name. What is there already is left alone; a name
+        that somebody gave to another commit is refused with StateFailed."""
+        wanted = sorted(set(commits))
+        for some in (wanted[at : at + PER_CALL] for at in range(0, len(wanted), PER_CALL)):
+            names = [local.ref(f"commit/{one}") for one in some]
+            once = [f"--force-with-lease={name}:" for name in names]  # made, never moved
+            own = ("--receive-pack=git -c core.hooksPath=/dev/null receive-pack",) if self.folder else ()
+            words = ("push", "--progress", "--no-follow-tags", "--no-verify", "--recurse-submodules=no", *own, *once)
+            refs = [f"{one}:{name}" for one, name in zip(some, names, strict=True)]
+            await self._insist((*words, "--", self.address, *refs), "push to", local)
+
+    async def fetch(self, local: "Store", commits: Iterable[str]) -> None:
+        """Bring commits into the local store by hash, under refs of its own. Git refuses an object that does not have
+        the hash asked for; raises StateFailed if the store does not have one."""
+        wanted = sorted(set(commits))
+        quiet = ("--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+        for some in (wanted[at : at + PER_CALL] for at in range(0, len(wanted), PER_CALL)):
+            refs = [f"+{one}:{local.ref(f'commit/{one}')}" for one in some]
+            await self._insist(("fetch", "--progress", *quiet, "--", self.address, *refs), "fetch from", local)
+
+    # -- one git over the network --------------------------------------------------------------------------------------
+
+    async def _insist(self, words: Sequence[str], doing: str, local: "Store | None" = None) -> str:
+        """Run git again and again while the store does not answer."""
+        until = time.monotonic() + self.patience_s
+        silence_s = self.silence_s
+        while True:
+            code, out, stderr = await self._once(words, local=local, silence_s=silence_s)
+            if code == 0:
+                return out
+            why = _last(stderr)
+            if code is not None and _REFUSED.search(stderr):
+                raise StateFailed(f"cannot {doing} the store {self.name}: {_sentence(stderr)}")
+            if time.monotonic() + AGAIN_S > until:
+                waited = f"{self.patience_s:g} s"
+                raise StateFailed(
+                    f"cannot {doing} the store {self.name}, tried for {waited}: {why}; nothing is lost, resume later"
+                )
+            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # it may only be slow
+            await asyncio.sleep(AGAIN_S)
+
+    async def _once(
+        self,
+        words: Sequence[str],
+        more: Mapping[str, str] | None = None,
+        *,
+        local: "Store | None" = None,
+        silence_s: float = 0.0,
+    ) -> tuple[int | None, str, str]:
+        """Exit code (None: it said nothing for too long), output and stderr."""
+        place = (f"--git-dir={local.folder}",) if local else ()
+        settings = (*SYNCED, "protocol.version=2", "credential.interactive=false", "core.askPass=")
+        with local.git.shared_lock() if local else nullcontext(()) as handles:
+            process = await start_process(
+                *git_command([*place, *words], settings, always=SETTINGS),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=self._variables(more or {}),
+                cwd=local.folder if local else None,
+                pass_fds=handles,
+            )
+        try:
+            return await _heard(process, silence_s or self.silence_s)
+        finally:
+            await end_process(process)
+
+    def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
+        """The user's own git and login, without a prompt, and without variables that name other repositories."""
+        own = {name: value for name, value in self._environ.items() if not name.startswith("GIT_") or name in _KEPT}
+        ssh = own.get("GIT_SSH_COMMAND")
+        return {
+            "PATH": os.defpath,
+            **own,
+            "GIT_SSH_COMMAND": f"{ssh} -o BatchMode=yes" if ssh else SSH,
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ASKPASS": "",
+            "SSH_ASKPASS_REQUIRE": "never",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "LC_ALL": "C",
+            **more,
+        }
+
+
+async def _heard(process: Process, silence_s: float) -> tuple[int | None, str, str]:
+    """All that git says until it ends: exit code, output, stderr. The code is None if it is silent for too long."""
+    assert process.stdout  # noqa: S101  (both are pipes)
+    assert process.stderr  # noqa: S101
+    out, stderr = bytearray(), bytearray()
+
+    async def read(stream: asyncio.StreamReader, into: bytearray) -> None:
+        while piece := await stream.read(1 << 16):
+            into += piece
+
+    reading = {asyncio.create_task(read(process.stdout, out)), asyncio.create_task(read(process.stderr, stderr))}
+    try:
+        while True:
+            before = len(out) + len(stderr)
+            _, left = await asyncio.wait(reading, timeout=silence_s)
+            if not left:
+                break
+            if len(out) + len(stderr) == before:
+                return None, "", f"no answer within {silence_s:g} s"
+    finally:
+        for task in reading:
+            task.cancel()
+    return await process.wait(), out.decode(errors="replace"), stderr.decode(errors="replace")
+
+
+def _lines(stderr: str) -> list[str]:
+    """What git complains of, for people: without progress, a login or control characters."""
+    lines = [shown(line).strip() for line in re.split(r"[\r\n]+", stderr)]
+    return [line for line in lines if line and not re.match(r"(?:remote: )?[A-Z][\w ]+:\s+\d+%|hint:|To |From ", line)]
+
+
+def _sentence(stderr: str) -> str:
+    """The line that says why the store refused."""
+    lines = _lines(stderr)
+    if moved := next((line for line in lines if "stale info" in line), ""):
+        name = moved.rpartition("->")[2].split("(")[0].strip()
+        return f"its ref {name} names another commit: somebody changed it; delete that ref there, and resume"
+    if lost := next((line for line in lines if "not our ref" in line), ""):
+        name = lost.rpartition(" ")[2][:12]
+        return f"it does not have {name}; the machine that made it has it: `trued resume` there sends it again"
+    return next((line for line in lines if _REFUSED.search(line)), _last(stderr))
+
+
+def _last(stderr: str) -> str:
+    return (_lines(stderr) or ["no message"])[-1]

@@ -1,0 +1,113 @@
+"""Machines that share a hub and a store and nothing else: each has a HOME and a state folder of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.crash.world import World
+
+
+def wait_for(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 300
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+class Machine:
+    """One machine: what it knows is its settings."""
+
+    def __init__(self, folder: Path, hub: str, store: str) -> None:
+        self.folder, self.home, self.here = folder, folder / "state", folder / "somewhere"
+        self.hub, self.store = hub, store
+        self.variables: dict[str, str] = {}
+        self.begun: list[subprocess.Popen[bytes]] = []
+        self.here.mkdir(parents=True)
+
+    def environment(self) -> dict[str, str]:
+        places = {"HOME": str(self.folder), "TRUED_HOME": str(self.home)}
+        shared = {"TRUED_HUB": self.hub, "TRUED_HUB_STORE": self.store}
+        return {"PATH": os.environ["PATH"], **places, **shared, **self.variables}
+
+    def command(self, *words: str, here: Path | None = None) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "trued", *words]
+        return subprocess.run(
+            line, cwd=here or self.here, env=self.environment(), capture_output=True, text=True, check=False
+        )
+
+    def start(self, *words: str, here: Path | None = None) -> subprocess.Popen[bytes]:
+        """The same, without waiting for its end; what it says is in the file `said`."""
+        line = [sys.executable, "-m", "trued", *words]
+        with (self.folder / "said").open("ab") as said:
+            process = subprocess.Popen(
+                line, cwd=here or self.here, env=self.environment(), stdout=subprocess.DEVNULL, stderr=said
+            )
+        self.begun.append(process)
+        return process
+
+    def data(self, *words: str) -> Any:
+        done = self.command(*words, "--json")
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout)
+
+    def kill(self) -> None:
+        """The machine dies: everything that was started on it ends at once."""
+        while alive := self._processes():
+            for pid in alive:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.05)
+        for process in self.begun:
+            process.wait()
+        with psycopg.connect(self.hub) as db:  # as after so much time without a renewal
+            db.execute("update trued.run set until = clock_timestamp() - interval '1 second'")
+
+    def _processes(self) -> list[int]:
+        """Processes whose environment or command line names this machine's state folder."""
+        found, word = [], os.fsencode(self.home)
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                known = entry.name.isdigit() and entry.name != str(os.getpid())
+                text = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes() if known else b""
+                if word in text and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                    found.append(int(entry.name))
+        return found
+
+    def git(self, *words: str) -> str:
+        """git on this machine's own copy of the run's work."""
+        (own,) = (self.home / "stores").glob("*.git")
+        done = subprocess.run(["git", f"--git-dir={own}", *words], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+
+class Beginning(Machine):
+    """The user's machine: it has the repository, and begins the run."""
+
+    def __init__(self, world: World, hub: str, store: str) -> None:
+        super().__init__(world.folder / "machine", hub, store)
+        self.world = world
+        self.home = world.home
+
+    def begin(self, *more: str) -> subprocess.Popen[bytes]:
+        given = ("--requirements", str(self.world.requirements), "--agent", f"scripted:{self.world.script}")
+        return self.start("run", self.world.goal, "--yes", *given, *more, here=self.world.repository)
+
+    def kill(self) -> None:
+        """It dies, and nobody can reach its disk."""
+        super().kill()
+        self.world.repository.rename(self.world.folder / "repo.off")
+        self.home.rename(self.world.folder / "home.off")
+
+    def wake(self) -> None:
+        """It is back, as it died."""
+        (self.world.folder / "repo.off").rename(self.world.repository)
+        (self.world.folder / "home.off").rename(self.home)
