@@ -167,6 +167,7 @@ NO_NAME = {
     ("inputs/settings/file_format.py", "team"): "the settings table [team]",
     ("inputs/tickets/ticket.py", "ticket"): "a field of a ticket's front matter",
     ("workflows/descriptor.py", "ticket"): "a kind of input",
+    ("engine/travel.py", "ticket"): "a field of a run's inputs",
 }
 
 

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -263,7 +264,7 @@ class Engine:
         journal, travel = self.store.writer(record), self.store.travel(record)
         budget = Budget(journal, inputs.settings, record.id, price_lookup(inputs.settings))
         budget.set_windows(subscription_windows(self.store, record.id))
-        return RunContext(
+        context = RunContext(
             run=record.id,
             folder=self.store.folder(record.id),
             journal=journal,
@@ -294,8 +295,10 @@ class Engine:
             more_rounds=rounds_granted(self.store, record.id),
             person_files=inputs.person_files(Path(record.repository)),
             asks_people=workflow.asks_people or inputs.edition == 1,
-            **({"is_begun_elsewhere": travel.is_begun_elsewhere, "has_session": travel.has_session} if travel else {}),
         )
+        if travel is None:
+            return context
+        return replace(context, is_begun_elsewhere=travel.is_begun_elsewhere, has_session=travel.has_session)
 
     async def _ask_person(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:
         """The person's answer; None while an agent could type in their place, and if nobody is there."""
