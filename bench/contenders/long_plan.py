@@ -56,7 +56,7 @@ async def measured(folder: Path, chunks: int) -> dict[str, float]:
     root = repository(folder, plan(f"c{number:04}" for number in range(1, chunks + 1)))
     home = folder / "home"
     engine = InProcess(RunStore(home, {"HOME": str(folder), "PATH": "/usr/bin:/bin"}))
-    flags = {"agents": {"*": "scripted:in-process"}, "rounds": 1, "yes": True}
+    flags = {"agents": {"*": "scripted:in-process"}, "rounds": 1, "yes": True, "without_cases": True}
     used = cpu()
     began = time.perf_counter()
     record = await engine.start(Request(goal=str(root / "PLAN.md"), repository=root, flags=flags))
