@@ -362,7 +362,7 @@ class _Trial:
         return tuple(name for name, stood in self._on_base(shared).items() if stood is Base.RED)
 
     def _on_base(self, shared: SharedRun) -> dict[str, Base]:
-        return on_base([one for one in self.base_facts if one.check in shared.serves])
+        return on_base([one for one in self.base_facts if one.check in shared.serves], self.own_modules)
 
     async def _run_objections(
         self, workspace: Workspace, interpreter: Interpreter, recorder: EvidenceRecorder, tell: Emit

@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from trued.proof.room import node_names, python_names
 from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
-from trued.proof.room.python_names import names_asked, names_defined
 from trued.proof.runners.command_parser import scripts_started
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
@@ -25,6 +25,7 @@ MOST_FILES, MOST_BYTES = 200, 200_000  # that are followed, and of one of them t
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
 NODE = (".js", ".mjs", ".cjs", ".ts")
+PACKAGES = ("__init__.py", "index.js")  # a folder with such a file is a module
 SCRIPTED = (*CODE, ".mk", "")
 _WORD = re.compile(r"[\w.@+/-]+")
 _INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
@@ -84,10 +85,10 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             names = _modules(text) | {name.split("/")[0].split(".")[0] for name in _required(text)}
             found.imports.setdefault(PurePosixPath(place).parent, set()).update(names)
         runs, settings = _named(place, text, blobs, imports=product or "/" in place)
-        top = not product and "/" not in place and place.endswith(".py")
+        top = not product and "/" not in place and place.endswith((".py", *NODE))
         beside = set(_imported(place, text, blobs)) - runs if top else set()
         for path in beside:
-            found.beside.setdefault(path, set()).update(names_asked(text, _module(path)))
+            found.beside.setdefault(path, set()).update(_names_asked(text, path))
         for path in sorted((runs | settings | beside) - seen):
             seen.add(path)
             if path not in beside:
@@ -99,7 +100,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             scripts = scripts_started(text, await workspace.read(commit, "package.json"))
             waiting += [("", one) for one in scripts if one != text]
     found.settings |= {path for path in blobs if path in SHARED or found.is_settings(path)}
-    found.settings -= found.runs
+    found.settings -= found.runs | {*found.beside}
     return found
 
 
@@ -165,7 +166,13 @@ def _required(text: str) -> set[str]:
 def _module(path: str) -> str:
     """What a script beside it calls a module or package."""
     pure = PurePosixPath(path)
-    return pure.parent.name if pure.name == "__init__.py" else pure.stem
+    return pure.parent.name if pure.name in PACKAGES else pure.stem
+
+
+def _names_asked(text: str, path: str) -> set[str]:
+    """The names that a script asks of this module beside it."""
+    language = node_names if path.endswith(NODE) else python_names
+    return language.names_asked(text, _module(path))
 
 
 def _modules(text: str, *, whole: bool = False) -> set[str]:
@@ -232,16 +239,29 @@ def _stands_before(bench: Bench, base: Drivers, path: str, known: Collection[str
 async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
     """Is a module beside a script at the top what the script looks at, and not a part of it? So it is where the base's
     lacks what the script asks of it, where a requirement names it, or where something else of the base imports it."""
-    workspace, name, asked = bench.workspace, _module(path), base.beside[path]
-    text = (await workspace.read(bench.base, path) or b"")[:MOST_BYTES].decode("utf-8", "replace")
-    if asked - names_defined(text) or bench.words & {name, *asked}:
+    name, asked = _module(path), base.beside[path]
+    if bench.words & {name, *asked} or await _lacks_names(bench, base, path):
         return True
-    others = [one for one in await workspace.blobs(bench.base) if one.endswith(".py") and one not in base.runs]
+    ending = NODE if path.endswith(NODE) else ".py"
+    others = [one for one in await bench.workspace.blobs(bench.base) if one.endswith(ending) and one not in base.runs]
     for one in [other for other in others if other not in base.beside][:MOST_FILES]:
-        other = (await workspace.read(bench.base, one) or b"")[:MOST_BYTES].decode("utf-8", "replace")
-        if name in _modules(other):
+        other = await _text_on_base(bench, one)
+        if node_names.loads_module(other, name) if ending == NODE else name in _modules(other):
             return True
     return False
+
+
+async def _lacks_names(bench: Bench, base: Drivers, path: str) -> bool:
+    """Does a module of the base lack what the script asks of it? Where that cannot be told, it does not."""
+    asked = base.beside[path]
+    if not path.endswith(NODE):
+        return python_names.lacks(await _text_on_base(bench, path), asked)
+    texts = [await _text_on_base(bench, one) for one in base.beside if one.endswith(NODE)]  # it may pass on another's
+    return bool(asked.difference(*map(node_names.names_mentioned, texts)))
+
+
+async def _text_on_base(bench: Bench, path: str) -> str:
+    return (await bench.workspace.read(bench.base, path) or b"")[:MOST_BYTES].decode("utf-8", "replace")
 
 
 def _frozen(bench: Bench, paths: Collection[str]) -> set[str]:

@@ -37,6 +37,17 @@ def names_defined(text: str) -> set[str]:
     return found
 
 
+def lacks(text: str, asked: set[str]) -> bool:
+    """Does a module of this text lack one of the names? One that passes on all names of another, or makes its names
+    while it runs (`globals()["name"] = …`), is not said to lack them."""
+    nodes = [each for one in _statements(text) for each in ast.walk(one)]
+    if any(isinstance(one, ast.ImportFrom) and one.names[0].name == "*" for one in nodes):
+        return False
+    made = {one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    defined = names_defined(text)
+    return "__getattr__" not in defined and bool(asked - defined - made)
+
+
 def _statements(text: str) -> Sequence[ast.AST]:
     try:
         return ast.parse(text).body

@@ -1,0 +1,29 @@
+"""Which names a script of Node's asks of a module beside it: read from its text, nothing is run. Pure."""
+
+import re
+
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+
+
+def loads_module(text: str, name: str) -> bool:
+    """Does this text load a module of that name, from whatever folder of the project?"""
+    return re.search(rf"""["']\.{{1,2}}/(?:[\w.-]+/)*{re.escape(name)}(?:\.[cm]?[jt]s)?["']""", text) is not None
+
+
+def names_asked(text: str, module: str) -> set[str]:
+    """The names that this text asks of a module beside it: `const { name } = require("./module")`, `module.name`."""
+    place = rf"""["']\./{re.escape(module)}(?:\.[cm]?[jt]s)?["']"""
+    loaded = rf"(?:await\s+)?(?:require|import)\s*\(\s*{place}\s*\)"
+    lists = re.findall(rf"\{{([^{{}}]*)\}}\s*(?:=\s*{loaded}|from\s*{place})", text)
+    asked = {word for one in lists for part in one.split(",") for word in _WORD.findall(part)[:1]}
+    asked |= {*re.findall(rf"{loaded}\s*\.\s*([A-Za-z_$][\w$]*)", text)}
+    known = re.findall(rf"([A-Za-z_$][\w$]*)\s*=\s*{loaded}", text)
+    known += re.findall(rf"import\s+(?:\*\s*as\s+)?([A-Za-z_$][\w$]*)\s*(?:,\s*\{{[^{{}}]*\}}\s*)?from\s*{place}", text)
+    for one in known:
+        asked |= {*re.findall(rf"(?<![\w$.]){re.escape(one)}\s*\.\s*([A-Za-z_$][\w$]*)", text)}
+    return asked
+
+
+def names_mentioned(text: str) -> set[str]:
+    """All words of a module that could be a name which it exports, in whatever way it does that."""
+    return {*_WORD.findall(text)}
