@@ -12,7 +12,8 @@ import pytest
 from tests.workflows.conftest import events
 from tests.workflows.hands import Coders, Hands, built, feature, shown_by_tests
 from trued.agents.adapters.scripted import ScriptFailed
-from trued.errors import BadInput
+from trued.engine.inputs import Request
+from trued.errors import BadInput, Diverged
 from trued.model import RunRecord
 from trued.wire import Order
 
@@ -134,3 +135,27 @@ async def test_a_branch_that_no_run_left_is_refused_in_one_sentence(tmp_path: Pa
     with pytest.raises(BadInput, match="is not a branch of an earlier run"):
         await ground.handed(ground.played(Coders()), branch="main")
     assert ground.git("branch", "--list", "trued/r-*") == ""
+
+
+@pytest.mark.spec("RUN-3", "DAY-6")
+async def test_a_run_that_an_earlier_version_began_is_not_mixed_with_todays_rules_and_names_the_way_on(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    """Its files are part of recorded steps. The command that it names continues from its branch, as after a loss."""
+    ground = Hands(tmp_path, stack, [shown_by_tests("double")])
+    coders = Coders()
+    engine = ground.played(coders)
+    asked = Request(
+        goal=str(ground.folder / "features.json"),
+        repository=ground.repository,
+        requirements=ground.requirements,
+        workflow="handoff",
+        flags={"yes": True, "agents": {"*": "scripted:inside"}},
+    )
+    inputs, repository = await engine.ready(asked)
+    with pytest.raises(Diverged) as refused:
+        await engine.drive(*engine.begin(inputs.model_copy(update={"edition": 1}), repository))
+    (record,) = engine.store.journal.runs()
+    assert f"--from {record.branch}` continues from its branch" in str(refused.value)
+    assert coders.asked == [], "nobody is paid for it"
+    assert ground.git("status", "--porcelain") == ""
