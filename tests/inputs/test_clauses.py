@@ -63,6 +63,8 @@ def test_a_clause_that_no_quotation_touches_is_told_however_short_it_is() -> Non
         ("Keep the test suite green", "tests"),
         ("Don't break existing tests", "tests"),
         ("Add no new dependencies.", "dependencies"),
+        ("Dependencies stay unchanged.", "unchanged dependencies"),
+        ("Do not change any dependencies", "unchanged dependencies"),
         ("mypy stays clean", "types"),
         ("`ruff` passes", "lint"),
         ("The build succeeds", "build"),

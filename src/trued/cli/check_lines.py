@@ -14,7 +14,8 @@ def check_lines(check: Check, *, cases: bool) -> list[str]:
     if isinstance(check, BrowserCheck):
         return [line(f"browser: {check.page}: {', '.join(_expected(check))}")]
     if isinstance(check, DependenciesCheck):
-        return ["dependencies: the manifests declare no new package"]
+        declared = "just what they did" if check.unchanged else "no new package"
+        return [f"dependencies: the manifests declare {declared}"]
     files = f" on {', '.join(check.files)}" if check.files else ""
     return [line(f"{check.kind}: {check.command}{files}")]
 

@@ -165,10 +165,13 @@ class CommandCheck(Value):
     within_s: float = 600.0
 
 
-class DependenciesCheck(Value):
+class DependenciesCheck(ExtendedValue):
     """No package is declared that the base does not declare. The engine reads the manifests; nothing is run."""
 
+    later: ClassVar[tuple[str, ...]] = ("unchanged",)
+
     kind: Literal["dependencies"] = "dependencies"
+    unchanged: bool = False  # nor is any removed, or asked for in another version
 
 
 class ManualCheck(Value):

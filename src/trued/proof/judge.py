@@ -91,6 +91,7 @@ class Facts:
     # kind of failure → the package that the head is the first to declare, and that could not be installed
     awaited: Mapping[str, MissingFromEnvironment] = field(default_factory=dict)
     undeclared: Sequence[str] = ()  # sentences about what the head imports and nobody declares
+    unread: Sequence[str] = ()  # changed files that may bring a package in a way that no manifest tells
     left_out: Sequence[str] = ()  # test files that the head changed or added, and the contract did not take
     own_tests: OwnTests = OwnTests()  # of test files that its checks name and the base does not have
     objected: Sequence[CheckedObjection] = ()
@@ -409,8 +410,12 @@ def _kept(counts: _Counts, facts: Facts) -> _Graded:
         return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
     if not asked_of_base and not facts.touched:
         return Grade.UNPROVEN, (reasons.UNTOUCHED,), "attest"
-    if all(isinstance(check, DependenciesCheck) for check, _ in counts):  # read by the engine, out of the head's reach
-        return Grade.PROVEN, (reasons.NO_NEW_DEPENDENCY,), ""
+    if read := [check for check, _ in counts if isinstance(check, DependenciesCheck)]:
+        words = reasons.NO_OTHER_DEPENDENCY if any(one.unchanged for one in read) else reasons.NO_NEW_DEPENDENCY
+        if facts.unread:
+            return Grade.TESTED, (words, reasons.may_bring_packages(facts.unread)), "attest"
+        if len(read) == len(counts):  # read by the engine, out of the head's reach
+            return Grade.PROVEN, (words,), ""
     words = f"its {_still_pass(counts)}; {reasons.NO_NEW_BEHAVIOUR}"
     return _shown_green([(check, count.guarding) for check, count in counts], words, facts)
 

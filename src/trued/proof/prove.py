@@ -9,6 +9,7 @@ from trued.model import (
     CallCase,
     Check,
     Contract,
+    DependenciesCheck,
     Evidence,
     ExamplesCheck,
     Finding,
@@ -23,6 +24,7 @@ from trued.model import (
 )
 from trued.model.events.proof import CheckRan, EnvironmentBuilding, ObjectionNotRun, ObjectionRan, RequirementJudged
 from trued.proof.case_status import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
+from trued.proof.checks.dependencies import unread_additions
 from trued.proof.checks.examples import with_time_limit
 from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache
@@ -87,6 +89,8 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     kept = await _earlier_failures(workspace, contract, commit, trial)
     evidence = (*await _earlier_facts(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await _texts(workspace, commit, changed)
+    if any(isinstance(check, DependenciesCheck) for one in due for check in one.checks):
+        trial.unread = await unread_additions(workspace, contract.base, commit, changed, trial.modules)
     trial.undeclared = [*unknown_packages(trial.added), *trial.undeclared_imports(texts)]
     added = await _added(workspace, contract.base, texts)
     scan = Scanner(workspace, contract, commit, tell)
@@ -199,6 +203,7 @@ class _Trial:
         self.unseen: frozenset[str] = frozenset()  # changes that were thrown away before any check
         self.modules: frozenset[str] = frozenset()  # of the project and of Python
         self.packages: frozenset[str] = frozenset()  # that were installed
+        self.unread: list[str] = []  # changed files that may bring a package in a way that no manifest tells
         self.undeclared: list[str] = []  # what the head's files import and nothing brings, in sentences
         self.added = NO_PACKAGES  # what the head declares beyond the base
         self.own_tests: dict[str, OwnTests] = {}
@@ -441,6 +446,7 @@ class _Trial:
             own_modules=self.own_modules,
             awaited=self._awaited_modules(evidence),
             undeclared=self.undeclared,
+            unread=self.unread,
             order_bound=self.order_bound,
             objected=[one for one in self.objected if one.finding.requirement == requirement.id],
         )

@@ -15,6 +15,7 @@ MOST_FILES = 5  # that one reason names
 ALREADY_SATISFIED = "already satisfied"
 NO_CHECK = "no check covers it"
 NO_NEW_DEPENDENCY = "its manifests declare no package that the base does not"
+NO_OTHER_DEPENDENCY = "its manifests declare just what the base's do"
 EMPTY_DIFF = "the diff is empty"
 NOTHING_DONE = "the diff is empty: nothing was done"
 ALL_GREEN_BEFORE = "every check passed before the change: either it was already satisfied, or its checks prove nothing"
@@ -48,6 +49,12 @@ def turned(cases: int, *, held_out: bool, pages: int = 0, tests: int = 0) -> str
         counted(tests, "test or command", "tests or commands") if tests else "",
     ]
     return f"{' and '.join(filter(None, named))}: {_now(cases + pages + tests)}"
+
+
+def may_bring_packages(files: Sequence[str]) -> str:
+    """`Dockerfile may bring packages in a way that is not read: look at it`."""
+    more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
+    return f"changed files may bring packages in a way that is not read: {', '.join(files[:MOST_FILES])}{more}"
 
 
 def own_tests_turned(tests: int) -> str:

@@ -75,7 +75,7 @@ async def _taken(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
     if isinstance(check, CommandCheck):
         return await command.run_command(check, bench, wanted)
     if isinstance(check, DependenciesCheck):
-        return await dependencies.run_dependencies(bench)
+        return await dependencies.run_dependencies(check, bench)
     return void_fact(f"nobody but a person can run a {check.kind} check", Outcomes.BROKEN, "manual")
 
 

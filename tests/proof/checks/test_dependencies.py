@@ -1,8 +1,14 @@
 """What manifests declare, read as text: nothing new may hide in any of them."""
 
+from pathlib import Path
+
 import pytest
 
+from tests.proof.trial import Trial, only, quiet
+from trued.model import DependenciesCheck, Grade
 from trued.proof.checks.dependencies import declared_in, is_package_manifest
+from trued.proof.contract import check_hash
+from trued.proof.seal import SealTerms, seal
 
 
 @pytest.mark.spec("DAY-9")
@@ -12,7 +18,7 @@ from trued.proof.checks.dependencies import declared_in, is_package_manifest
         (
             "requirements.txt",
             "Flask>=2 # web\n-r other.txt\n\n# nothing\nevil @ https://x.example/e.whl\n",
-            "flask evil",
+            "flask evil evil@https://x.example/e.whl",
         ),
         ("requirements/dev.txt", "git+https://x.example/e.git\n", "git+https://x.example/e.git"),
         (
@@ -40,7 +46,7 @@ from trued.proof.checks.dependencies import declared_in, is_package_manifest
 def test_every_declared_package_is_found(path: str, text: str, names: str) -> None:
     assert is_package_manifest(path)
     found = declared_in(path, text)
-    assert {one for one in found if not one.startswith("-r")} == {*names.split()}
+    assert {one.replace(" ", "") for one in found if not one.startswith("-r")} == {*names.split()}
 
 
 @pytest.mark.spec("DAY-9", "LAW-2")
@@ -51,3 +57,75 @@ def test_a_manifest_that_cannot_be_read_hides_nothing() -> None:
 
 def test_what_is_installed_or_locked_is_no_manifest() -> None:
     assert not any(map(is_package_manifest, ("node_modules/x/package.json", "uv.lock", "src/requirements.py")))
+
+
+PROJECT = {
+    "tiny.py": "import json\n\n\ndef one():\n    return json.loads('1')\n",
+    "tools.js": "const fs = require('fs');\n",
+    "requirements.txt": "flask==2.0\npyyaml\n-r more.list\n",
+    "requirements/base.txt": "flask\n",
+    "more.list": "flask\n",
+    "setup.py": "from setuptools import setup\nNEEDS = ['flask']\n"
+    "setup(name='a', version='1', install_requires=NEEDS)\n",
+    "package.json": '{"dependencies": {"lodash": "4"}, "overrides": {"x": "1"}}',
+    "tox.ini": "[testenv]\ndeps = flask\n",
+    "page.html": "<p>one</p>\n",
+}
+SETUP, CODE, PACKAGES = PROJECT["setup.py"], PROJECT["tiny.py"], PROJECT["package.json"]
+HONEST: dict[str, dict[str, str | None]] = {
+    "code, tests and words": {
+        "tiny.py": CODE.replace("'1'", "'2'"),
+        "tests/test_more.py": "import unittest\n\nimport tiny\n",
+        "README.md": "pip install flask, see https://x.example\n",
+    },
+    "what is declared is imported for the first time": {"tiny.py": f"import yaml\n{CODE}"},
+    "another version, and one less": {"requirements.txt": "flask==2.1\n", "more.list": None},
+    "another version of the project": {"setup.py": SETUP.replace("version='1'", "version='2'")},
+    "a new page of its own": {"page.html": "<script src='tools.js'></script>\n", "tools.js": "require('node:os');\n"},
+}
+REFUTED: dict[str, dict[str, str | None]] = {
+    "a list in a folder of lists": {"requirements/base.txt": "flask\nevil\n"},
+    "a list under a name": {"setup.py": SETUP.replace("['flask']", "['flask', 'evil']")},
+    "the same name, from elsewhere": {"requirements.txt": "flask @ https://x.example/evil.whl\npyyaml\n-r more.list\n"},
+    "an alias": {"package.json": PACKAGES.replace('"4"', '"npm:evil@1"')},
+    "an override": {"package.json": PACKAGES.replace('"x": "1"', '"x": "npm:evil@1"')},
+}
+UNREAD: dict[str, dict[str, str | None]] = {
+    "a list that another one names": {"more.list": "flask\nevil\n"},
+    "settings of a tool": {"tox.ini": "[testenv]\ndeps = flask\n  evil\n"},
+    "an import, and no word of it": {"tiny.py": f"{CODE}\n\nif one(): import evil\n"},
+    "an import by its name": {"tiny.py": f"{CODE}\n\n__import__('evil.sub')\n"},
+    "a script's import": {"tools.js": "const fs = require('fs');\nconst x = await import('evil/sub');\n"},
+    "an address": {"page.html": "<script src='//cdn.example/evil.js'></script>\n"},
+    "another language": {"composer.json": '{"require": {"a/evil": "1"}}\n'},
+    "a computed list": {"setup.py": SETUP.replace("['flask']", "[*map(chr, (101,))]")},
+}
+
+
+async def graded(place: Path, heads: dict[str, dict[str, str | None]], **check: bool) -> dict[str, Grade]:
+    asked = [{"id": "deps", "text": "No new dependencies", "keep": True, "checks": [{"kind": "dependencies", **check}]}]
+    trial = Trial(place, PROJECT, asked)
+    await trial.workspace.begin()
+    terms = SealTerms(held_out=True, guards=(check_hash(DependenciesCheck(**check)),))
+    contract = await seal(trial.workspace, trial.asked, terms, tell=quiet)
+    return {name: only(await trial.prove(contract, await trial.head(head))).grade for name, head in heads.items()}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+async def test_no_new_dependency_is_proven_only_where_every_change_was_read(tmp_path: Path) -> None:
+    """Manifests alone do not tell it all: what may bring a package in another way is left to a person."""
+    found = await graded(tmp_path, {**HONEST, **REFUTED, **UNREAD})
+    expected = dict.fromkeys(HONEST, Grade.PROVEN) | dict.fromkeys(REFUTED, Grade.REFUTED)
+    assert found == expected | dict.fromkeys(UNREAD, Grade.TESTED)
+
+
+@pytest.mark.spec("DAY-9")
+async def test_dependencies_that_must_stay_unchanged_are_compared_with_their_versions(tmp_path: Path) -> None:
+    changed = ("another version, and one less", "a list in a folder of lists")
+    found = await graded(tmp_path, {**HONEST, **REFUTED}, unchanged=True)
+    assert [found[name] for name in changed] == [Grade.REFUTED, Grade.REFUTED]
+    assert found["another version of the project"] is found["code, tests and words"] is Grade.PROVEN
+
+
+def test_the_hash_of_an_older_check_stays_valid() -> None:
+    assert DependenciesCheck().model_dump(mode="json") == {"kind": "dependencies"}

@@ -28,7 +28,10 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     ),
     "dependencies": (
         r"(?:adds? |uses? |with |needs? )?no (?:new |more |further |third-party |extra )+dependenc(?:y|ies)",
-        r"(?:do not|don't|without|never) (?:add|adding|change|changing) (?:any )?(?:new )?dependenc(?:y|ies)",
+        r"(?:do not|don't|without|never) (?:add|adding) (?:any )?(?:new )?dependenc(?:y|ies)",
+    ),
+    "unchanged dependencies": (
+        rf"(?:do not|don't|without|never) (?:change|changing) (?:any )?{_EVERY}dependenc(?:y|ies)",
         rf"{_EVERY}dependenc(?:y|ies) {_STILL}unchanged",
     ),
 }
@@ -59,6 +62,6 @@ def quoted_command(sentence: str) -> str:
 
 
 def guard_kind(sentence: str) -> str:
-    """What the sentence asks to keep: tests, build, lint, types, dependencies; or ""."""
+    """What the sentence asks to keep: tests, build, lint, types, (unchanged) dependencies; or ""."""
     words = " ".join(sentence.replace("`", "").replace("*", "").split()).strip(" .!")
     return next((kind for kind, every in _COMPILED.items() if any(one.fullmatch(words) for one in every)), "")

@@ -1,16 +1,21 @@
-"""Dependencies checks: no package is declared that the base does not declare. Manifests are read; nothing is run."""
+"""Dependencies checks: no package is declared that the base does not declare. Manifests are read; nothing is run.
+
+Packages also come in by ways that no manifest tells: a list of another name, a build file, an import.
+`unread_additions` names the changed files that may hold one: with any of these, the manifests do not say it all.
+"""
 
 import ast
 import configparser
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from trued.model import Outcomes, Tried
+from trued.model import DependenciesCheck, Outcomes, Tried
 from trued.proof.room.bench import Bench, Fact
+from trued.proof.room.dependencies import provides_module
 from trued.protocols import Workspace
 
 ID = "dependencies"
@@ -30,31 +35,54 @@ SOURCES = (
 TABLES = ("pyproject.toml", "Pipfile", "Cargo.toml")
 LISTS = re.compile(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)|(?:dev|test|tests)\.(?:txt|in)")
 _DECLARING = re.compile(r"(?:.*dependenc(?:y|ies).*|requires|packages|dev-packages)", re.IGNORECASE)
+_REDIRECTING = re.compile(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)  # names → where they come from
 _NAME = re.compile(r"\s*([A-Za-z0-9@][\w./@-]*)")
 _GO = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+/\S+)\s+v\S+", re.MULTILINE)
-_GEM = re.compile(r"^\s*gem\s+[\"']([^\"']+)", re.MULTILINE)
+_REPLACED = re.compile(r"^[^\n]*=>\s*(\S+)", re.MULTILINE)
+_GEM = re.compile(r"\bgem[\s(]+[\"']([^\"']+)")
 NOT_PACKAGES = frozenset({"python"})  # poetry writes the interpreter among them
+CODE_MANIFESTS = ("setup.py", "Gemfile")  # programs: what they declare can be computed
+DOCUMENTS = (".md", ".rst", ".adoc", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".webp", ".pdf")
+MARKUP = (".html", ".htm", ".css", ".scss")  # what comes from elsewhere has an address here
+COMPILED = (".go", ".rs")  # the compiler takes nothing that go.mod or Cargo.toml does not name
+SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+_REQUIRED = re.compile(r"(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
+_ADDRESS = re.compile(r"(?:https?:)?//[\w.-]+\.\w")
+# Modules that Node brings, under their short names.
+NODE_OWN = frozenset(
+    {
+        *("assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram"),
+        *("diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2", "https", "inspector", "module"),
+        *("net", "os", "path", "perf_hooks", "process", "punycode", "querystring", "readline", "repl", "stream"),
+        *("string_decoder", "sys", "timers", "tls", "trace_events", "tty", "url", "util", "v8", "vm", "wasi"),
+        *("worker_threads", "zlib"),
+    }
+)
 
 
-async def run_dependencies(bench: Bench) -> Fact:
+async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
     """Compare what the commit declares with what the base declares."""
-    before = await declared_by(bench.workspace, bench.base)
-    after = await declared_by(bench.workspace, bench.commit)
+    before = await declared_by(bench.workspace, bench.base, exact=check.unchanged)
+    after = await declared_by(bench.workspace, bench.commit, exact=check.unchanged)
     added = sorted(name for name in after if name not in before)
+    gone = sorted(name for name in before if name not in after) if check.unchanged else []
     outcome, kind, detail = Outcomes.PASSED, "", ""
     if added:
         outcome, kind = Outcomes.FAILED, f"declares {', '.join(added[:5])}, which the base does not"
         detail = "\n".join(f"{after[name]}: {name}" for name in added[:50])
+    elif gone:
+        outcome, kind = Outcomes.FAILED, f"does not declare {', '.join(gone[:5])}, which the base does"
+        detail = "\n".join(f"{before[name]}: {name}" for name in gone[:50])
     return Fact(tried=(Tried(id=ID, outcome=outcome, kind=kind, detail=detail),), command="read the manifests")
 
 
-async def declared_by(workspace: Workspace, commit: str) -> dict[str, str]:
-    """Every package that a commit's manifests declare, and the manifest that does."""
+async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, str]:
+    """Every package that a commit's manifests declare, and the manifest that does. `exact`: with its version."""
     found: dict[str, str] = {}
     for path in sorted(await workspace.blobs(commit)):
         if is_package_manifest(path):
             text = (await workspace.read(commit, path) or b"")[:MOST_BYTES].decode("utf-8", "replace")
-            for name in declared_in(path, text):
+            for name in declared_in(path, text, exact=exact):
                 found.setdefault(name, path)
     return found
 
@@ -64,42 +92,69 @@ def is_package_manifest(path: str) -> bool:
     parts = PurePosixPath(path).parts
     name = parts[-1]
     known = name in (*TABLES, "setup.cfg", "setup.py", "package.json", "go.mod", "Gemfile") or LISTS.fullmatch(name)
-    return bool(known) and "node_modules" not in parts
+    listed = parts[-2:-1] == ("requirements",) and name.endswith((".txt", ".in"))
+    return bool(known or listed) and "node_modules" not in parts
 
 
-def declared_in(path: str, text: str) -> frozenset[str]:
-    """The packages that a manifest declares; of what cannot be read every line, so that nothing is hidden in it."""
+def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
+    """The packages that a manifest declares, and those addresses from which one of them comes; of what cannot be read
+    every line, so that nothing is hidden in it. `exact`: each with its version."""
     try:
-        return frozenset(_normal(one) for one in _entries(PurePosixPath(path).name, text) if one) - NOT_PACKAGES
+        entries = [one for one in _entries(PurePosixPath(path).name, text, exact=exact) if one]
     except (ValueError, SyntaxError, configparser.Error, RecursionError):
         return frozenset(" ".join(line.split()) for line in text.splitlines() if line.strip())
+    if exact:
+        return frozenset(" ".join(one.split()) for one in entries)
+    return frozenset(name for one in entries for name in (_normal(one), _address(one)) if name) - NOT_PACKAGES
 
 
-def _entries(name: str, text: str) -> Iterable[str]:
+def _address(entry: str) -> str:
+    """`name @ address`: another address under the same name is another package."""
+    name, at, place = entry.partition(" @ ")
+    return f"{_normal(name)} @ {place.split(';')[0].strip()}" if at and _NAME.match(entry) else ""
+
+
+def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
     if name in TABLES:
-        return _of_tables(tomllib.loads(text))
+        return _of_tables(tomllib.loads(text), exact=exact)
     if name == "package.json":
-        return _of_tables(json.loads(text))
+        return _of_tables(json.loads(text), exact=exact)
     if name == "setup.cfg":
         return _of_setup_cfg(text)
     if name == "setup.py":
         return _of_setup_py(text)
     if name == "go.mod":
-        return _GO.findall(text)
+        return [
+            *([line for line in text.splitlines() if _GO.match(line)] if exact else _GO.findall(text)),
+            *(f"=> {one}" for one in _REPLACED.findall(text)),
+        ]
     return _GEM.findall(text) if name == "Gemfile" else _of_lines(text)
 
 
-def _of_tables(data: Any, *, declaring: bool = False) -> Iterator[str]:
-    """Entries of lists and keys of tables below a key that declares packages, at any depth."""
+def _of_tables(data: Any, *, exact: bool, declaring: bool = False, redirecting: bool = False) -> Iterator[str]:
+    """Entries of lists and keys of tables below a key that declares packages, at any depth; with ` @ ` and where it
+    comes from, if that is told."""
     if isinstance(data, Mapping):
         for key, part in data.items():
             inner = bool(_DECLARING.fullmatch(str(key)))
-            if declaring and not isinstance(part, list):
-                yield str(key)
-            if inner or not declaring or isinstance(part, list):
-                yield from _of_tables(part, declaring=inner or (declaring and isinstance(part, list)))
+            if (declaring or redirecting) and not isinstance(part, list):
+                place = _place(part)
+                if declaring or place:
+                    yield f"{key} @ {place}" if place else f"{key} {json.dumps(part)}" if exact else str(key)
+            turning = bool(_REDIRECTING.fullmatch(str(key))) or (redirecting and isinstance(part, Mapping))
+            if inner or turning or not declaring or isinstance(part, list):
+                below = inner or (declaring and isinstance(part, list))
+                yield from _of_tables(part, exact=exact, declaring=below, redirecting=turning and not inner)
     elif isinstance(data, list) and declaring:
         yield from (one for one in data if isinstance(one, str))
+
+
+def _place(part: Any) -> str:
+    """Where a package comes from, if a table says more of it than a version: `npm:other@1`, a git address, a path."""
+    if isinstance(part, Mapping):
+        told = {str(key): one for key, one in part.items() if isinstance(one, str)}
+        return " ".join(one for key, one in sorted(told.items()) if key == "package" or set(one) & {":", "/"})
+    return part if isinstance(part, str) and set(part) & {":", "/"} else ""
 
 
 def _of_setup_cfg(text: str) -> Iterator[str]:
@@ -112,13 +167,36 @@ def _of_setup_cfg(text: str) -> Iterator[str]:
 
 
 def _of_setup_py(text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for value in _setup_values(text):
+        yield from (
+            one.value for one in ast.walk(value) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+        )
+
+
+def _setup_values(text: str) -> Iterator[ast.expr]:
+    """What is given as requirements, in the call itself or under a name."""
+    module = ast.parse(text)
+    named = {
+        target.id: one.value
+        for one in module.body
+        if isinstance(one, ast.Assign)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(module):
         if isinstance(node, ast.keyword) and node.arg and node.arg.endswith(("_requires", "_require")):
-            yield from (
-                one.value
-                for one in ast.walk(node.value)
-                if isinstance(one, ast.Constant) and isinstance(one.value, str)
-            )
+            yield named.get(node.value.id, node.value) if isinstance(node.value, ast.Name) else node.value
+
+
+def _is_plain_setup(text: str) -> bool:
+    """Whether all that a setup.py requires stands there in plain lists."""
+    try:
+        for value in _setup_values(text):
+            ast.literal_eval(value)
+        calls = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Call)]
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return not any(keyword.arg is None for call in calls for keyword in call.keywords)
 
 
 def _of_lines(text: str) -> Iterator[str]:
@@ -134,3 +212,85 @@ def _normal(entry: str) -> str:
     if entry.startswith("-") or "://" in entry.split(" @ ")[0] or not match:
         return " ".join(entry.split())
     return match[1] if "/" in match[1] else re.sub(r"[-_.]+", "-", match[1]).lower()
+
+
+# -- ways that no manifest tells ---------------------------------------------------------------------------------------
+
+
+async def unread_additions(
+    workspace: Workspace, base: str, commit: str, changed: Collection[str], own: Collection[str]
+) -> list[str]:
+    """Changed files that may bring a package in a way that the manifests do not tell, in a few words each.
+
+    `own`: modules of the project and of Python. A file counts only by lines that it did not have on the base.
+    """
+    here = await workspace.blobs(commit)
+    there = [path for path in sorted(changed) if path in here]
+    before, after = await workspace.read_all(base, there), await workspace.read_all(commit, there)
+    found, imports = [path for path in there if path not in after], dict[str, str]()  # a repository inside this one
+    for path in after:
+        was, now = (one.get(path, b"").decode("utf-8", "replace") for one in (before, after))
+        added = [line for line in dict.fromkeys(now.splitlines()) if line.strip() and line not in {*was.splitlines()}]
+        if not added or path.endswith((*DOCUMENTS, *COMPILED)):
+            continue
+        if path.endswith(".py") and not is_package_manifest(path):
+            names = imported_packages(path, now)
+            found += [path] if names is None else []
+            imports |= {name: path for name in names or () if name not in own}
+        elif path.endswith(SCRIPTS):
+            imports |= {name: path for name in imported_packages(path, now) or ()}
+        elif path.endswith(MARKUP):
+            found += [path] if any(map(_ADDRESS.search, added)) else []
+        elif not is_package_manifest(path) or not _is_read_whole(path, now):
+            found.append(path)
+    return [*found, *[f"{path}, which imports {name}" for name, path in await _not_known(workspace, base, imports)]]
+
+
+def _is_read_whole(path: str, text: str) -> bool:
+    name = PurePosixPath(path).name
+    return len(text) < MOST_BYTES and (name not in CODE_MANIFESTS or (name == "setup.py" and _is_plain_setup(text)))
+
+
+async def _not_known(workspace: Workspace, base: str, imports: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Those of these imports that the base neither has anywhere nor declares a package for."""
+    if not imports:
+        return []
+    declared = await declared_by(workspace, base)
+    left = {name: path for name, path in imports.items() if not any(_brings(one, name) for one in declared)}
+    if left:
+        sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS))]
+        for path, content in (await workspace.read_all(base, sources)).items():
+            for name in imported_packages(path, content.decode("utf-8", "replace")) or ():
+                left.pop(name, None)
+    return sorted(left.items())
+
+
+def _brings(package: str, module: str) -> bool:
+    return package == module or provides_module(package, module)
+
+
+def imported_packages(path: str, text: str) -> frozenset[str] | None:
+    """The packages that a source file imports, by their names there; None where it cannot be read."""
+    if not path.endswith(".py"):
+        named = [one for one in _REQUIRED.findall(text) if not one.startswith((".", "/", "#", "node:"))]
+        tops = ["/".join(one.split("/")[: 2 if one.startswith("@") else 1]) for one in named]
+        return frozenset(tops) - NODE_OWN
+    found: set[str] = set()
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            found.add(node.module)
+        elif isinstance(node, ast.Call) and node.args and _loads(node.func):
+            given = node.args[0]
+            found |= {given.value} if isinstance(given, ast.Constant) and isinstance(given.value, str) else set()
+    return frozenset(name.split(".")[0] for name in found if not name.startswith("."))
+
+
+def _loads(function: ast.expr) -> bool:
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name in ("__import__", "import_module")

@@ -135,6 +135,7 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
     found |= {"tests": tuple(suites)} if suites else {}
     if any(path.endswith(SOURCES) or is_package_manifest(path) for path in blobs):
         found["dependencies"] = (DependenciesCheck(),)
+        found["unchanged dependencies"] = (DependenciesCheck(unchanged=True),)
     for kind, names in TARGETS.items():
         if target := next((name for name in names if name in targets), ""):
             found[kind] = (CommandCheck(command=f"make {target}"),)
