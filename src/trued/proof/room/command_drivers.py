@@ -171,8 +171,8 @@ def _module(path: str) -> str:
 
 def _names_asked(text: str, path: str) -> set[str]:
     """The names that a script asks of this module beside it."""
-    language = node_names if path.endswith(NODE) else python_names
-    return language.names_asked(text, _module(path))
+    names_asked = node_names.names_asked if path.endswith(NODE) else python_names.names_asked
+    return names_asked(text, _module(path))
 
 
 def _modules(text: str, *, whole: bool = False) -> set[str]:
