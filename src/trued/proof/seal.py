@@ -19,6 +19,7 @@ from trued.model import (
 )
 from trued.model.events.proof import BaseFactsReused, CheckSealed, EnvironmentBuilding, EnvironmentBuilt
 from trued.proof.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
+from trued.proof.checks.tests import package_scripts
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.judge import is_superseded
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, check_hash
@@ -33,6 +34,7 @@ from trued.proof.room.frozen_files import (
     plugin_modules,
 )
 from trued.proof.room.interpreter import Interpreter
+from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
 from trued.protocols import Emit, Workspace
 
@@ -146,6 +148,7 @@ def _command_of(contract: Contract, name: str) -> str:
 async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms: SealTerms, tell: Emit) -> Contract:
     blobs = await workspace.blobs(workspace.base)
     requirements = (*asked.requirements, *asked.suites)
+    scripts = package_scripts(await workspace.read(workspace.base, PACKAGE_JSON))
     contract = Contract(
         base=workspace.base,
         requirements=asked.requirements,
@@ -155,7 +158,7 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
         serve=asked.serve,
         interface=asked.interface,
         carried=asked.carried,
-        frozen=files_to_freeze(requirements, blobs)
+        frozen=files_to_freeze(requirements, blobs, scripts.values())
         | await _tests_beside_code(workspace, requirements, blobs)
         | await _plugins(workspace, requirements, blobs),
         held_out=terms.held_out,

@@ -216,14 +216,18 @@ def test_what_judges_is_known_by_its_name() -> None:
 
 @pytest.mark.spec("LAW-4")
 def test_configuration_that_builds_share_is_frozen_where_a_check_may_read_it() -> None:
-    def names(command: str, *blobs: str) -> dict[str, str]:
+    def names(command: str, *blobs: str, script: str = "") -> dict[str, str]:
         asked = Requirement(id="r", text="x", checks=(TestsCheck(command=command),))
-        return files_to_freeze([asked], dict.fromkeys(blobs, "b"))
+        return files_to_freeze([asked], dict.fromkeys(blobs, "b"), [script])
 
     assert names("npx vitest run", "vite.config.ts")["vite.config.ts"] == "b"
     assert names("npx vitest run")["vite.config.js"] == ""
     assert "vite.config.ts" not in names("node --test", "vite.config.ts")
     assert names("npm test", "babel.config.js")["babel.config.js"] == "b"
+    # the runner stands in the script: a configuration that only the head has is not used
+    assert names("npm test", script="vitest run")["vite.config.mjs"] == ""
+    assert {".babelrc.js", "babel.config.ts"} <= names("npm test", script="jest").keys()
+    assert "vite.config.mjs" not in names("npm test", script="node --test")
 
 
 @pytest.mark.spec("LAW-4")

@@ -140,6 +140,29 @@ async def test_an_unnamed_base_is_where_the_branch_began(repo: Path, tmp_path: P
     assert (await commit_lookup.find_branch_point(await find_commit("clone@feature", tmp_path))).commit == upstream
 
 
+@pytest.mark.spec("LAW-9")
+async def test_what_was_pushed_of_the_same_branch_is_no_beginning(repo: Path, tmp_path: Path) -> None:
+    """Else whoever pushes gutted tests first has them as the base. An upstream of another name is a beginning."""
+    start = git(repo, "rev-parse", "HEAD")
+    git(tmp_path, "init", "-q", "--bare", "origin")
+    git(repo, "remote", "add", "origin", str(tmp_path / "origin"))
+    git(repo, "branch", "-M", "main")
+    git(repo, "push", "-q", "-u", "origin", "main")
+    git(repo, "checkout", "-q", "-b", "work/feature")
+    committed(repo, {"a": "1"})
+    git(repo, "push", "-q", "-u", "origin", "work/feature")
+    pushed = git(repo, "rev-parse", "HEAD")
+    committed(repo, {"a": "2"})
+    for name in ("HEAD", "work/feature"):
+        assert (await commit_lookup.find_branch_point(await find_commit(name, repo))).commit == start
+    git(repo, "checkout", "-q", "-b", "on-top")
+    git(repo, "branch", "-q", "-u", "origin/work/feature")
+    assert (await commit_lookup.find_branch_point(await find_commit("HEAD", repo))).commit == pushed
+    git(repo, "checkout", "-q", "main")
+    committed(repo, {"a": "3"})
+    assert (await commit_lookup.find_branch_point(await find_commit("HEAD", repo))).commit == start
+
+
 async def look(repo: Path, tmp_path: Path) -> tuple[str, ...]:
     one: NamedCommit = await find_commit(str(repo), tmp_path)
     store = Store(repo, tmp_path / "state", "test")

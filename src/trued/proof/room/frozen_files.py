@@ -37,7 +37,10 @@ _CONFIGURING = re.compile(
 # Read by test runners, too, but first of all by builds: frozen only where a check may run them.
 _SHARED = {
     "vitest": [f"vite.config{one}" for one in SCRIPTS if not one.endswith("x")],
-    "jest": [*(f"babel.config.{one}" for one in ("js", "cjs", "mjs", "json")), ".babelrc", ".babelrc.json"],
+    "jest": [
+        *(f"babel.config.{one}" for one in ("js", "cjs", "mjs", "json", "ts", "cts", "mts")),
+        *(f".babelrc{one}" for one in ("", ".js", ".cjs", ".mjs", ".json", ".ts", ".cts", ".mts")),
+    ],
 }
 _RUNNER = re.compile(
     r"(?:^|/)node_modules/(?:\.bin/|@(?:vitest|jest)/|(?:vitest|vite|vite-node|jest(?:-[\w-]+)?|mocha|ava|tap|chai)/)"
@@ -118,8 +121,13 @@ def is_below(path: str, named: str) -> bool:
     return path == clean or path.startswith(f"{clean}/") or clean in ("", ".")
 
 
-def files_to_freeze(requirements: Iterable[Requirement], blobs: Mapping[str, str]) -> dict[str, str]:
-    """Path → blob on the base of every file that judges; "" for one that a check names and the base does not have."""
+def files_to_freeze(
+    requirements: Iterable[Requirement], blobs: Mapping[str, str], scripts: Collection[str] = ()
+) -> dict[str, str]:
+    """Path → blob on the base of every file that judges; "" for one that a check names and the base does not have.
+
+    `scripts`: texts of the base's package.json scripts, any of which a package manager may start.
+    """
     checks = [one for each in requirements for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
     if not checks:
         return {}
@@ -130,16 +138,17 @@ def files_to_freeze(requirements: Iterable[Requirement], blobs: Mapping[str, str
     for check in checks:
         if isinstance(check, CommandCheck) and not check.files:
             found |= _drivers(check.command, blobs)
-        found |= _shared(check.command, blobs)
+        found |= _shared(check.command, blobs, scripts)
     return dict(sorted(found.items()))
 
 
-def _shared(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
+def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) -> dict[str, str]:
     """Settings shared by builds and test runners. Where the base has no such file, the head's is not used."""
     found: dict[str, str] = {}
     packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
+    started = " ".join((command, *scripts)) if packaged else command
     for runner, names in _SHARED.items():
-        used = runner in command or (packaged and any(name in blobs for name in names))
+        used = runner in started or (packaged and any(name in blobs for name in names))
         found |= {name: blobs.get(name, "") for name in names} if used else {}
     return found
 

@@ -220,16 +220,29 @@ async def is_descendant(head: NamedCommit, base: NamedCommit) -> bool | None:
 
 async def find_branch_point(head: NamedCommit) -> NamedCommit:
     """The commit where the work on a head began: its merge base with its upstream or the main branch. Raises BadInput
-    if there is none."""
+    if there is none.
+
+    An upstream of the branch's own name is a copy of the same work: what was pushed meanwhile is no beginning.
+    """
     git = Git(head.git)
     upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"
-    for name in (upstream, *MAIN):
+    for name in (*MAIN, upstream) if await _is_own_copy(git, head.revision, upstream) else (upstream, *MAIN):
         code, out, _ = await git.attempt("merge-base", head.commit, f"{name}^{{commit}}")
         found = out.decode(errors="replace").strip()
         if code == 0 and found != head.commit and _COMMIT.fullmatch(found):
             return replace(head, commit=found, revision=name)
     what = f"cannot tell where the work at {head.commit[:12]} began: no upstream or main branch has an older commit"
     raise BadInput(what, then="name it: --base REV, for example --base HEAD~1")
+
+
+async def _is_own_copy(git: Git, revision: str, upstream: str) -> bool:
+    """Whether the upstream is what was pushed of this very branch, which is no main branch."""
+    names = []
+    for one in (revision, upstream):
+        code, out, _ = await git.attempt("rev-parse", "--symbolic-full-name", "--end-of-options", one)
+        names.append(out.decode(errors="replace").splitlines()[-1:] if code == 0 else [])
+    own = "".join(names[0]).removeprefix("refs/heads/")
+    return bool(own) and f"refs/heads/{own}" not in MAIN and "".join(names[1]).endswith(f"/{own}")
 
 
 async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tuple[str, ...]:
