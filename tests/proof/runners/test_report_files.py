@@ -1,14 +1,17 @@
 """Reports of other runners: JUnit's XML read within bounds, commands that lie."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.proof.trial import Change, Sealed, Trial, only
+from tests.proof.trial import Change, Sealed, Trial, lay, only
 from trued.model import Contract, Grade
 from trued.proof.case_status import Base, on_base
-from trued.proof.room.package_json import merge_manifests
+from trued.proof.room.clean_room import clean_room, link_packages
+from trued.proof.room.interpreter import find_interpreter
+from trued.proof.room.package_json import UNREADABLE, merge_manifests
 from trued.proof.runners.command_parser import recognise_runner
 from trued.proof.runners.junit_xml import BadReport, ReportedTest, read_report
 
@@ -111,7 +114,55 @@ def test_of_a_package_scripts_and_settings_of_tests_are_the_bases() -> None:
         "scripts": {"start": "node .", "test": "vitest run"},
     }
     assert merge_manifests(json.dumps(base).encode(), json.dumps(base).encode()) is None
-    assert merge_manifests(b"{}", b"no json") is None
+
+
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b'{"mocha": {"require": "./forge.js"}}' + b" " * 2**22, id="too large"),
+        pytest.param(b'{"mocha": {"require": "./forge.js"}, "x": ' + b"[" * 5000 + b"]" * 5000 + b"}", id="too deep"),
+        pytest.param(b'{"mocha": {"require": "./forge.js"}, "x": "\xff"}', id="wrong bytes"),
+        pytest.param(b"no json", id="no JSON"),
+    ],
+)
+def test_a_package_json_that_only_others_could_read_is_readable_for_nobody(content: bytes) -> None:
+    assert merge_manifests(b"{}", content) == UNREADABLE
+
+
+@pytest.mark.spec("LAW-4")
+async def test_a_link_in_the_place_of_package_json_is_read_like_the_file(tmp_path: Path) -> None:
+    """The head's own settings of its runner do not come in by a link; the rest of it is the head's."""
+    own = {"mocha": {"require": "./forge.js"}, "version": "2", "scripts": {"test": "true"}}
+
+    def linked(folder: Path) -> None:
+        lay(folder, {"conf/own.json": json.dumps(own), "package.json": None})
+        (folder / "package.json").symlink_to("conf/own.json")
+
+    check = {"kind": "tests", "command": "npm test"}
+    base = {"package.json": '{"scripts": {"test": "mocha"}, "mocha": {"ui": "tdd"}}', "test/a.test.js": "test('a');\n"}
+    trial = Trial(tmp_path, base, [{"id": "a", "text": "a", "checks": [check]}])
+    contract = await trial.seal()
+    for head in (linked, {"package.json": json.dumps(own)}):
+        commit, interpreter = await trial.head(head), await find_interpreter()
+        async with clean_room(trial.workspace, contract, commit, interpreter) as (bench, graft):
+            found = json.loads((bench.room / "package.json").read_text())
+        assert (found["scripts"], found["mocha"], found["version"]) == ({"test": "mocha"}, {"ui": "tdd"}, "2")
+        assert graft.merged == ("package.json",)
+
+
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize("vendored", [True, False])
+def test_packages_that_only_the_head_has_in_its_tree_give_way_to_those_that_are_declared(
+    tmp_path: Path, vendored: bool
+) -> None:
+    room, installed = tmp_path / "room", tmp_path / "installed"
+    lay(room, {"node_modules/expect/index.js": "forged", "a.js": "a"})
+    lay(installed, {"expect/index.js": "real"})
+    files = ["node_modules/expect/index.js", "a.js"]
+    removed = link_packages(room, installed, files if vendored else ["a.js"], files)
+    assert removed == ([] if vendored else files[:1])
+    assert (room / "node_modules/expect/index.js").read_text() == ("forged" if vendored else "real")
 
 
 # -- a command that writes a report ------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from trued.proof.room.preparation import prepare_room
 from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import Workspace
 
+NODE_MODULES = "node_modules"
 MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its size must do
 
 
@@ -86,8 +87,9 @@ async def clean_room(
         known = {*on_base, *here, *over, *withheld}
         graft = replace(graft, made_up=await _made_up(workspace, contract, known, room))
         packages = await node_modules(workspace, contract, packages_of or commit)
-        if packages.folder and not (room / "node_modules").exists():
-            (room / "node_modules").symlink_to(packages.folder)
+        if packages.folder:
+            replaced = link_packages(room, packages.folder, on_base, here)
+            graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
         roots = _roots(room, contract.environment.path)
         bench = Bench(
             workspace=workspace,
@@ -200,13 +202,19 @@ async def _manifests(
     found: dict[str, str] = {}
     for path in changed if contract.frozen or contract.serve else []:  # `npm start` means what the base says
         place = room / path
-        if contract.frozen.get(path) or place.is_symlink() or not place.is_file():
+        if contract.frozen.get(path):
             continue
         before = await workspace.read(contract.base, path) if path in on_base else None
-        made = merge_manifests(before, place.read_bytes())
+        made = merge_manifests(before, _content_inside(room, place))
         if made is not None:
             found[path] = base64.b64encode(made).decode()
     return found
+
+
+def _content_inside(room: Path, place: Path) -> bytes:
+    """What whoever opens this file in the room would read; nothing, if it leads out of the room or is no file."""
+    real = Path(os.path.realpath(place))
+    return real.read_bytes() if real.is_relative_to(os.path.realpath(room)) and real.is_file() else b""
 
 
 async def _made_up(workspace: Workspace, contract: Contract, known: set[str], room: Path) -> tuple[str, ...]:
@@ -219,6 +227,17 @@ async def _made_up(workspace: Workspace, contract: Contract, known: set[str], ro
     for path, content in absent.items():
         _lay(room, path, {path: base64.b64encode(content.encode()).decode()})
     return tuple(absent)
+
+
+def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Collection[str]) -> list[str]:
+    """Link the packages that the engine installed. A folder of packages that only the head has gives way to them: it
+    could stand for whatever tests import. Returns what was in it."""
+    place = room / NODE_MODULES
+    if any(path.startswith(f"{NODE_MODULES}/") for path in on_base):
+        return []  # the base's own way of bringing them
+    remove_path(place)
+    place.symlink_to(folder)
+    return [path for path in here if path.startswith(f"{NODE_MODULES}/")]
 
 
 def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:

@@ -16,6 +16,8 @@ JUDGING = (
     "babel",
 )  # settings of runners, by their names
 MOST_BYTES = 4 * 2**20
+# Laid over what only others could read (too large, too deep, wrong bytes): Node refuses it, whoever wrote it.
+UNREADABLE = b"this package.json cannot be read: it is too large, too deep, or no JSON in UTF-8\n"
 
 
 def is_package_json(path: str) -> bool:
@@ -27,10 +29,13 @@ def is_package_json(path: str) -> bool:
 def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
     """What is laid over the head's package.json, or None where it may stay as it is.
 
-    `base` is None where the base has none: then the head's scripts may stay.
+    `base` is None where the base has none: then the head's scripts may stay. A head's that cannot be read could hold
+    any settings for those who read it otherwise: it is unreadable for all.
     """
     ours, theirs = _read(base), _read(head)
-    if theirs is None or (base is not None and ours is None):
+    if theirs is None:
+        return UNREADABLE
+    if base is not None and ours is None:
         return None
     before = ours or {}
     made = {name: value for name, value in theirs.items() if name not in JUDGING}
