@@ -56,6 +56,7 @@ class Trial:
     options: tuple[str, ...] = ()
     rows: Mapping[str, Grade] = field(default_factory=dict)  # the most that single requirements may get
     law: str = "LAW-8"
+    covered: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: TASKS)  # by workflow, beside the goal
 
     @property
     def name(self) -> str:
@@ -114,7 +115,7 @@ class Place:
         if trial.requirements:
             file = self.folder / "own" / "requirements.json"
             laid(file.parent, trial.beside)
-            tasks = TASKS.get(workflow, ())
+            tasks = trial.covered.get(workflow, ())
             asked = [{**one, "covers": [*one["covers"], *tasks]} for one in trial.requirements]
             file.write_text(json.dumps({**trial.settings, "requirements": asked}))
             words += ["--requirements", str(file)]

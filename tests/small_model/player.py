@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 GANG = runpy.run_path(sys.argv[1])
-BRIEF_LETTERS = 6000  # of a brief's end: what the model's context holds
-TOKENS = 160
+BRIEF_LETTERS = 900  # of a brief's end: reading is what takes a model on two cores its time
+TOKENS = 48  # enough to begin a reply, to break off in one, or to repeat itself
 BUILD = "Write the Python function add(a, b) that returns the sum of a and b. Answer with one python code block."
 
 

@@ -36,8 +36,8 @@ def model_server(log: Path) -> Iterator[str]:
             _wait_until_it_answers(address, process)
             yield address
         finally:
-            process.terminate()
-            process.wait(30)
+            process.kill()  # asked to end, it would first finish the answer that it is at, which may take minutes
+            process.wait()
 
 
 def _wait_until_it_answers(address: str, process: subprocess.Popen[bytes]) -> None:

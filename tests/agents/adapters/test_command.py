@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.agents.supervisor.world import DONE, LEVELS, World
 from trued.agents.adapters import capabilities_of
-from trued.agents.driver.reply_contract import SHOWN, BrokenReply, parse_reply, schema_errors
+from trued.agents.driver.reply_contract import SHOWN, BrokenReply, parse_final_reply, parse_reply, schema_errors
 
 
 @pytest.fixture
@@ -97,6 +97,21 @@ def test_only_one_whole_json_object_is_an_answer(printed: str, said: str) -> Non
 def test_bytes_that_are_no_text_are_no_answer() -> None:
     with pytest.raises(BrokenReply, match="not UTF-8"):
         parse_reply(b'{"summary": "\xff"}')
+
+
+# Replies of a real model that is too small for the work, word for word: begun in a fence and broken off, or a loop.
+BROKEN_OFF = '```\n{\n  "type": "code",\n  "description": "The map of the code. A test checks that every path on'
+LOOP = "\nThe way of one goal is to have a single module that can be used by multiple machines." * 200
+
+
+@pytest.mark.spec("AGT-3")
+@pytest.mark.parametrize("said", [BROKEN_OFF, LOOP, BROKEN_OFF.removeprefix("```\n"), f"{LOOP}\n```json\n{{"])
+def test_what_a_small_model_says_is_no_reply_and_is_told_in_a_few_words(said: str) -> None:
+    for read in (lambda: parse_reply(said.encode()), lambda: parse_final_reply(said)):
+        with pytest.raises(BrokenReply) as broken:
+            read()
+        assert "it is not JSON" in str(broken.value)
+        assert len(str(broken.value)) < 400
 
 
 @pytest.mark.spec("AGT-3")
