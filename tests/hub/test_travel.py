@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -10,6 +11,10 @@ import pytest
 from tests.crash.world import WAITS, World
 from tests.hub.machines import Beginning, Machine, wait_for
 from tests.postgres import PostgresServer
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
+from trued.errors import BadInput
 
 SCRIPT = """
 def purple_team_a(order, folder):
@@ -86,6 +91,8 @@ def test_a_run_is_continued_on_a_machine_that_has_nothing_of_it(one: Beginning, 
     commits = {commit for row in sent for commit in row["commits"]}
     assert {row["head"] for row in answers} <= commits
     assert all(in_store(store, commit) for commit in commits)
+    whole = ["git", f"--git-dir={store}", "cat-file", "--batch-all-objects", "--batch"]
+    assert b"abab" not in subprocess.run(whole, capture_output=True, check=True).stdout  # what is held out
     refused = two.command("land", run)
     assert (refused.returncode, "is not on this machine" in refused.stderr) == (2, True), refused.stderr
     one.wake()
@@ -95,3 +102,23 @@ def test_a_run_is_continued_on_a_machine_that_has_nothing_of_it(one: Beginning, 
     assert landed.returncode == 0, landed.stderr
     assert one.world.git("rev-parse", "main") == one.world.git("rev-parse", f"trued/{run}") == shown["head"]
     assert (one.world.repository / "NOTES.md").exists()
+
+
+@pytest.mark.spec("HUB-6")
+async def test_what_cannot_travel_is_refused_before_anything_is_written(one: Beginning, store: Path) -> None:
+    def request(**flags: object) -> Request:
+        given = {"yes": True, "agents": {"*": f"scripted:{one.world.script}"}, **flags}
+        return Request(goal=one.world.goal, repository=one.world.repository, flags=given)
+
+    with closing(Engine(RunStore(one.home, one.environment()))) as engine:
+        with pytest.raises(BadInput, match="is on this machine only: it cannot travel"):
+            await engine.start(request(readable=[str(one.folder)]))
+        with pytest.raises(BadInput, match="it opens the work of all runs"):
+            await engine.start(request(variables=["TRUED_HUB_STORE"]))
+        head = one.world.git("rev-parse", "HEAD")
+        one.world.git("update-index", "--add", "--cacheinfo", f"160000,{head},vendored")
+        one.world.git("commit", "-qm", "a submodule")
+        with pytest.raises(BadInput, match="the submodule vendored is in another repository"):
+            await engine.start(request())
+        assert engine.store.journal.runs() == []
+    assert not [path for path in (store / "refs").rglob("*") if path.is_file()]
