@@ -58,6 +58,7 @@ from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, create_root_commit, open_repository
 from trued.workspace.git.workspace import GitWorkspace
 
+START_S = 5.0  # for a store to answer before a run begins: its address may be wrong
 CANCEL_S = 30.0  # for a driver to end its agents
 
 
@@ -107,6 +108,7 @@ class Engine:
         from trued.engine.travel import fit_for_travel  # loaded for a store alone
 
         hub = self.store.open_hub_store()
+        hub.patience_s = START_S
         await hub.refuse_if_open()
         await hub.refs("")
         return await fit_for_travel(inputs, repository)

@@ -34,7 +34,7 @@ _KEPT = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL")
 _SCP = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[^\s]+")
 # What git says when the store answered and the answer is no: another try would get the same.
 _REFUSED = re.compile(
-    r"not our ref|rejected|not a git repository|does not appear to be a git|shallow update|Permission denied|"
+    r"not our ref|rejected|shallow update|Permission denied|"
     r"Authentication failed|could not read Username|Host key verification|no matching host key|prohibited|"
     r"unable to find|repository .* not found|bad object|fsck|missing necessary objects",
     re.IGNORECASE,

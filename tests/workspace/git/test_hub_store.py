@@ -1,0 +1,170 @@
+"""The store through which work travels: by hash alone, whatever its refs say, and whatever a repository holds."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from trued.errors import BadInput, StateFailed
+from trued.workspace.git.hub_store import HubStore, check_address
+from trued.workspace.git.store import Store
+
+QUICK = {"patience_s": 1.5, "silence_s": 1.0}
+
+
+def git(place: Path, *words: str) -> str:
+    who = ("-c", "user.name=user", "-c", "user.email=user@example.invalid", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", *who, *words], cwd=place, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    made = tmp_path / "repo"
+    made.mkdir()
+    git(made, "init", "-q", "-b", "main")
+    (made / "a.txt").write_text("a\n")
+    git(made, "add", "-A")
+    git(made, "commit", "-qm", "base")
+    return made
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    made = tmp_path / "store.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(made)], check=True)
+    return made
+
+
+def opened(place: Path, **more: float) -> HubStore:
+    return HubStore(str(place), {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}, **{**QUICK, **more})
+
+
+async def begun(repository: Path, home: Path) -> tuple[Store, str]:
+    store, base = Store(repository, home, "r-one"), git(repository, "rev-parse", "HEAD")
+    await store.begin(base)
+    return store, base
+
+
+async def empty(tmp_path: Path, base: str) -> Store:
+    """The private repository of another machine, which does not have the user's."""
+    store = Store(Path("/nonexistent/repo"), tmp_path / "other", "r-one")
+    await store._create(base)
+    return store
+
+
+@pytest.mark.spec("HUB-6")
+async def test_refs_are_made_once_and_what_counts_is_the_hash(tmp_path: Path, repository: Path, shared: Path) -> None:
+    one, base = await begun(repository, tmp_path / "home")
+    hub, ref = opened(shared), f"refs/trued/r-one/commit/{base}"
+    await hub.push(one, [base])
+    await hub.push(one, [base])  # again, after a crash
+    assert await hub.refs("r-one") == {ref: base}
+    (repository / "a.txt").write_text("b\n")
+    git(repository, "commit", "-qam", "somebody else's")
+    other = git(repository, "rev-parse", "HEAD")
+    git(repository, "push", "-q", str(shared), f"+{other}:{ref}")  # replaced, even by a descendant
+    two = await empty(tmp_path, base)
+    await hub.fetch(two, [base])
+    assert (await two.refs("commit/"))[ref] == base  # by hash, whatever the ref says
+    with pytest.raises(StateFailed, match=f"its ref {ref} names another commit"):
+        await hub.push(one, [base])
+    assert git(shared, "rev-parse", ref) == other  # nobody moves it back
+
+
+@pytest.mark.spec("HUB-6")
+async def test_a_commit_that_the_store_lost_is_one_sentence_and_leaves_nothing(
+    tmp_path: Path, repository: Path, shared: Path
+) -> None:
+    one, base = await begun(repository, tmp_path / "home")
+    hub = opened(shared)
+    await hub.push(one, [base])
+    git(shared, "update-ref", "-d", f"refs/trued/r-one/commit/{base}")
+    git(shared, "gc", "-q", "--prune=now")
+    two = await empty(tmp_path, base)
+    with pytest.raises(StateFailed, match=rf"does not have {base[:12]}.*sends it again"):
+        await hub.fetch(two, [base])
+    assert await two.refs("") == {}
+    await hub.push(one, [base])
+    await hub.fetch(two, [base])
+    assert await two.has_commit(base)
+
+
+@pytest.mark.spec("HUB-4", "HUB-6")
+async def test_a_store_that_is_away_is_waited_for_and_then_named(
+    tmp_path: Path, repository: Path, shared: Path
+) -> None:
+    one, base = await begun(repository, tmp_path / "home")
+    away = shared.with_name("away")
+    shared.rename(away)
+    slept = asyncio.create_task(opened(shared, patience_s=300.0).push(one, [base]))
+    await asyncio.sleep(1.5)
+    assert not slept.done()
+    away.rename(shared)
+    await slept
+    assert list((await opened(shared).refs("r-one")).values()) == [base]
+    shared.rename(away)
+    with pytest.raises(StateFailed, match="nothing is lost, resume later"):
+        await opened(shared).refs("r-one")
+
+
+@pytest.mark.spec("HUB-6", "LAW-4")
+async def test_a_hostile_repository_runs_nothing_on_the_second_machine(
+    tmp_path: Path, repository: Path, shared: Path
+) -> None:
+    ran = tmp_path / "ran"
+    touch = f"touch {ran}"
+    (repository / ".gitattributes").write_text("* filter=evil diff=evil merge=evil\n")
+    (repository / ".gitmodules").write_text(f'[submodule "x"]\n\tpath = x\n\turl = ext::sh -c "{touch}"\n')
+    (repository / "hooks").mkdir()
+    for name in ("post-checkout", "pre-push", "reference-transaction"):
+        (repository / "hooks" / name).write_text(f"#!/bin/sh\n{touch}\n")
+        (repository / "hooks" / name).chmod(0o755)
+    base = git(repository, "rev-parse", "HEAD")
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{base},x")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "hostile")
+    git(repository, "config", "filter.evil.smudge", touch)
+    git(repository, "config", "core.fsmonitor", touch)
+    git(repository, "config", "core.hooksPath", str(repository / "hooks"))
+    git(repository, "config", "core.sshCommand", touch)
+    for hook in ("pre-receive", "update", "post-receive", "reference-transaction"):
+        (shared / "hooks" / hook).parent.mkdir(exist_ok=True)
+        (shared / "hooks" / hook).write_text(f"#!/bin/sh\n{touch}\n")
+        (shared / "hooks" / hook).chmod(0o755)
+    (shared / "objects" / "info" / "alternates").write_text(f"{tmp_path / 'nowhere'}\n")
+    odd = "refs/trued/r-one/commit/$(touch${IFS}x)"
+    git(repository, "push", "-q", "--receive-pack=git -c core.hooksPath=/dev/null receive-pack", "--no-verify",
+        str(shared), f"{base}:{odd}")  # fmt: skip
+    ran.unlink(missing_ok=True)  # by our own git above
+    one, head = await begun(repository, tmp_path / "home")
+    hub = opened(shared)
+    await hub.push(one, [head])
+    two = await empty(tmp_path, head)
+    await hub.refs("r-one")
+    await hub.fetch(two, [head])
+    work = tmp_path / "work"
+    work.mkdir()
+    await two.check_out(head, work, tmp_path / "index")
+    assert (work / "a.txt").read_text() == "a\n"
+    assert not ran.exists()
+    assert list(await two.refs("")) == [two.ref(f"commit/{head}")]  # nothing that was not asked for
+
+
+@pytest.mark.spec("HUB-6", "HUB-7")
+@pytest.mark.parametrize(
+    "address", ["git://host/x.git", "http://host/x.git", "ext::sh -c x", "--upload-pack=x", "here"]
+)
+def test_an_address_that_needs_no_login_or_runs_something_is_refused(address: str) -> None:
+    with pytest.raises(BadInput, match="no store that work can travel through"):
+        check_address(address)
+
+
+@pytest.mark.spec("HUB-7")
+def test_a_login_in_the_address_is_shown_to_nobody() -> None:
+    hub = HubStore("https://ann:only-for-tests@git.example.org/w.git", {"HOME": "/nonexistent"})
+    assert hub.name == "https://git.example.org/w.git"
+    assert hub.password == "only-for-tests"
+    for good in ("ssh://git@host/w.git", "git@host:w.git", "/srv/w.git", "http://127.0.0.1:80/w.git"):
+        check_address(good)
