@@ -63,6 +63,7 @@ async def test_a_worker_does_all_that_a_journal_can_and_changes_nothing_that_is_
         "update format set version = 99",
         "update question set answer = 'yes' where answer <> ''",
         "update run set cancelled = false where cancelled",
+        "insert into cap values ('claude', 99, 99)",
         "create role eve",
     )
 
@@ -107,6 +108,8 @@ async def test_an_asker_says_what_people_say_and_nothing_else(url: str) -> None:
         "insert into question (run, key) values ('r-one', 'q')",
         "insert into spend (run, call, attempt) values ('r-one', 'c', 1)",
         "select reserve_attempt('r-one', 'k', gen_random_uuid(), 'w', 9)",
+        "select reserve_call('r-one', 'k', 'c', 'claude', gen_random_uuid(), 'w', null, 9)",
+        "insert into cap values ('claude', 99, 99)",
         "select settle_attempt('r-one', 'k', 1, 'done', 0, 0, 0, 'h', 'v', 1)",
         "create function trued.write_event() returns int language sql as 'select 1'",
         "set role trued_worker",
@@ -145,6 +148,12 @@ def test_a_login_without_a_role_and_a_hub_that_is_not_prepared_are_one_sentence(
     assert json.loads(made.stdout)["roles"] == ["trued_worker", "trued_asker"], made.stderr
     assert "is ready" in trued("hub", "init", hub=fresh).stdout
     assert trued("ls", "--json", hub=fresh).stdout.strip() == "[]"
+    capped = trued("hub", "limit", "claude", "--at-once", "6", "--per-minute", "30", hub=fresh)
+    assert (capped.returncode, capped.stdout.strip()) == (0, "claude: capped"), capped.stderr
+    (cap,) = json.loads(trued("hub", "status", "--json", hub=fresh).stdout)["caps"]
+    assert cap == {"agent": "claude", "at_once": 6, "per_minute": 30, "at_work": 0}
+    assert trued("hub", "status", hub=fresh).stdout.strip() == "claude: at most 6 at once and 30 a minute; 0 at work"
+    assert trued("hub", "limit", "claude", hub=as_login(url, "ann")).returncode == 6  # only the owner
     assert trued("hub", "init").returncode == 2
     assert trued("hub", "init", "nonsense://x").returncode == 2
     for login in (as_login(fresh, "ann"), as_login(url, "ann")):

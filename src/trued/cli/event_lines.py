@@ -64,6 +64,8 @@ def _of_call(event: JournalEvent) -> str | None:
             return ", ".join(part for part in parts if part)
         case call.CallWaited():
             return duration(event.seconds)
+        case call.CallPostponed():
+            return line(event.why, LENGTH)
         case _:
             return None
 

@@ -1,14 +1,18 @@
 """Attempts: a row before every paid call. One is open at a time, the first result stands, later ones are paid for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
-from trued.errors import BadInput
+from trued.errors import BadInput, Postponed
 from trued.hub.claim import SOON
-from trued.hub.database import Database
-from trued.wire import Amount
+from trued.hub.database import Connection, Database
+from trued.run.budget import agent_kind
+from trued.wire import Amount, Spend
+
+PATIENCE_S = 5.0  # for a database that is away, while a person waits
 
 Ending: TypeAlias = Literal["done", "stopped", "died", "failed"]  # as whoever ran the attempt says
 # `lost`: its lease is over, and its end may still come. `late`: another attempt's result was there first.
@@ -24,6 +28,86 @@ class PaidAttempt:
     worker: str
     state: AttemptState
     spent: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Who makes the calls of a run: its name, where its work is, and how long it is taken for alive."""
+
+    name: str
+    place: UUID | None
+    lease_s: float
+
+
+def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: UUID) -> None:
+    """Open an attempt at this call, or keep the one that is open in the same place, in the transaction of its budget.
+
+    Raises Postponed, and nothing may be paid yet, while the agent's cap is reached or an attempt elsewhere may be at
+    work. The caller drives the run under its newest epoch, and holds its row.
+    """
+    values = (
+        run,
+        spend.step,
+        call_of(spend),
+        agent_kind(spend.agent),
+        token,
+        driver.name,
+        driver.place,
+        driver.lease_s,
+    )
+    marks = ", ".join(["%s"] * len(values))
+    found = db.execute(f"select given, why from reserve_call({marks})", values).fetchone()  # noqa: S608  (marks)
+    if found is None or found["given"] is None:
+        raise Postponed(str(found["why"]) if found else "it is not reserved")
+
+
+def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late: bool = False) -> None:
+    """Record how an attempt ended and what it cost, in the transaction of its budget. The step's result is recorded by
+    whoever drives the run; `late`: by somebody else, since this driver lost it."""
+    paid = (spend.spent.usd, spend.spent.tokens, spend.spent.seconds)
+    newest = """select max(number) from attempt where run = %s and key = %s and call = %s
+        and place is not distinct from %s and state in ('open', 'lost')"""
+    statement = f"""update attempt set state = %s, usd = %s, tokens = %s, seconds = %s, ended = clock_timestamp()
+        where run = %s and key = %s and number = ({newest})"""  # noqa: S608  (constants)
+    which = (run, spend.step)
+    db.execute(statement, ("late" if late else spend.state, *paid, *which, *which, call_of(spend), driver.place))
+
+
+def call_of(spend: Spend) -> str:
+    """The name of one order of a call, and of one try of it."""
+    return f"{spend.call}.{spend.attempt}"
+
+
+@contextmanager
+def opened_caps(url: str) -> "Iterator[Caps]":
+    """The caps of a hub. Raises StateFailed if it was not prepared, or by another version of trued."""
+    database = Database(url, "trued", lambda: PATIENCE_S)
+    try:
+        database.refuse_other_version()
+        yield Caps(database)
+    finally:
+        database.close()
+
+
+class Caps:
+    """How many calls of an agent may be at work, over all machines and runs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def set(self, agent: str, at_once: int | None, per_minute: int | None) -> None:
+        """Cap the calls of an agent; None: no cap. Raises StateFailed if this login is not the owner's."""
+        statement = """insert into cap values (%s, %s, %s) on conflict (agent) do update
+            set at_once = excluded.at_once, per_minute = excluded.per_minute"""
+        self._database.rows(statement, (agent, at_once, per_minute))
+
+    def stored(self) -> list[dict[str, Any]]:
+        """Agents with their caps, and how many of their calls are at work."""
+        now = (
+            "select count(*) from attempt a where a.agent = cap.agent and state = 'open' and until > clock_timestamp()"
+        )
+        columns = f"agent, at_once, per_minute, ({now}) as at_work"
+        return self._database.rows(f"select {columns} from cap order by agent")  # noqa: S608  (constants)
 
 
 class Attempts:

@@ -35,7 +35,10 @@ class Claim:
 
     def release(self) -> bool:
         """Give the run back. Returns whether that is sure: it may have been lost before, or the database is away."""
-        statement = "update run set until = null where id = %s and epoch = %s returning 1"
+        statement = """
+            with mine as (update run set until = null where id = %s and epoch = %s returning id),
+            over as (update attempt set state = 'lost' from mine where attempt.run = mine.id and state = 'open')
+            select 1 from mine"""  # its agents have ended, and what they used may still be told
         return bool(self._database.try_once(statement, (self._run, self.epoch)))
 
     def close(self) -> None:
@@ -44,7 +47,11 @@ class Claim:
     def _hold(self) -> None:
         """Renew the lease and look for a word to this driver, until the claim is over or lost."""
         every, renewed = self._lease_s / RENEWALS, time.monotonic()
-        renew = f"update run set until = {SOON} where id = %s and epoch = %s returning cancelled"  # noqa: S608  (a constant)
+        renew = f"""
+            with soon as (select {SOON} as at),
+            mine as (update run set until = soon.at from soon where id = %s and epoch = %s returning id, cancelled),
+            kept as (update attempt set until = soon.at from soon, mine where run = mine.id and state = 'open')
+            select cancelled from mine"""  # noqa: S608  (a constant)
         look = "select cancelled from run where id = %s and epoch = %s"
         mine = (self._run, self.epoch)
         while not self._over.wait(min(LOOK_S, every)):

@@ -148,6 +148,15 @@ class Database:
         if self._version_found() != len(MIGRATIONS):
             self.transaction(convert)
 
+    def refuse_other_version(self) -> None:
+        """Raise StateFailed unless the tables are exactly those of this version of trued."""
+        version = self._version_found()
+        if version > len(MIGRATIONS):
+            raise StateFailed(f"{self.name} was prepared by a newer trued (format {version}): upgrade trued here")
+        if version < len(MIGRATIONS):
+            then = "run `trued hub init` as its owner"
+            raise StateFailed(f"{self.name} is not prepared for this version of trued (format {version}): {then}")
+
     def _version_found(self) -> int:
         if not self.rows("select to_regclass('format') is not null as there")[0]["there"]:
             return 0

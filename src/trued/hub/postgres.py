@@ -23,7 +23,7 @@ from trued.engine.journals.rows import (
 from trued.engine.journals.run_lock import RunLock
 from trued.errors import BadInput, Busy, Diverged, Fenced, StateFailed
 from trued.hub import run_history
-from trued.hub.attempts import Attempts
+from trued.hub.attempts import Attempts, Driver, reserve_call, settle_call
 from trued.hub.claim import SOON, Claim
 from trued.hub.database import Connection, Database
 from trued.hub.run_history import accepted_grade
@@ -82,6 +82,7 @@ class PostgresJournal:
         self._connect = connect
         self._database = self._connect()
         self.attempts = Attempts(self._database, clock)
+        self.as_driver = Driver(self.name, self._place, lease_s)
         try:
             self._database.migrate()
         except BaseException:
@@ -530,16 +531,27 @@ class PostgresRunJournal:
 
     def spend(self, decide: "Decide") -> "Spend | None":
         """Let `decide` reserve or pay, in one synced transaction: others wait for it."""
-        epoch = self.journal.driving(self.run)
+        epoch, driver, token = self.journal.driving(self.run), self.journal.as_driver, uuid.uuid4()
+        is_fenced = False
 
         def settle(db: Connection) -> "Spend | None":
+            nonlocal is_fenced
             mine = "select 1 from run where id = %s and epoch = %s for no key update"
-            if not db.execute(mine, (self.run, epoch)).fetchone():
-                raise self.journal.fenced(self.run)
-            known = db.execute("select * from spend where run = %s order by n", (self.run,)).fetchall()
-            decided = decide([spend_of(row) for row in known])
+            is_fenced = not db.execute(mine, (self.run, epoch)).fetchone()
+            rows = db.execute("select * from spend where run = %s order by n", (self.run,)).fetchall()
+            known = [spend_of(row) for row in rows]
+            decided = decide(known)
             if decided is None:
                 return None
+            is_call = decided.state == "open" or decided in known  # what was settled is paid, and asked for again
+            if is_fenced and not is_call:
+                settle_call(db, self.run, decided, driver, late=True)  # it was paid for
+            if is_fenced:
+                return None
+            if is_call:
+                reserve_call(db, self.run, decided, driver, token)
+            else:
+                settle_call(db, self.run, decided, driver)
             decided = replace(decided, at=max(decided.at, self.journal.clock()))  # whose clock may have been set back
             row = {"run": self.run, **spend_columns(decided)}
             same = (self.run, decided.call, decided.attempt)
@@ -549,7 +561,10 @@ class PostgresRunJournal:
             return decided
 
         self.journal.send_events()
-        return self.journal._database.transaction(settle)
+        settled = self.journal._database.transaction(settle)
+        if is_fenced:
+            raise self.journal.fenced(self.run)
+        return settled
 
     def past(self, role: str, agent: str) -> "list[Spend]":
         return self.journal.past(role, agent)

@@ -169,4 +169,59 @@ MIGRATIONS = (
     create trigger keep_first before update on question for each row execute function keep_first();
     create trigger keep_first before update of cancelled on run for each row execute function keep_first();
     """,
+    """
+    alter table attempt
+        add column agent text not null default '', add column place uuid, add column call text not null default '';
+    create index attempt_of_agent on attempt (agent, began);
+    create table cap (agent text primary key, at_once integer, per_minute integer);
+
+    create function reserve_call(
+        of_run text, of_key text, of_call text, of_agent text, by_token uuid, by_worker text, at_place uuid,
+        lease_s double precision, out given integer, out why text) language plpgsql as $$
+    declare
+        held attempt;
+        most cap;
+        number_open bigint;
+        number_begun bigint;
+    begin
+        select * into held from attempt a where a.run = of_run and a.key = of_key and a.state = 'open' for update;
+        if held.run is not null and held.place is not distinct from at_place then
+            update attempt a set until = clock_timestamp() + make_interval(secs => lease_s), worker = by_worker
+                where a.run = of_run and a.key = of_key and a.number = held.number;
+            given := held.number;
+            return;
+        end if;
+        if held.run is not null and held.until > clock_timestamp() then
+            why := 'an attempt on ' || held.worker || ' may still be at work';
+            return;
+        end if;
+        select a.number into given from attempt a where a.run = of_run and a.key = of_key and a.call = of_call
+            and a.place is not distinct from at_place and a.state not in ('open', 'lost') order by a.number limit 1;
+        if given is not null then
+            return;
+        end if;
+        select * into most from cap where cap.agent = of_agent;
+        if most.agent is not null then
+            perform pg_advisory_xact_lock(hashtextextended('trued cap ' || of_agent, 0));
+            select count(*) into number_open from attempt a
+                where a.agent = of_agent and a.state = 'open' and a.until > clock_timestamp();
+            select count(*) into number_begun from attempt a
+                where a.agent = of_agent and a.began > clock_timestamp() - interval '1 minute';
+            if number_open >= most.at_once then
+                why := number_open || ' of at most ' || most.at_once || ' calls of ' || of_agent || ' are at work';
+                return;
+            elsif number_begun >= most.per_minute then
+                why := number_begun || ' of at most ' || most.per_minute || ' calls of ' || of_agent
+                    || ' began within the last minute';
+                return;
+            end if;
+        end if;
+        update attempt a set state = 'lost' where a.run = of_run and a.key = of_key and a.state = 'open';
+        insert into attempt (run, key, number, token, worker, until, agent, place, call)
+            select of_run, of_key, coalesce(max(a.number), 0) + 1, by_token, by_worker,
+                clock_timestamp() + make_interval(secs => lease_s), of_agent, at_place, of_call
+            from attempt a where a.run = of_run and a.key = of_key
+            returning attempt.number into given;
+    end $$;
+    """,
 )

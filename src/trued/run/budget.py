@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from trued.errors import LimitReached
+from trued.errors import LimitReached, Postponed
 from trued.inputs.settings.limits import FEATURE, TASK, apply_limits, limit_of
 from trued.model import Limit, Settings
+from trued.model.events.call import CallPostponed
 from trued.model.step_keys import feature_scope
 from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
@@ -166,12 +167,19 @@ class Budget:
     # -- reserve -------------------------------------------------------------------------------------------------------
 
     async def _wait_for_room(self, request: CallRequest) -> Spend:
-        looked = False
+        looked, said = False, ""
         while True:
             self._freed.clear()
             await self._journal.available()
             self._take_up_changes()
-            row, short = self._try_to_reserve(request)
+            try:
+                row, short = self._try_to_reserve(request)
+            except Postponed as why:
+                if str(why) != said:
+                    said = str(why)
+                    self._journal.emit(CallPostponed(why=said, agent=request.agent), request.key)
+                await asyncio.sleep(LOOK_S)
+                continue
             if row is not None:
                 self._at_work.add((request.call, request.attempt))
                 return row

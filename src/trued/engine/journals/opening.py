@@ -23,7 +23,7 @@ def open_journal(home: Path, hub: str, *, travels: bool = False, read_only: bool
     """
     if not hub:
         return SqliteJournal(home / "journal.db", read_only=read_only)
-    opened = _loaded("postgres").PostgresJournal(hub, name=os.uname().nodename, home=home, read_only=read_only)
+    opened = load_hub("postgres").PostgresJournal(hub, name=os.uname().nodename, home=home, read_only=read_only)
     opened.travels = travels
     shared: JournalStore = opened
     return shared
@@ -31,10 +31,11 @@ def open_journal(home: Path, hub: str, *, travels: bool = False, read_only: bool
 
 def prepare_hub(hub: str) -> str:
     """Make or convert a hub's tables and roles; return the hub's name. Raises StateFailed or BadInput."""
-    return str(_loaded("roles").prepare_hub(hub))
+    return str(load_hub("roles").prepare_hub(hub))
 
 
-def _loaded(module: str) -> ModuleType:
+def load_hub(module: str) -> ModuleType:
+    """A module of the hub. Raises BadInput if a library that it needs is not installed."""
     try:
         return import_module(f"{HUB}.{module}")
     except ModuleNotFoundError as error:

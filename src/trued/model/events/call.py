@@ -87,6 +87,13 @@ class CallWaited(JournalEvent, kind="waited"):
     seconds: float
 
 
+class CallPostponed(JournalEvent, kind="postponed"):
+    """A call waits for its turn on the hub: its agent's cap over all machines is reached."""
+
+    why: str
+    agent: str
+
+
 class QuotaReported(JournalEvent, kind="quota"):
     """An agent reported how much of the user's subscription is used."""
 

@@ -1,0 +1,80 @@
+"""Every reservation of a budget on a hub is an attempt, too: counted over all machines, ended with its money."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.hub.conftest import Hub, record
+from trued.errors import Fenced, Postponed
+from trued.hub.postgres import PostgresJournal
+from trued.wire import Amount, Spend
+
+CALL = Spend("dev", 1, "dev#1", "", "dev", "claude:opus")
+PAID = Amount(usd=0.5, tokens=10, seconds=3.0)
+
+
+def reserve(store: PostgresJournal, run: str = "r-one", call: Spend = CALL) -> None:
+    def decide(known: Sequence[Spend]) -> Spend:
+        return next((one for one in known if (one.call, one.attempt) == (call.call, call.attempt)), call)
+
+    store.of(run).spend(decide)
+
+
+def settle(store: PostgresJournal, run: str = "r-one", call: Spend = CALL) -> None:
+    store.of(run).spend(lambda known: replace(call, state="done", spent=PAID))
+
+
+def attempts(hub: Hub) -> list[object]:
+    return [tuple(row) for row in hub.execute("select number, worker, state, usd from attempt order by key, number")]
+
+
+@pytest.mark.spec("HUB-2")
+def test_a_call_has_a_row_before_it_is_paid_and_one_after_a_crash_in_the_same_place(hub: Hub, tmp_path: Path) -> None:
+    here = hub.opened("w1#1", home=tmp_path)
+    with here.claim("r-one"):
+        reserve(here)
+        reserve(here)  # sent twice, or after a crash
+        assert attempts(hub) == [(1, "w1#1", "open", 0.0)]
+        settle(here)
+        reserve(here)  # it is paid, and its report is found again
+        assert attempts(hub) == [(1, "w1#1", "done", 0.5)]
+
+
+@pytest.mark.spec("HUB-2", "HUB-3")
+def test_an_attempt_elsewhere_is_waited_for_then_lost_and_what_it_cost_is_late(hub: Hub, tmp_path: Path) -> None:
+    first, second = hub.opened("w1#1", home=tmp_path / "a"), hub.opened("w2#1", home=tmp_path / "b")
+    hub.execute("update run set place = null")
+    with first.claim("r-one"):
+        reserve(first)
+        hub.end_lease()
+        with second.claim("r-one"):
+            with pytest.raises(Postponed, match="attempt on w1#1 may still be at work"):
+                reserve(second)
+            hub.execute("update attempt set until = clock_timestamp()")
+            reserve(second)
+            with pytest.raises(Fenced):
+                settle(first)
+            settle(second)
+            assert attempts(hub) == [(1, "w1#1", "late", 0.5), (2, "w2#1", "done", 0.5)]
+            assert len(second.spends("r-one")) == 1
+
+
+@pytest.mark.spec("HUB-5")
+def test_a_cap_of_an_agent_holds_over_all_machines_and_runs(hub: Hub, tmp_path: Path) -> None:
+    one, two = hub.opened("w1#1", home=tmp_path / "a"), hub.opened("w2#1", home=tmp_path / "b")
+    two.add(record("r-two"))
+    hub.execute("update run set place = null")
+    hub.execute("insert into cap values ('claude', 1, null), ('codex', null, 1)")
+    with one.claim("r-one"), two.claim("r-two"):
+        reserve(one)
+        with pytest.raises(Postponed, match="1 of at most 1 calls of claude are at work"):
+            reserve(two, "r-two", replace(CALL, agent="claude:sonnet"))
+        assert two.spends("r-two") == []  # the budget holds nothing either
+        settle(one)
+        reserve(two, "r-two")
+        reserve(one, call=replace(CALL, call="codex", step="codex#1", agent="codex"))
+        settle(one, call=replace(CALL, call="codex", step="codex#1", agent="codex"))
+        with pytest.raises(Postponed, match="began within the last minute"):
+            reserve(two, "r-two", replace(CALL, call="codex", step="codex#1", agent="codex"))
