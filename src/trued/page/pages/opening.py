@@ -1,0 +1,24 @@
+"""What a page of a very long run shows first, while its events are read: what needs a person, and what happened last."""
+
+from trued.page.pages.common import HOME, TABS, made, short_title
+from trued.page.reader import Reader, StillReading
+from trued.page.render import piece
+from trued.page.view import PageView
+
+
+def opening(reader: Reader, still: StillReading, tab: str) -> PageView:
+    """It says nothing that rests on events which were not read yet. `tab`: the page that was asked for."""
+    record = still.record
+    waits = reader.waits(record)
+    pieces = {
+        "head": piece("run/opening.html.j2", record=record, waits=waits, share=still.share),
+        "tabs": piece("run/tabs.html.j2", record=record, tabs=TABS, here=tab),
+        **{
+            f"wait-{number}": piece(
+                "wait.html.j2", number=number, one=one, record=record, can_steer=reader.can_steer, pictures=()
+            )
+            for number, one in enumerate(waits[:20], 1)
+        },
+        "story": piece("run/story.html.j2", record=record, story=reader.newest_story(record), count=0),
+    }
+    return made(reader, short_title(record), pieces, HOME)
