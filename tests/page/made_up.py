@@ -13,6 +13,7 @@ from trued.engine.inputs import Inputs
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Contract, Event, RunRecord, Settings
 from trued.page.pages import PAGES
+from trued.page.pages.opening import viewed
 from trued.page.reader import Reader
 from trued.page.render import document
 from trued.page.view import PageView
@@ -77,8 +78,7 @@ def view_of(reader: Reader, address: str) -> PageView:
     parts = urlsplit(address)
     for route in PAGES:
         if found := compile_path(route.path)[0].match(unquote(parts.path)):
-            with reader.at_one_moment():
-                return route.view(reader, {**dict(parse_qsl(parts.query)), **found.groupdict()})
+            return viewed(route, {**dict(parse_qsl(parts.query)), **found.groupdict()}, reader)
     raise LookupError(address)
 
 

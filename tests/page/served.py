@@ -150,9 +150,10 @@ def with_run(home: Path, *, question: str = "Go on with the plan?") -> SqliteJou
 
 
 @contextlib.contextmanager
-def page(home: Path, *flags: str, terminal: bool = False) -> Iterator[Served]:
-    """`trued page`, until the test ends; with a terminal of its own if asked for."""
+def page(home: Path, *flags: str, terminal: bool = False, hub: str = "") -> Iterator[Served]:
+    """`trued page`, until the test ends; with a terminal of its own if asked for, and the journal on a hub if named."""
     environment = {**clean_environment(), "TRUED_HOME": str(home), "HOME": str(home)}
+    environment |= {"TRUED_HUB": hub} if hub else {}
     environment.pop("DISPLAY", None)
     ours, theirs = os.openpty() if terminal else (-1, -1)
     errors = home.parent / f"{home.name}.stderr"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.page.made_up import add_events, add_run, addresses, demo, html_of, vi
 from tests.reporting.html.reading import Read
 from tests.reporting.html.sample import events, long_run, material, told
 from trued.engine.pending import Wait
-from trued.page.reader import STORY, TOLD, Reader
+from trued.page.reader import BATCH, STORY, TOLD, Reader
 from trued.page.render import piece
 from trued.page.story import told as lines_of
 from trued.reporting.html.material import ProofSummary
@@ -121,7 +122,7 @@ def test_the_story_reads_as_many_events_as_it_takes_and_is_the_same_as_if_all_ha
     for more in ([], asked, silent, asked[:3], silent):
         add_events(tmp_path, "r-demo", more)
         every = reader.store.journal.events("r-demo", lean=True)
-        lines = [line for one in every for line in lines_of(one, reader.watch(record).progress)]
+        lines = [line for one in every for line in lines_of(one, reader.watch(record).progress.view)]
         assert reader.story(record) == lines[::-1][:STORY]
     reader.close()
 
@@ -137,3 +138,25 @@ def test_a_long_history_is_read_when_somebody_looks_at_it(tmp_path: Path) -> Non
     assert [one.key for one in history[-2:]] == [one.key for one in whole[-2:]]
     assert [one.key for one in history.about("slug")] == ["chunk 1A/prove#1", "finish#1"]
     reader.close()
+
+
+@pytest.mark.spec("PAGE-3")
+def test_a_long_run_is_read_in_parts_and_nothing_of_long_ago_is_shown_as_if_it_were_now(tmp_path: Path) -> None:
+    demo(tmp_path, state="running")
+    add_events(tmp_path, "r-demo", [told(90 + n, f"chunk {n}/x#1", "step", text="y") for n in range(3 * BATCH)])
+    add_events(tmp_path, "r-demo", [told(4000, "chunk 9/dev#1", "asked", role="dev", agent="x")])
+    whole = Reader(tmp_path, {})
+    for address in ("/r/r-demo", f"/r/r-demo/call/{quote(CALL)}", "/"):
+        parts = Reader(tmp_path, {}, at_once=BATCH)
+        views = [view_of(parts, address)]
+        while not views[-1].is_whole:
+            shown = "".join(views[-1].pieces.values())
+            assert "events are being read" in shown
+            assert not views[-1].pieces.keys() & {"lanes", "ledger", "figures", "call"}
+            assert address == "/" or "is asked for chunk 9" in shown  # the newest is there at once
+            assert "requirements are met" not in shown
+            views.append(view_of(parts, address))
+        assert len(views) == 4
+        assert views[-1].pieces == view_of(whole, address).pieces
+        parts.close()
+    whole.close()

@@ -37,6 +37,7 @@ def _nothing(reader: Reader) -> PageView:
     [
         (WatchedPage(_nothing, is_stale=True, took=0.001), PAINT_S),
         (WatchedPage(_nothing, is_stale=True, took=0.5), BUSY * 0.5),
+        (WatchedPage(_nothing, whole=Painting.whole(PageView("", {}, is_whole=False)), took=0.5), PAINT_S),
         (WatchedPage(_nothing, took=0.001), REFRESH_S),
         (WatchedPage(_nothing, is_stale=True, took=60.0), LATE_S),
         (WatchedPage(_nothing, took=0.1), IDLE * 0.1),

@@ -2,14 +2,12 @@
 
 import asyncio
 import json
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import count
-from pathlib import Path
 from typing import TypeVar
 
 from trued.errors import TruedError
@@ -56,31 +54,6 @@ class ReaderThread:
         self._thread.shutdown()
 
 
-class JournalTail:
-    """Tells whether another connection has written to the journal since the last look, in a few microseconds."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._db: sqlite3.Connection | None = None
-        self._version = -1
-
-    def has_changed(self) -> bool:
-        try:
-            if self._db is None:
-                if not self._path.is_file():
-                    return False  # nothing was ever run here
-                self._db = sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True, isolation_level=None)
-            (version,) = self._db.execute("pragma data_version").fetchone()
-        except sqlite3.Error:
-            return True  # let the reader say what is wrong
-        changed, self._version = version != self._version, version
-        return bool(changed)
-
-    def close(self) -> None:
-        if self._db is not None:
-            self._db.close()
-
-
 @dataclass(frozen=True)
 class Painting:
     """A picture of a page, and those of its pieces that are to be sent: written once for all who are sent the same."""
@@ -120,6 +93,8 @@ class WatchedPage:
     def is_due(self, now: float) -> bool:
         """Is it time to paint it again?"""
         rested = now - self.painted
+        if self.whole and not self.whole.view.is_whole:
+            return rested >= PAINT_S
         if self.is_stale:
             return rested >= max(PAINT_S, min(BUSY * self.took, LATE_S))
         return rested >= max(self.refresh_s, min(IDLE * self.took, IDLE_S))
@@ -166,11 +141,12 @@ def _timed(render: Render, reader: Reader) -> tuple[PageView, float]:
 class Live:
     """All open streams. With nobody looking it does nothing at all."""
 
-    def __init__(self, reader: ReaderThread, tail: JournalTail, report: Callable[[BaseException], None]) -> None:
-        self._reader, self._tail, self._report = reader, tail, report
+    def __init__(self, reader: ReaderThread, report: Callable[[BaseException], None]) -> None:
+        self._reader, self._report = reader, report
         self._pictures: dict[str, WatchedPage] = {}
         self._task: asyncio.Task[None] | None = None
         self._moved = 0.0  # when something changed last
+        self._version: int | None = None  # of the journal, at the last look
         self._outside: object = None
 
     @property
@@ -215,13 +191,22 @@ class Live:
             await asyncio.sleep(LOOK_S if time.monotonic() - self._moved < CALM_S else CALM_LOOK_S)
             if not self._pictures:
                 return
-            if self._tail.has_changed() or (look % OUTSIDE == 0 and await self._has_changed_outside()):
+            if await self._has_moved() or (look % OUTSIDE == 0 and await self._has_changed_outside()):
                 self._moved = time.monotonic()
                 for picture in self._pictures.values():
                     picture.is_stale = True
             for picture in list(self._pictures.values()):
                 if picture.is_due(time.monotonic()):
                     await self._repaint(picture)
+
+    async def _has_moved(self) -> bool:
+        """Has somebody written to the journal since the last look? A few microseconds."""
+        try:
+            version = await self._reader.read(Reader.version)
+        except TruedError:
+            return True  # let the page say what is wrong
+        moved, self._version = version != self._version, version
+        return moved
 
     async def _has_changed_outside(self) -> bool:
         """Has something happened of which the journal says nothing?"""

@@ -12,11 +12,13 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from trued.engine.comparisons import Comparison
 from trued.engine.inputs import Inputs
+from trued.engine.journals.opening import has_journal
 from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
 from trued.engine.stored_evidence import StoredEvidence
 from trued.engine.ways_on import next_steps
 from trued.errors import BadInput
+from trued.inputs.settings.hub import hub_address
 from trued.model import EXISTING_TESTS, Approval, Contract, Event, Evidence, Grade, RunRecord, Verdict
 from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted, CallWaits, QuotaReported
 from trued.model.events.run import EditApplied, RunResumed, SealedFileEdited
@@ -37,11 +39,13 @@ from trued.reporting.views.event_kinds import EventHead
 from trued.reporting.views.history import accepted_grades, grades_with_approvals, history, met_of
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.stats import HistoryFilter, Stats, add_up
+from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # runs whose line in the list is kept
 WATCHED = 8  # runs whose events are kept folded; the one that was looked at longest ago is dropped
+BEGUN = 2  # runs that nobody watches and that are folded in parts, for their line in the list
 STORY = 80  # lines of a run's story
-BATCH = 2_000  # events that are read at once
+BATCH = 1_000  # events that are read at once
 TOLD = 200  # events that are read at once, from the newest back, until the story is long enough
 PROOFS = 64  # verdicts that are kept whole
 # All events are folded, and then let go, since there may be a hundred thousand of them; but for those that pages read.
@@ -56,11 +60,23 @@ Kept = TypeVar("Kept")
 Made = TypeVar("Made")
 
 
+class StillReading(Exception):
+    """A run has more events than are folded for one page. The next page reads on; what was folded so far is not shown,
+    since it is of long ago."""
+
+    def __init__(self, record: RunRecord, share: float) -> None:
+        super().__init__(record.id)
+        self.record, self.share = record, share  # of its events that are folded
+
+
 class Recent(Generic[Key, Kept]):
     """The values that were used last; older ones are dropped."""
 
     def __init__(self, most: int) -> None:
         self._most, self._kept = most, OrderedDict[Key, Kept]()
+
+    def drop(self, key: Key) -> None:
+        self._kept.pop(key, None)
 
     def values(self) -> Iterable[Kept]:
         return self._kept.values()
@@ -96,7 +112,9 @@ class WatchedRun:
 
     progress: Progress
     moment: int = 0  # when it was followed up last; 0: never, or while the journal moved on
-    last: int = 0  # id of the newest event that is folded
+    was_whole: bool = False  # it was folded up to its newest event once: an open page is not taken away again
+    first: int = 0  # id of its first event
+    last: int = 0  # of the newest one that is folded
     count: int = 0  # of its events
     kept: list[Event] = field(default_factory=list)  # those that a page shows by themselves
     waiting: set[str] = field(default_factory=set)  # keys of calls whose last wait has no end among `kept`
@@ -124,7 +142,8 @@ class WatchedRun:
                 continue
             (self.waiting.add if kind == CallWaits.KIND else self.waiting.discard)(key)
         self.count += len(rows)
-        self.last = rows[-1][0] if rows else self.last
+        self.first = self.first or rows[0][0]
+        self.last = rows[-1][0]
 
 
 class StoredProofs(Sequence[Proved]):
@@ -167,6 +186,12 @@ class RunSummary:
     worked: float
     met: int  # requirements
     claims_refuted: int
+    is_read: bool = True  # else its events are being read, and it says nothing but that
+
+    @classmethod
+    def unread(cls, share: float) -> "RunSummary":
+        words = f"Its events are being read: {share:.0%}."
+        return cls("", words, {}, (), 0, 0, 0, False, 0.0, "", 0.0, 0, 0, is_read=False)
 
     @classmethod
     def of(
@@ -207,18 +232,23 @@ def _base_runs(contract: Contract | None) -> Iterator[CheckRun]:
 class Reader:
     """Everything that pages read. One a server; used from one thread at a time."""
 
-    def __init__(self, home: Path, environ: Mapping[str, str], *, can_steer: bool = True) -> None:
-        """`can_steer`: whether pages show forms. It is no gate: the server checks every request."""
-        self.home, self.environ, self.can_steer = home, environ, can_steer
+    def __init__(self, home: Path, environ: Mapping[str, str], *, can_steer: bool = True, at_once: int = 0) -> None:
+        """`can_steer`: whether pages show forms. It is no gate: the server checks every request. `at_once`: events that
+        are folded for one page, 0 for any number; who asks for a run that has more gets a `StillReading`."""
+        self.home, self.environ, self.can_steer, self._at_once = home, environ, can_steer, at_once
+        self._left = at_once  # of the events that may be folded for this page
+        self.is_reading_on = False  # a run was left unread for this page
         self.clones = CloneDiffs()
         self._store: RunStore | None = None
         self._moments = self._moment = 0  # how many there were; the one at which a page is made now, or 0
         self._read_now: dict[tuple[str, ...], Any] = {}  # at this moment
         self._watched = Recent[str, WatchedRun](WATCHED)
+        self._begun = Recent[str, WatchedRun](BEGUN)
         self._waits = Recent[str, tuple[object, list[Wait]]](200)
         self._documents = Recent[str, tuple[object, dict[str, str]]](WATCHED)
         self._comparisons = Recent[str, tuple[object, dict[str, Any]]](WATCHED)
         self._newest: dict[str, int] = {}
+        self._last_seen = 0  # the largest id in it
         self._summaries = Recent[str, tuple[object, RunSummary]](SUMMARIES)
         self._stats = Recent[HistoryFilter, tuple[object, Stats]](8)
         self._transcripts = Recent[tuple[str, str], CallTranscript](16)
@@ -234,7 +264,11 @@ class Reader:
     @property
     def is_empty(self) -> bool:
         """Was nothing ever run with this state folder?"""
-        return self._store is None and not (self.home / "journal.db").is_file()
+        return self._store is None and not has_journal(self.home, hub_address(self.environ))
+
+    def version(self) -> int:
+        """A number that changes whenever somebody has written to the journal."""
+        return 0 if self.is_empty else self.store.journal.data_version()
 
     @contextmanager
     def at_one_moment(self) -> Iterator[None]:
@@ -245,6 +279,7 @@ class Reader:
         with self.store.journal.standing_still():
             self._moments += 1
             self._moment = self._moments
+            self._left, self.is_reading_on = self._at_once, False
             try:
                 yield
             finally:
@@ -272,9 +307,12 @@ class Reader:
 
     def newest_events(self) -> dict[str, int]:
         """Run → the id of its newest event."""
-        after = max(self._newest.values(), default=0)
-        if not self.is_empty and self.newest_event() > after:
-            self._newest |= self.store.journal.runs_changed(after)
+        return {} if self.is_empty else self._once(self._newest_events, "newest events")
+
+    def _newest_events(self) -> dict[str, int]:
+        if self.newest_event() > self._last_seen:
+            self._newest |= self.store.journal.runs_changed(self._last_seen)
+            self._last_seen = max(self._newest.values())
         return self._newest
 
     def runs(self) -> list[RunRecord]:
@@ -305,16 +343,28 @@ class Reader:
         return record.model_copy(update={"state": state_of(record, self.store.journal.driver(record.id))})
 
     def watch(self, record: RunRecord) -> WatchedRun:
-        """The run, folded up to its newest event."""
-        found = self._watched.get(record.id) or self._watched.put(record.id, WatchedRun(Progress((), record.workflow)))
+        """The run, folded up to its newest event. Raises StillReading if that takes more than one page may take."""
+        found = self._watched.get(record.id) or self._watched.put(
+            record.id, WatchedRun(Progress((), record.workflow, is_lean=True))
+        )
         if self._moment and found.moment == self._moment:
             return found
+        self._read_on(record, found)
         found.moment = self._moment
-        while rows := self.store.journal.folded_events(record.id, found.last, BATCH):
-            found.add(rows)
-            if len(rows) < BATCH:
-                break
         return found
+
+    def _read_on(self, record: RunRecord, run: WatchedRun) -> None:
+        newest = self.newest_events().get(record.id, 0)
+        while run.last < newest:
+            if self._moment and self._at_once and self._left <= 0 and not run.was_whole:
+                self.is_reading_on = True
+                raise StillReading(record, (run.last - run.first) / max(1, newest - run.first))
+            rows = self.store.journal.folded_events(record.id, run.last, BATCH)
+            if not rows:
+                return  # somebody put an older journal in place of this one
+            run.add(rows)
+            self._left -= len(rows)
+        run.was_whole = True
 
     def progress(self, record: RunRecord) -> Progress:
         return self.watch(record).progress
@@ -340,7 +390,10 @@ class Reader:
         found = self._summaries.get(record.id)
         if found is None or found[0] != stamp:
             watched = self._watched.get(record.id) is not None or record.state == "running"
-            seen = self.watch(record).progress if watched else self._folded(record)
+            try:
+                seen = self.watch(record).progress if watched else self._folded(record)
+            except StillReading as still:
+                return RunSummary.unread(still.share)
             found = self._summaries.put(
                 record.id, (stamp, RunSummary.of(record, seen, waiting, *self._attested(record)))
             )
@@ -360,11 +413,13 @@ class Reader:
         return given, accepted_grades(self.store, record.id).get(record.id)
 
     def _folded(self, record: RunRecord) -> Progress:
-        seen, last = Progress((), record.workflow), 0
-        while rows := self.store.journal.folded_events(record.id, last, BATCH):
-            for last, at, key, kind, data in rows:
-                seen.add_json(EventHead(last, at, key, kind), data)
-        return seen
+        """Raises StillReading, and reads on the next time."""
+        run = self._begun.get(record.id) or self._begun.put(
+            record.id, WatchedRun(Progress((), record.workflow, is_lean=True))
+        )
+        self._read_on(record, run)
+        self._begun.drop(record.id)
+        return run.progress
 
     # -- one run -------------------------------------------------------------------------------------------------------
 
@@ -441,17 +496,25 @@ class Reader:
 
     def story(self, record: RunRecord) -> list[StoryLine]:
         """The newest lines of the run's story, newest first. Only as many events are read as it takes."""
-        run, lines = self.watch(record), list[StoryLine]()
-        before = run.last + 1
-        while before > run.told + 1 and len(lines) < STORY:
-            most = min(TOLD, before - run.told)  # there are not more new ones than new ids
-            events = self.store.journal.last_events(record.id, most, before=before, lean=True)
-            for one in reversed(events):
-                lines += [] if one.id <= run.told else [*told(one, run.progress)][::-1]
-            before = events[0].id if len(events) == most else 0
-        run.story.extend(lines[:STORY][::-1])
+        run = self.watch(record)
+        run.story.extend(self._told(record, run.progress.view, run.told, run.last)[::-1])
         run.told = run.last
         return list(run.story)[::-1]
+
+    def newest_story(self, record: RunRecord) -> list[StoryLine]:
+        """The same of a run that is still being read."""
+        return self._told(record, view_of(record.workflow), 0, self.newest_events().get(record.id, 0))
+
+    def _told(self, record: RunRecord, view: WorkflowView, after: int, last: int) -> list[StoryLine]:
+        """The newest lines about events after this id, newest first."""
+        lines, before = list[StoryLine](), last + 1
+        while before > after + 1 and len(lines) < STORY:
+            most = min(TOLD, before - after)  # there are not more new ones than new ids
+            events = self.store.journal.last_events(record.id, most, before=before, lean=True)
+            for one in reversed(events):
+                lines += [] if one.id <= after else [*told(one, view)][::-1]
+            before = events[0].id if len(events) == most else 0
+        return lines[:STORY]
 
     def next_steps(self, record: RunRecord) -> list[tuple[str, str]]:
         """Commands that a person may want next; looked up again when something has happened."""

@@ -5,8 +5,10 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from trued.engine.journals.opening import has_journal
 from trued.engine.run_store import RunStore
 from trued.errors import TruedError
+from trued.inputs.settings.hub import hub_address
 from trued.model.settings import NotifySettings
 from trued.reporting.notifications.notifier import Notifier
 
@@ -46,7 +48,7 @@ class RunNotifications:
             self.notifier.close()
 
     def _run(self) -> None:
-        if not (self._home / "journal.db").is_file():
+        if not has_journal(self._home, hub_address(self._environ)):
             self._after = 0  # everything that will be in it is new
         while not self._ended.is_set():
             self.look()

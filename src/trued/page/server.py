@@ -33,17 +33,21 @@ from trued.page.actions import Actions
 from trued.page.confirmation import Confirmations, PersonTerminal, ProposedDecision
 from trued.page.entry_file import EntryFile
 from trued.page.guard import COOKIE, ENTER, PageAddress, PageGate
-from trued.page.live import ALL_STREAMS, STREAMS, JournalTail, Live, Painting, ReaderThread, Watcher
+from trued.page.live import ALL_STREAMS, STREAMS, Live, Painting, ReaderThread, Watcher
 from trued.page.pages import PAGES
+from trued.page.pages.opening import viewed
 from trued.page.reader import Reader
 from trued.page.render import document
 from trued.page.run_notifications import RunNotifications
 from trued.page.sessions import CODE_S, Sessions
-from trued.page.view import PageRoute, PageView
+from trued.page.view import PageView
 from trued.support.foreign_json import parse_json
 
 Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+AT_ONCE = (
+    8_000  # events that are folded for one page, in a quarter of a second: a longer run is read on for the next one
+)
 LAST_S = 5.0  # for showing open pages how things ended
 TRIES = 20  # random ports that may be taken on one of the two addresses
 NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # nobody else on this machine can listen there, either
@@ -120,9 +124,10 @@ class PageServer:
         self.address = PageAddress(options.host or f"t-{secrets.token_hex(4)}.localhost", port)
         self.sessions = Sessions(options.warn)
         self.entry = EntryFile(options.home)
-        self.reader = ReaderThread(lambda: Reader(options.home, options.environ, can_steer=not options.look))
-        self.tail = JournalTail(options.home / "journal.db")
-        self.live = Live(self.reader, self.tail, options.report)
+        self.reader = ReaderThread(
+            partial(Reader, options.home, options.environ, can_steer=not options.look, at_once=AT_ONCE)
+        )
+        self.live = Live(self.reader, options.report)
         self.actions = Actions(options.home, options.environ, options.who)
         self.confirmations = Confirmations(options.terminal, lambda: options.again(self.entry_path()), options.report)
         self.notifications = RunNotifications(options.home, options.environ, options.notify)
@@ -189,7 +194,6 @@ class PageServer:
         self.notifications.close()
         self.entry.remove()
         self.live.close()
-        self.tail.close()
         self.reader.close()
         self._acting.shutdown(wait=False)
         for one in self._sockets:
@@ -326,7 +330,7 @@ class PageServer:
         for route, pattern in _PATTERNS:
             if found := pattern.match(unquote(parts.path)):
                 params = {**dict(parse_qsl(parts.query)), **found.groupdict()}
-                return partial(_viewed, route, params)
+                return partial(viewed, route, params)
         raise BadInput(f"there is no page {parts.path!r}", then="begin at /")
 
     async def _bug(self, request: Request, error: Exception) -> Response:
@@ -360,11 +364,6 @@ def _shown(proposal: ProposedDecision) -> dict[str, object]:
 
 
 _PATTERNS = [(one, compile_path(one.path)[0]) for one in PAGES]
-
-
-def _viewed(route: PageRoute, params: Mapping[str, str], reader: Reader) -> PageView:
-    with reader.at_one_moment():
-        return route.view(reader, params)
 
 
 def _count_waits(reader: Reader) -> int:

@@ -14,6 +14,7 @@ from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call, Checks
 from trued.run.examination.independence import is_examiners
 from trued.support.plurals import counted
+from trued.workflows.view import WorkflowView
 
 LENGTH = 240  # characters of what somebody said
 ENGINE = "engine"
@@ -32,9 +33,9 @@ class StoryLine:
     requirement: str = ""  # the first that was refuted
 
 
-def told(stored: Event, seen: Progress) -> Iterator[StoryLine]:
-    """The lines of one event; most events have none. `seen`: the run with this event."""
-    event = typed(stored, seen.view.EVENTS)
+def told(stored: Event, view: WorkflowView) -> Iterator[StoryLine]:
+    """The lines of one event; most events have none. `view`: of the run's workflow."""
+    event = typed(stored, view.EVENTS)
     if is_examiners(stored.key, str(stored.data.get("role") or "")):
         yield from _of_examiner(stored, event)
         return

@@ -29,6 +29,11 @@ def open_journal(home: Path, hub: str, *, travels: bool = False, read_only: bool
     return shared
 
 
+def has_journal(home: Path, hub: str) -> bool:
+    """Is there a journal to read? A hub always has one."""
+    return bool(hub) or (home / "journal.db").is_file()
+
+
 def prepare_hub(hub: str) -> str:
     """Make or convert a hub's tables and roles; return the hub's name. Raises StateFailed or BadInput."""
     return str(load_hub("roles").prepare_hub(hub))

@@ -96,11 +96,15 @@ def run_head(reader: Reader, record: RunRecord, tab: str) -> dict[str, str]:
     return {"head": head, "tabs": piece("run/tabs.html.j2", record=record, tabs=TABS, here=tab)}
 
 
+def short_title(record: RunRecord) -> str:
+    name = record.title or record.id
+    return name if len(name) <= SHORT else f"{name[:SHORT]}…"
+
+
 def run_page(
     reader: Reader, record: RunRecord, tab: str, title: str, pieces: Mapping[str, str], *, layout: str = ""
 ) -> PageView:
     """A page of a run, with its head."""
-    name = record.title or record.id
-    short = name if len(name) <= SHORT else f"{name[:SHORT]}…"
+    short = short_title(record)
     path = [HOME, (short, run_url(record.id))] if tab or title else [HOME]
     return made(reader, title or short, {**run_head(reader, record, tab), **pieces}, *path, layout=layout)

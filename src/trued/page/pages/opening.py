@@ -1,12 +1,24 @@
-"""What a page of a very long run shows first, while its events are read: what needs a person, and what happened last."""
+"""What a page of a very long run shows while its events are read: what needs a person, and what happened last."""
+
+from dataclasses import replace
 
 from trued.page.pages.common import HOME, TABS, made, short_title
 from trued.page.reader import Reader, StillReading
 from trued.page.render import piece
-from trued.page.view import PageView
+from trued.page.view import PageRoute, PageView, Params
 
 
-def opening(reader: Reader, still: StillReading, tab: str) -> PageView:
+def viewed(route: PageRoute, params: Params, reader: Reader) -> PageView:
+    """The page of one moment; while a long run is read, what can be said of it already."""
+    with reader.at_one_moment():
+        try:
+            view = route.view(reader, params)
+        except StillReading as still:
+            view = _opening(reader, still, route.path.partition("{run}/")[2])
+        return replace(view, is_whole=not reader.is_reading_on)
+
+
+def _opening(reader: Reader, still: StillReading, tab: str) -> PageView:
     """It says nothing that rests on events which were not read yet. `tab`: the page that was asked for."""
     record = still.record
     waits = reader.waits(record)

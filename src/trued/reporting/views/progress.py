@@ -39,8 +39,10 @@ INCIDENTS = {  # of a call, with what a reader is told of it
 class Progress:
     """A run as its events tell it so far. The same events give the same picture."""
 
-    def __init__(self, events: Iterable[Event] = (), workflow: str = "") -> None:
-        """`workflow`: the run's, if it is known before the first event."""
+    def __init__(self, events: Iterable[Event] = (), workflow: str = "", *, is_lean: bool = False) -> None:
+        """`workflow`: the run's, if it is known before the first event. `is_lean`: replies keep only what they say,
+        which is enough for who has no whole ones to show."""
+        self._is_lean = is_lean
         self.title = self.workflow = self.branch = self.level = ""
         self.state, self.grade, self.why, self.code = "running", "", "", 0
         self.began = self.last = 0.0
@@ -256,7 +258,7 @@ class Progress:
             case call.CallWaited():
                 self.put(row._replace(waits_until=0.0, waits_for="", waited=row.waited + event.seconds))
             case call.CallAnswered():
-                self.put(_answered(row, stored.at, event))
+                self.put(_answered(row, stored.at, event, is_lean=self._is_lean))
             case call.QuotaReported():
                 self.quotas[event.agent.partition(":")[0]] = event
             case _:
@@ -352,7 +354,7 @@ def _with_remark(row: Call, text: str) -> Call:
     return row._replace(remarks=tuple(dict.fromkeys((*row.remarks, text))))
 
 
-def _answered(row: Call, at: float, event: call.CallAnswered) -> Call:
+def _answered(row: Call, at: float, event: call.CallAnswered, *, is_lean: bool) -> Call:
     remarks = [*row.remarks]
     remarks += ["asked twice for its contract"] if event.asks > 1 else []
     remarks += [f"shortened its context {counted(event.compactions, 'time')}"] if event.compactions else []
@@ -364,7 +366,7 @@ def _answered(row: Call, at: float, event: call.CallAnswered) -> Call:
         attempts=event.attempts or row.attempts,
         began=row.began if row.waited else event.began or row.began,
         ended=event.ended or at,
-        answer=CallOutcome.of(event),
+        answer=CallOutcome.lean(event) if is_lean else CallOutcome.of(event),
         remarks=tuple(dict.fromkeys(remarks)),
         waits_until=0.0,
         waits_for="",

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from trued.model.events.call import CallAnswered
 
+WORD = 20  # characters: PASS, DONE and their like
+
 # Named tuples: a long run has ten thousands of rows, and each is made anew several times while events are folded.
 
 
@@ -54,7 +56,7 @@ class CallOutcome(NamedTuple):
             asks=event.asks,
             resumed=event.resumed,
             reaped=event.reaped,
-            commit=event.commit,
+            commit=intern(event.commit),
             changed=tuple(map(intern, event.changed)),
             tokens=TokenSum(used.tokens_in, used.tokens_out, used.cached, used.peak, used.estimated),
             cost_usd=event.cost_usd,
@@ -64,6 +66,16 @@ class CallOutcome(NamedTuple):
             began=event.began,
             claim=intern(event.claim),
         )
+
+    @classmethod
+    def lean(cls, event: CallAnswered) -> "CallOutcome":
+        """The same without the fields of its reply that say nothing; its few words are kept once for all calls."""
+        said = {name: _shared(value) for name, value in (event.reply or {}).items() if value or value is False}
+        return cls.of(event)._replace(reply=said or None)
+
+
+def _shared(value: object) -> object:
+    return intern(value) if type(value) is str and len(value) < WORD else value
 
 
 class Call(NamedTuple):
