@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ def test_bytes_that_are_no_text_are_no_answer() -> None:
         parse_reply(b'{"summary": "\xff"}')
 
 
-# Replies of a real model that is too small for the work, word for word: begun in a fence and broken off, or a loop.
+# Replies of a real model that is too small for the work, shortened: begun in a fence and broken off, or a loop.
 BROKEN_OFF = '```\n{\n  "type": "code",\n  "description": "The map of the code. A test checks that every path on'
 LOOP = "\nThe way of one goal is to have a single module that can be used by multiple machines." * 200
 
@@ -107,7 +108,7 @@ LOOP = "\nThe way of one goal is to have a single module that can be used by mul
 @pytest.mark.spec("AGT-3")
 @pytest.mark.parametrize("said", [BROKEN_OFF, LOOP, BROKEN_OFF.removeprefix("```\n"), f"{LOOP}\n```json\n{{"])
 def test_what_a_small_model_says_is_no_reply_and_is_told_in_a_few_words(said: str) -> None:
-    for read in (lambda: parse_reply(said.encode()), lambda: parse_final_reply(said)):
+    for read in (partial(parse_reply, said.encode()), partial(parse_final_reply, said)):
         with pytest.raises(BrokenReply) as broken:
             read()
         assert "it is not JSON" in str(broken.value)
