@@ -69,7 +69,8 @@ class Machine:
         for process in self.begun:
             process.wait()
         with psycopg.connect(self.hub) as db:  # as after so much time without a renewal
-            db.execute("update trued.run set until = clock_timestamp() - interval '1 second'")
+            for table in ("run", "attempt"):
+                db.execute(f"update trued.{table} set until = clock_timestamp() - interval '1 second'")
 
     def _processes(self) -> list[int]:
         """Processes whose environment or command line names this machine's state folder."""

@@ -74,6 +74,7 @@ def in_store(store: Path, commit: str) -> bool:
     return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HUB-4", "HUB-6")
 def test_a_run_is_continued_on_a_machine_that_has_nothing_of_it(one: Beginning, two: Machine, store: Path) -> None:
     run = killed_at(one, "purple-team-b")

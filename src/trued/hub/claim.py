@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
+from uuid import UUID
 
 from trued.hub.database import Database
 
@@ -16,11 +17,18 @@ class Claim:
     is over, anybody may take the next epoch, and whatever this one writes later is refused by the database."""
 
     def __init__(
-        self, database: Database, run: str, epoch: int, lease_s: float, told: Callable[[], None] | None = None
+        self,
+        database: Database,
+        run: str,
+        epoch: int,
+        lease_s: float,
+        place: UUID | None,
+        told: Callable[[], None] | None = None,
     ) -> None:
-        """`database`: connections of this claim's own, which it closes. `told` is called when the run was cancelled,
+        """`database`: connections of this claim's own, which it closes. `place`: where the agents of this driver work;
+        attempts elsewhere are not its own, and end with their own leases. `told` is called when the run was cancelled,
         and when another driver has it."""
-        self.epoch, self._database, self._run, self._lease_s = epoch, database, run, lease_s
+        self.epoch, self._database, self._run, self._lease_s, self._place = epoch, database, run, lease_s, place
         self._told = told or (lambda: None)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._hold, name=f"lease of {run}", daemon=True)
@@ -37,9 +45,10 @@ class Claim:
         """Give the run back. Returns whether that is sure: it may have been lost before, or the database is away."""
         statement = """
             with mine as (update run set until = null where id = %s and epoch = %s returning id),
-            over as (update attempt set state = 'lost' from mine where attempt.run = mine.id and state = 'open')
+            over as (update attempt set state = 'lost' from mine
+                where run = mine.id and state = 'open' and place is not distinct from %s::uuid)
             select 1 from mine"""  # its agents have ended, and what they used may still be told
-        return bool(self._database.try_once(statement, (self._run, self.epoch)))
+        return bool(self._database.try_once(statement, (self._run, self.epoch, self._place)))
 
     def close(self) -> None:
         self._database.close()
@@ -50,13 +59,14 @@ class Claim:
         renew = f"""
             with soon as (select {SOON} as at),
             mine as (update run set until = soon.at from soon where id = %s and epoch = %s returning id, cancelled),
-            kept as (update attempt set until = soon.at from soon, mine where run = mine.id and state = 'open')
+            kept as (update attempt set until = soon.at from soon, mine
+                where run = mine.id and state = 'open' and place is not distinct from %s::uuid)
             select cancelled from mine"""  # noqa: S608  (a constant)
         look = "select cancelled from run where id = %s and epoch = %s"
         mine = (self._run, self.epoch)
         while not self._over.wait(min(LOOK_S, every)):
             due = time.monotonic() - renewed >= every
-            found = self._database.try_once(*((renew, (self._lease_s, *mine)) if due else (look, mine)))
+            found = self._database.try_once(*((renew, (self._lease_s, *mine, self._place)) if due else (look, mine)))
             if found is None:
                 continue  # it is away
             renewed = time.monotonic() if due else renewed

@@ -132,7 +132,7 @@ class PostgresJournal:
         BadInput if the run's work is on another machine."""
         with RunLock(self._home, run).held() if self._home else nullcontext():
             epoch = self._announced.pop(run, 0) or self._take(run)
-            claim = Claim(self._connect(), run, epoch, self.lease_s, told)
+            claim = Claim(self._connect(), run, epoch, self.lease_s, self._place, told)
             self._epochs[run] = epoch
             try:
                 with claim:

@@ -164,7 +164,17 @@ class SupervisorStuck(JournalEvent, kind="supervisor stands still", shown="super
 
 
 EVENTS = (
-    *(CallAsked, CallAnswered, CallWaits, CallWaited, QuotaReported, CallRepeated, FreshSession, CallStarted),
+    *(
+        CallAsked,
+        CallAnswered,
+        CallPostponed,
+        CallWaits,
+        CallWaited,
+        QuotaReported,
+        CallRepeated,
+        FreshSession,
+        CallStarted,
+    ),
     *(CallAdopted, ReportFound, CallDied, CallStopped, SessionResumed, CallFileCorrupted, SupervisorStuck),
 )
 KINDS = kinds(*EVENTS)
