@@ -31,7 +31,8 @@ PATTERNS: dict[str, tuple[str, ...]] = {
         r"(?:do not|don't|without|never) (?:add|adding) (?:any )?(?:new )?dependenc(?:y|ies)",
     ),
     "unchanged dependencies": (
-        rf"(?:do not|don't|without|never) (?:change|changing) (?:any )?{_EVERY}dependenc(?:y|ies)",
+        # No wider than it was: a sentence that no case was asked for is examined in another way when a run is resumed.
+        r"(?:do not|don't|without|never) (?:change|changing) (?:any )?(?:new )?dependenc(?:y|ies)",
         rf"{_EVERY}dependenc(?:y|ies) {_STILL}unchanged",
     ),
 }
