@@ -31,9 +31,13 @@ async def drive(run: PostgresRunJournal, ledger: Path, keys: Sequence[str]) -> N
                 os.kill(os.getpid(), signal.SIGSTOP)
             return f"{key} by {os.getpid()}"
 
-        def freeze(known: Sequence[Spend]) -> Spend:
-            print("freezing", flush=True)
-            os.kill(os.getpid(), signal.SIGSTOP)
+        frozen: list[bool] = []
+
+        def freeze(known: Sequence[Spend], frozen: list[bool] = frozen) -> Spend:
+            if not frozen:  # it is asked again when its connection was lost
+                frozen.append(True)
+                print("freezing", flush=True)
+                os.kill(os.getpid(), signal.SIGSTOP)
             return Spend("call", 1, "step", "", "dev", "claude")
 
         if key == "freeze inside":
