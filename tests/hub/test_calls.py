@@ -71,6 +71,27 @@ def test_an_attempt_elsewhere_is_waited_for_then_lost_and_what_it_cost_is_late(h
             assert len(second.spends("r-one")) == 1
 
 
+@pytest.mark.spec("HUB-2", "HUB-5")
+def test_a_call_that_was_paid_elsewhere_is_asked_for_again_and_holds_no_place_under_a_cap(
+    hub: Hub, tmp_path: Path
+) -> None:
+    """The first machine died after it had paid, and before it recorded the result."""
+    first, second = hub.opened("w1#1", home=tmp_path / "a"), hub.opened("w2#1", home=tmp_path / "b")
+    hub.execute("update run set place = null")
+    hub.execute("insert into cap values ('claude', 1, null)")
+    with first.claim("r-one"):
+        reserve(first)
+        settle(first)
+        hub.end_lease()
+        with second.claim("r-one"):
+            reserve(second)
+            assert attempts(hub) == [(1, "w1#1", "done", 0.5)]  # nothing is at work
+            again = replace(CALL, attempt=2)
+            reserve(second, call=again)
+            settle(second, call=again)
+            assert attempts(hub) == [(1, "w1#1", "done", 0.5), (2, "w2#1", "done", 0.5)]
+
+
 @pytest.mark.spec("HUB-5")
 def test_a_cap_of_an_agent_holds_over_all_machines_and_runs(hub: Hub, tmp_path: Path) -> None:
     one, two = hub.opened("w1#1", home=tmp_path / "a"), hub.opened("w2#1", home=tmp_path / "b")

@@ -548,9 +548,9 @@ class PostgresRunJournal:
                 settle_call(db, self.run, decided, driver, late=True)  # it was paid for
             if is_fenced:
                 return None
-            if is_call:
+            if decided.state == "open":
                 reserve_call(db, self.run, decided, driver, token)
-            else:
+            elif not is_call:
                 settle_call(db, self.run, decided, driver)
             decided = replace(decided, at=max(decided.at, self.journal.clock()))  # whose clock may have been set back
             row = {"run": self.run, **spend_columns(decided)}
