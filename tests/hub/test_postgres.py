@@ -55,6 +55,16 @@ def test_tables_of_another_version_are_not_touched(hub: Hub, postgres: PostgresS
     assert hub.content() == before
 
 
+@pytest.mark.spec("HUB-1")
+def test_a_connection_that_is_lost_while_a_page_is_made_of_what_was_read_is_no_error(hub: Hub) -> None:
+    """A long page takes longer than the database lets a transaction stand idle."""
+    store = hub.opened()
+    with store.standing_still():
+        found = store.runs()
+        hub.cut()
+    assert store.runs() == found
+
+
 def test_what_the_database_cannot_hold_is_one_sentence_and_the_journal_works_on(hub: Hub) -> None:
     store = hub.opened()
     with pytest.raises(StateFailed, match="NUL"):

@@ -92,7 +92,7 @@ class Database:
             try:
                 yield
             finally:
-                if not db.closed:
+                with suppress(psycopg.Error):  # lost meanwhile, and with it the transaction
                     db.execute("rollback")
 
     def try_once(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
