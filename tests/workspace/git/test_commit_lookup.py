@@ -163,6 +163,25 @@ async def test_what_was_pushed_of_the_same_branch_is_no_beginning(repo: Path, tm
     assert (await commit_lookup.find_branch_point(await find_commit("HEAD", repo))).commit == start
 
 
+@pytest.mark.spec("USE-5")
+async def test_a_main_of_ones_own_that_is_old_or_none_is_no_beginning_where_others_have_a_newer_one(
+    repo: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "init", "-q", "--bare", "origin")
+    git(repo, "remote", "add", "origin", str(tmp_path / "origin"))
+    git(repo, "branch", "-M", "main")
+    committed(repo, {"of": "others"})
+    git(repo, "push", "-q", "origin", "main")
+    start = git(repo, "rev-parse", "HEAD")
+    git(repo, "checkout", "-q", "-b", "feature")
+    git(repo, "branch", "-f", "main", "HEAD~1")
+    committed(repo, {"a": "1"})
+    assert (await commit_lookup.find_branch_point(await find_commit("HEAD", repo))).commit == start
+    git(repo, "branch", "-q", "-D", "main")
+    git(repo, "checkout", "-q", "--detach")
+    assert (await commit_lookup.find_branch_point(await find_commit("HEAD", repo))).commit == start
+
+
 async def look(repo: Path, tmp_path: Path) -> tuple[str, ...]:
     one: NamedCommit = await find_commit(str(repo), tmp_path)
     store = Store(repo, tmp_path / "state", "test")

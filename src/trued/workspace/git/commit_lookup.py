@@ -15,7 +15,11 @@ from trued.workspace.sandbox.process_start import start_process
 
 LOOK_S = 120.0  # for one look into a repository; longer means that git hangs
 GLANCE_S = 30.0  # for a warning that can be left out
-MAIN = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/heads/trunk", "refs/heads/develop")
+# The main branch, first as others have it: many clones have no origin/HEAD, and an old main of their own, or none.
+MAIN = (
+    *("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"),
+    *("refs/heads/main", "refs/heads/master", "refs/heads/trunk", "refs/heads/develop"),
+)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _POINTER = "gitdir: "
 
