@@ -137,6 +137,17 @@ def test_a_run_is_cancelled_from_another_machine_by_a_word_in_the_journal(world:
     assert shown["state"] == "cancelled"
 
 
+@pytest.mark.spec("HUB-8")
+async def test_a_run_that_nobody_drives_is_cancelled_from_another_machine(world: World, engine: Engine) -> None:
+    planned = await start(world, engine, plan_only=True)
+    assert planned.state == "planned"
+    with closing(Engine(RunStore(world.folder / "other", environment(world, "other")))) as other:
+        with pytest.raises(BadInput, match="its work is there"):
+            await other.resume(planned.id)
+        assert (await other.cancel(planned.id)).state == "cancelled"
+    assert (await engine.resume(planned.id)).state == "cancelled"
+
+
 @pytest.mark.spec("HUB-3", "RUN-3")
 @pytest.mark.slow
 def test_a_driver_that_another_machine_took_for_dead_ends_with_one_sentence(world: World, url: str) -> None:

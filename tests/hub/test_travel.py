@@ -1,5 +1,6 @@
 """Work travels by git: a run that was begun on one machine is continued on another that has nothing of it."""
 
+import asyncio
 import json
 import subprocess
 from contextlib import closing
@@ -103,6 +104,21 @@ def test_a_run_is_continued_on_a_machine_that_has_nothing_of_it(one: Beginning, 
     assert landed.returncode == 0, landed.stderr
     assert one.world.git("rev-parse", "main") == one.world.git("rev-parse", f"trued/{run}") == shown["head"]
     assert (one.world.repository / "NOTES.md").exists()
+
+
+@pytest.mark.spec("HUB-6")
+async def test_the_base_of_a_run_that_nobody_drives_yet_is_sent_once(one: Beginning, store: Path) -> None:
+    given = {"yes": True, "agents": {"*": f"scripted:{one.world.script}"}}
+    request = Request(goal=one.world.goal, repository=one.world.repository, flags=given)
+    with closing(Engine(RunStore(one.home, one.environment()))) as engine:
+        record, _ = engine.begin(*await engine.ready(request))
+        travel = engine.store.travel(record)
+        assert travel
+        for _ in range(2):
+            async with asyncio.timeout(120):  # else it waits for itself for ever
+                await engine.send(record)
+            assert [work.commits for work in travel.sent()] == [(record.base,)]
+    assert in_store(store, record.base)
 
 
 @pytest.mark.spec("HUB-6")

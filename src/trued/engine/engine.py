@@ -7,7 +7,7 @@ approvals, amendments and landing. This module loads all that drives a run, so o
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,7 @@ from trued.engine.shared_slots import SharedSlots
 from trued.engine.start import new_record, prepare_inputs
 from trued.engine.ticket_branch import choose_ticket_branch
 from trued.engine.ways_on import CONTINUABLE, is_continuable, reopen
-from trued.errors import Busy, Cancelled, Waiting
+from trued.errors import BadInput, Busy, Cancelled, Waiting
 from trued.inputs.settings.limits import LimitChange
 from trued.inputs.settings.loader import user_home
 from trued.model import Question, RunRecord
@@ -60,6 +60,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 START_S = 5.0  # for a store to answer before a run begins: its address may be wrong
 CANCEL_S = 30.0  # for a driver to end its agents
+CANCELLED = End("cancelled", Cancelled.code, "cancelled by the user")
 
 
 async def nobody(_: Question) -> tuple[str, str, str] | None:
@@ -119,7 +120,7 @@ class Engine:
             return
         with self.store.journal.claim(record.id):
             await self.store.workspace(record, self.store.inputs(record.id)).begin()
-            await travel.send(self.store.writer(record))
+            await travel.send(self.store.journal.of(record.id))  # the run's writer would send before it records that
 
     def begin(self, inputs: Inputs, repository: Repository, *, at_once: bool = False) -> tuple[RunRecord, Inputs]:
         """Record a new run, with events for what people should know about its start. `at_once`: it is driven next."""
@@ -204,7 +205,11 @@ class Engine:
         record = self.store.journal.run(record.id)
         if record.has_ended:
             return record
-        with self.store.journal.claim(record.id):
+        with ExitStack() as claimed:
+            try:
+                claimed.enter_context(self.store.journal.claim(record.id))
+            except BadInput:  # its clones are on another machine: nobody drives it there, or ever will
+                return end_run(self.store, record, CANCELLED)
             return await self._cancel(self.store.journal.run(record.id))
 
     async def _cancel(self, record: RunRecord) -> RunRecord:
@@ -214,7 +219,7 @@ class Engine:
         inputs = self.store.inputs(record.id)
         await self._spool(record, inputs).stop_all()
         await self.store.workspace(record, inputs).clean_up()
-        return end_run(self.store, record, End("cancelled", Cancelled.code, "cancelled by the user"))
+        return end_run(self.store, record, CANCELLED)
 
     async def _driver_ended(self, record: RunRecord) -> None:
         """Wait for whoever drives the run to end: it was told to."""
