@@ -2,12 +2,17 @@
 
 import asyncio
 import subprocess
+import threading
+from base64 import b64encode
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from trued.errors import BadInput, StateFailed
-from trued.workspace.git.hub_store import HubStore, check_address
+from trued.workspace.git.hub_store import ANYBODY, HubStore, check_address
 from trued.workspace.git.store import Store
 
 QUICK = {"patience_s": 1.5, "silence_s": 1.0}
@@ -168,3 +173,54 @@ def test_a_login_in_the_address_is_shown_to_nobody() -> None:
     assert hub.password == "only-for-tests"
     for good in ("ssh://git@host/w.git", "git@host:w.git", "/srv/w.git", "http://127.0.0.1:80/w.git"):
         check_address(good)
+
+
+class PrivateStore(BaseHTTPRequestHandler):
+    """Asks for a login, has nothing, and looks at all command lines of this machine whenever it is asked."""
+
+    password: ClassVar = "only-for-this-test-7xk2p"
+    login: ClassVar = f"Basic {b64encode(f'ann:{password}'.encode()).decode()}"
+    logins: ClassVar[list[str]] = []
+    telling: ClassVar[list[bytes]] = []
+
+    def do_GET(self) -> None:
+        login = self.headers.get("Authorization", "")
+        self.logins.append(login)
+        for line in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                self.telling.extend(one for one in (line.read_bytes(),) if self.password.encode() in one)
+        self.send_response(404 if login == self.login else 401)
+        self.send_header("WWW-Authenticate", 'Basic realm="store"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.spec("HUB-7")
+async def test_the_login_of_the_address_is_in_no_command_line_and_not_shown_to_who_has_none(tmp_path: Path) -> None:
+    """Command lines of all processes can be read in the sandbox landlock."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), PrivateStore) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        at = f"http://ann:{PrivateStore.password}@127.0.0.1:{server.server_port}/w.git"
+        hub = HubStore(at, {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, patience_s=1.5, silence_s=20.0)
+        await hub.refuse_if_open()
+        assert set(PrivateStore.logins) == {""}
+        with pytest.raises(StateFailed, match="not found") as refused:
+            await hub.refs("r-one")
+        server.shutdown()
+    assert set(PrivateStore.logins) == {"", PrivateStore.login}
+    assert PrivateStore.telling == []
+    assert PrivateStore.password not in str(refused.value)
+
+
+@pytest.mark.spec("HUB-7")
+def test_who_has_no_login_uses_no_connection_that_the_user_has_open(tmp_path: Path) -> None:
+    """Else a store that asks for a login is refused as an open one."""
+    own = tmp_path / "config"
+    own.write_text("Host *\n  ControlMaster auto\n  ControlPath ~/.ssh/%C\n  GSSAPIAuthentication yes\n")
+    said = subprocess.run([*ANYBODY.split(), "-F", str(own), "-G", "host"], check=True, capture_output=True, text=True)
+    found = dict(line.partition(" ")[::2] for line in said.stdout.splitlines())
+    assert (found["controlmaster"], found["preferredauthentications"]) == ("false", "none")
+    assert found.get("controlpath", "none") == "none"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from trued.errors import BadInput, StateFailed
 from trued.workspace.git.command import SETTINGS, SYNCED, end_process, git_command
@@ -27,10 +27,13 @@ SILENCE_S = 10.0  # git has no time-out of its own: one that says nothing for so
 AGAIN_S = 1.0  # before another try
 PER_CALL = 200  # commits that one command line names
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
-ANYBODY = f"{SSH} -o PubkeyAuthentication=no -o PasswordAuthentication=no -o KbdInteractiveAuthentication=no"
+# Whoever has no login: no key, ticket or password, and no connection that the user has open already.
+ANYBODY = f"{SSH} -o PreferredAuthentications=none -o ControlMaster=no -o ControlPath=none"
 NOBODY = {"HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 LOGINS = (".netrc", ".git-credentials", ".config/git/credentials")  # where git and curl look for a login
 _KEPT = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL")
+# Gives git the login of the address: in its own words it would be in a command line, which everybody here can read.
+_LOGIN = '!f() { printf "username=%s\\npassword=%s\\n" "$TRUED_STORE_USER" "$TRUED_STORE_PASSWORD"; }; f'
 _SCP = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[^\s]+")
 # What git says when the store answered and the answer is no: another try would get the same.
 _REFUSED = re.compile(
@@ -59,6 +62,14 @@ def shown(address: str) -> str:
     return re.sub(r"(?<=://)[^/@\s]+@", "", "".join(one for one in address if one.isprintable()))
 
 
+def _without_login(address: str) -> str:
+    """The address without its login, if that has a password."""
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.password:
+        return address
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
 class HubStore:
     """One bare repository, as this machine reaches it. Every call is repeated while the store is away."""
 
@@ -73,6 +84,7 @@ class HubStore:
         """Raises BadInput for an address of another kind."""
         check_address(address)
         self.address, self.name = address, shown(address)
+        self._named = _without_login(address)  # as git is told it
         self.patience_s, self.silence_s = patience_s, silence_s
         self._environ = environ
 
@@ -110,7 +122,7 @@ class HubStore:
 
         Raises StateFailed if it stays away, and BadInput if it is no repository or refuses.
         """
-        out = await self._insist(("ls-remote", "--", self.address, f"refs/trued/{run}/commit/*"), "read")
+        out = await self._insist(("ls-remote", "--", self._named, f"refs/trued/{run}/commit/*"), "read")
         pairs = (line.split("\t", 1) for line in out.splitlines() if "\t" in line)
         return {name: commit for commit, name in pairs}
 
@@ -124,7 +136,7 @@ class HubStore:
             own = ("--receive-pack=git -c core.hooksPath=/dev/null receive-pack",) if self.folder else ()
             words = ("push", "--progress", "--no-follow-tags", "--no-verify", "--recurse-submodules=no", *own, *once)
             refs = [f"{one}:{name}" for one, name in zip(some, names, strict=True)]
-            await self._insist((*words, "--", self.address, *refs), "push to", local)
+            await self._insist((*words, "--", self._named, *refs), "push to", local)
 
     async def fetch(self, local: "Store", commits: Iterable[str]) -> None:
         """Bring commits into the local store by hash, under refs of its own. Git refuses an object that does not have
@@ -133,7 +145,7 @@ class HubStore:
         quiet = ("--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
         for some in (wanted[at : at + PER_CALL] for at in range(0, len(wanted), PER_CALL)):
             refs = [f"+{one}:{local.ref(f'commit/{one}')}" for one in some]
-            await self._insist(("fetch", "--progress", *quiet, "--", self.address, *refs), "fetch from", local)
+            await self._insist(("fetch", "--progress", *quiet, "--", self._named, *refs), "fetch from", local)
 
     # -- one git over the network --------------------------------------------------------------------------------------
 
@@ -167,13 +179,15 @@ class HubStore:
         """Exit code (None: it said nothing for too long), output and stderr."""
         place = (f"--git-dir={local.folder}",) if local else ()
         settings = (*SYNCED, "protocol.version=2", "credential.interactive=false", "core.askPass=")
+        if self.password and not more:
+            settings += ("credential.helper=", f"credential.helper={_LOGIN}")
         with local.git.shared_lock() if local else nullcontext(()) as handles:
             process = await start_process(
                 *git_command([*place, *words], settings, always=SETTINGS),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env=self._variables(more or {}),
+                env=self._variables(more or self._login()),
                 cwd=local.folder if local else None,
                 pass_fds=handles,
             )
@@ -181,6 +195,13 @@ class HubStore:
             return await _heard(process, silence_s or self.silence_s)
         finally:
             await end_process(process)
+
+    def _login(self) -> dict[str, str]:
+        """The login that the address names, for `_LOGIN`."""
+        if not self.password:
+            return {}
+        user = urlsplit(self.address).username or ""
+        return {"TRUED_STORE_USER": unquote(user), "TRUED_STORE_PASSWORD": unquote(self.password)}
 
     def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
         """The user's own git and login, without a prompt, and without variables that name other repositories."""
