@@ -61,6 +61,7 @@ def test_what_is_installed_or_locked_is_no_manifest() -> None:
 
 PROJECT = {
     "tiny.py": "import json\n\n\ndef one():\n    return json.loads('1')\n",
+    "plugins.py": "import importlib\n\n\ndef load(name):\n    return importlib.import_module(name)\n",
     "tools.js": "const fs = require('fs');\n",
     "requirements.txt": "flask==2.0\npyyaml\n-r more.list\n",
     "requirements/base.txt": "flask\n",
@@ -79,6 +80,7 @@ HONEST: dict[str, dict[str, str | None]] = {
         "README.md": "pip install flask, see https://x.example\n",
     },
     "what is declared is imported for the first time": {"tiny.py": f"import yaml\n{CODE}"},
+    "beside an import of the base's that is computed": {"plugins.py": f"{PROJECT['plugins.py']}\n\nLOADED = []\n"},
     "another version, and one less": {"requirements.txt": "flask==2.1\n", "more.list": None},
     "another version of the project": {"setup.py": SETUP.replace("version='1'", "version='2'")},
     "a new page of its own": {"page.html": "<script src='tools.js'></script>\n", "tools.js": "require('node:os');\n"},
@@ -95,6 +97,9 @@ UNREAD: dict[str, dict[str, str | None]] = {
     "settings of a tool": {"tox.ini": "[testenv]\ndeps = flask\n  evil\n"},
     "an import, and no word of it": {"tiny.py": f"{CODE}\n\nif one(): import evil\n"},
     "an import by its name": {"tiny.py": f"{CODE}\n\n__import__('evil.sub')\n"},
+    "an import by a name that is computed": {"tiny.py": f"{CODE}\n\n__import__('ev' + 'il')\n"},
+    "an import under another name": {"tiny.py": f"from importlib import import_module as f\n{CODE}\n\nf('evil')\n"},
+    "an import in a string": {"tiny.py": f"{CODE}\n\nexec('import evil')\n"},
     "a script's import": {"tools.js": "const fs = require('fs');\nconst x = await import('evil/sub');\n"},
     "an address": {"page.html": "<script src='//cdn.example/evil.js'></script>\n"},
     "another language": {"composer.json": '{"require": {"a/evil": "1"}}\n'},

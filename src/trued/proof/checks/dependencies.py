@@ -235,7 +235,7 @@ async def unread_additions(
             continue
         if path.endswith(".py") and not is_package_manifest(path):
             names = imported_packages(path, now)
-            found += [path] if names is None else []
+            found += [path] if names is None or _hidden_imports(now) - _hidden_imports(was) else []
             imports |= {name: path for name in names or () if name not in own}
         elif path.endswith(SCRIPTS):
             imports |= {name: path for name in imported_packages(path, now) or ()}
@@ -289,6 +289,26 @@ def imported_packages(path: str, text: str) -> frozenset[str] | None:
             given = node.args[0]
             found |= {given.value} if isinstance(given, ast.Constant) and isinstance(given.value, str) else set()
     return frozenset(name.split(".")[0] for name in found if not name.startswith("."))
+
+
+def _hidden_imports(text: str) -> set[str]:
+    """Statements of a Python file that may import what is not written there: a name that is computed, the function that
+    imports under another name, code in a string. Of what cannot be read nothing."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+        return {ast.unparse(node) for node in nodes if _hides_import(node)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+
+
+def _hides_import(node: ast.AST) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "importlib" and any(one.asname for one in node.names)
+    if not isinstance(node, ast.Call):
+        return False
+    given = node.args[0] if node.args else None
+    written = isinstance(given, ast.Constant) and isinstance(given.value, str)
+    return (_loads(node.func) and not written) or getattr(node.func, "id", "") in ("exec", "eval")
 
 
 def _loads(function: ast.expr) -> bool:
