@@ -117,7 +117,7 @@ class RunStore:
         if record.id not in self._travels:
             from trued.engine.travel import Travel
 
-            self._travels[record.id] = Travel(self.open_hub_store(), self.journal, record, self.home)
+            self._travels[record.id] = Travel(self.open_hub_store(), self.journal, record, self.home, self.environ)
         return self._travels[record.id]
 
     def open_hub_store(self) -> "HubStore":

@@ -6,13 +6,16 @@ there is recorded, too. A machine that continues the run fetches it by the hashe
 """
 
 import asyncio
+import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trued.engine.inputs import Inputs
 from trued.errors import BadInput
+from trued.inputs.settings.folders import user_config
+from trued.inputs.settings.loader import load_settings
 from trued.model import RunRecord, Value
 from trued.model.events.run import MachineChanged
 from trued.model.step_keys import SENT
@@ -23,7 +26,7 @@ from trued.workspace.git.hub_store import HubStore
 from trued.workspace.git.large_files import POINTER
 from trued.workspace.git.repository import Repository
 from trued.workspace.git.store import ENGINE, CommitAuthor, Store
-from trued.workspace.sandbox.levels import check_agent_network, choose_level
+from trued.workspace.sandbox.levels import NONE, check_agent_network, choose_level
 
 if TYPE_CHECKING:
     from trued.model import Approval, Comment
@@ -47,11 +50,14 @@ class SentWork(Value):
 class Travel:
     """The travel of one run's work, as one machine sees it."""
 
-    def __init__(self, hub: HubStore, journal: "JournalStore", record: RunRecord, home: Path) -> None:
-        self.hub, self._journal, self._run, self._home = hub, journal, record.id, home
+    def __init__(
+        self, hub: HubStore, journal: "JournalStore", record: RunRecord, home: Path, environ: Mapping[str, str]
+    ) -> None:
+        self.hub, self._journal, self._run, self._home, self._environ = hub, journal, record.id, home, environ
         self._base, self.folder = record.base, home / "runs" / record.id
         self.store = Store(Path(record.repository), Path(os.path.realpath(home)), record.id)
         self._sending = asyncio.Lock()
+        self._kept: dict[str, frozenset[str]] = {}  # commit of kept files → their names
         self._looked = False  # whether the store still has what was sent earlier
 
     def sent(self) -> tuple[SentWork, ...]:
@@ -125,21 +131,35 @@ class Travel:
         is in no history that an agent's clone has."""
         folder = self.folder / ARTIFACTS
         names = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
-        for one in sent:
-            names -= set(await self.store.entries(one.artifacts)) if names and one.artifacts else set()
+        for commit in (one.artifacts for one in sent if names and one.artifacts):
+            if commit not in self._kept:
+                self._kept[commit] = frozenset(await self.store.entries(commit))
+            names -= self._kept[commit]
         if not names:
             return ""
-        files = {name: await asyncio.to_thread((folder / name).read_bytes) for name in sorted(names)}
+        read = {name: await asyncio.to_thread((folder / name).read_bytes) for name in sorted(names)}
+        files = {name: content for name, content in read.items() if hashlib.sha256(content).hexdigest() == name}
+        if not files:
+            return ""  # what is there is still being written
         author = CommitAuthor(ENGINE, 0.0)
         return await self.store.commit_without_history(files, author, f"kept files of {self._run}", self.folder)
 
     # -- another machine -----------------------------------------------------------------------------------------------
 
     def level(self, inputs: Inputs) -> str:
-        """The sandbox level of this machine: as recorded where the run was begun, else tried here. Raises BadInput."""
+        """The sandbox level of this machine: as recorded where the run was begun, else tried here. Raises BadInput.
+
+        Whoever let agents work without a sandbox let them do so on the first machine. Here its user's own settings
+        count.
+        """
         if self.is_origin:
             return inputs.level
-        level = choose_level(inputs.settings.sandbox, inputs.settings.allow_unsandboxed)
+        own, wanted = load_settings({}, self._environ, None, user_config(self._environ)), inputs.settings.sandbox
+        try:
+            level = choose_level(own.sandbox if wanted == NONE else wanted, own.allow_unsandboxed)
+        except BadInput as refused:
+            then = "resume it where it was begun, or set allow_unsandboxed in your own settings here"
+            raise BadInput(refused.what, then=then) from None
         check_agent_network(level, inputs.settings.network)
         return level
 

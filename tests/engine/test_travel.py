@@ -1,0 +1,91 @@
+"""What one machine sends of a run, and how it confines agents of a run that was begun elsewhere."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.engine.two_commits import git, project
+from trued.engine.inputs import Inputs
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.engine.travel import ARTIFACTS, SentWork, Travel
+from trued.errors import BadInput
+from trued.model import Goal, RunRecord, Settings
+from trued.model.step_keys import SENT
+from trued.workspace.git.hub_store import HubStore
+from trued.workspace.sandbox.levels import LEVELS, NONE, level_state
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> SqliteJournal:
+    return SqliteJournal(tmp_path / "home" / "journal.db")
+
+
+@pytest.fixture
+def travel(tmp_path: Path, journal: SqliteJournal) -> Travel:
+    project(tmp_path / "repo")
+    subprocess.run(["git", "init", "-q", "--bare", str(tmp_path / "store.git")], check=True)
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    base = git(tmp_path / "repo", "rev-parse", "HEAD")
+    record = RunRecord(
+        id="r-one",
+        workflow="purple",
+        title="a plan",
+        repository=str(tmp_path / "repo"),
+        base=base,
+        branch="trued/r-one",
+    )
+    journal.add(record)
+    return Travel(HubStore(str(tmp_path / "store.git"), environ), journal, record, tmp_path / "home", environ)
+
+
+@pytest.mark.spec("HUB-6")
+async def test_a_kept_file_is_sent_when_it_is_whole(travel: Travel, journal: SqliteJournal) -> None:
+    """What a killed process left half written would count as sent, and never be sent again."""
+    whole, later = b"a picture", b"another picture"
+    names = [hashlib.sha256(one).hexdigest() for one in (whole, later)]
+    folder = travel.folder / ARTIFACTS
+    folder.mkdir(parents=True)
+    (folder / names[0]).write_bytes(whole)
+    (folder / names[1]).write_bytes(later[:4])
+    await travel.store.begin(git(travel.store.repo, "rev-parse", "HEAD"))
+
+    async def kept() -> list[str]:
+        await travel.send(journal.of("r-one"))
+        return [name for one in travel.sent() if one.artifacts for name in await travel.store.entries(one.artifacts)]
+
+    assert await kept() == [names[0]]
+    assert await kept() == [names[0]]
+    (folder / names[1]).write_bytes(later)
+    assert await kept() == names
+
+
+@pytest.mark.spec("HUB-7")
+async def test_that_agents_may_work_without_a_sandbox_counts_on_the_machine_where_it_was_said(
+    tmp_path: Path, travel: Travel, journal: SqliteJournal
+) -> None:
+    async def step() -> str:
+        return SentWork(commits=("a" * 40,)).model_dump_json()
+
+    inputs = Inputs(
+        goal=Goal(id="goal", text="a goal"),
+        settings=Settings(sandbox=NONE, allow_unsandboxed=True),
+        roles={},
+        requirements=None,
+        requirements_file="",
+        instructions="",
+        level=NONE,
+        version="1",
+    )
+    assert travel.level(inputs) == NONE  # nothing was sent: it was begun here
+    await journal.of("r-one").once(f"{SENT}1", "", step)
+    if any(level_state(one).works for one in LEVELS if one != NONE):
+        assert travel.level(inputs) != NONE
+    else:
+        with pytest.raises(BadInput, match="set allow_unsandboxed in your own settings here"):
+            travel.level(inputs)
+    own = tmp_path / ".config" / "trued" / "trued.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(f'sandbox = "{NONE}"\nallow_unsandboxed = true\n')
+    assert travel.level(inputs) == NONE
