@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 
 from trued.model import Contract, Evidence
+from trued.proof.checks.dependencies import declared_by
+from trued.proof.room.dependencies import provides_module
 from trued.protocols import Workspace
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
@@ -14,8 +16,9 @@ async def own_modules(
 ) -> frozenset[str]:
     """Of the modules that the base lacks by these facts, those that the project has itself now.
 
-    `modules`: all that the project's own folders provide on the head. What the base's manifest names is a dependency
-    all the same: a head that puts a file of that name beside its tests has not installed it.
+    `modules`: all that the project's own folders provide on the head. What the base's manifests name, or a package that
+    they name brings, is a dependency all the same: a head that puts a file of that name beside its tests has not
+    installed it.
     """
     lacking = {
         one.kind.removeprefix("module ").split(".")[0]
@@ -27,4 +30,6 @@ async def own_modules(
         return frozenset()
     texts = await workspace.read_all(contract.base, MANIFESTS)
     declared = re.split(r"[^a-z0-9_]+", b"\n".join(texts.values()).decode("utf-8", "replace").lower().replace("-", "_"))
-    return frozenset(one for one in lacking & modules if one.lower() not in declared)
+    packages = await declared_by(workspace, contract.base)
+    own = (one for one in lacking & modules if one.lower() not in declared)
+    return frozenset(one for one in own if not any(provides_module(name, one) for name in packages))

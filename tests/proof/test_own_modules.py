@@ -1,0 +1,26 @@
+"""Which of the modules that the base lacks are the head's own work, and which it only put in place of a package."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Trial
+from trued.model import Contract, Evidence, Outcomes, Tried
+from trued.proof.own_modules import own_modules
+
+
+def lacks(*modules: str) -> Evidence:
+    tried = tuple(Tried(id=one, outcome=Outcomes.UNJUDGED, kind=f"module {one}") for one in modules)
+    names = {"id": "base1", "requirement": "r", "check": "c", "kind": "tests", "side": "base", "turn": 1}
+    return Evidence.model_validate({**names, "commit": "c", "tree": "t", "isolation": "test", "tried": tried})
+
+
+@pytest.mark.spec("LAW-5")
+async def test_a_file_in_place_of_a_package_that_is_not_installed_is_no_work_of_the_heads(tmp_path: Path) -> None:
+    """Else whoever lays a hollow yaml.py beside the tests turns them from red to green."""
+    trial = Trial(tmp_path, {"requirements.txt": "flask\n", "requirements/base.txt": "PyYAML\nsix\n"}, [])
+    await trial.workspace.begin()
+    names = ("flask", "six", "yaml.loader", "textkit.slug")
+    modules = frozenset(one.split(".")[0] for one in names)
+    contract = Contract(base=trial.workspace.base, requirements=())
+    assert await own_modules(trial.workspace, contract, [lacks(*names)], modules) == {"textkit"}
