@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trued.model import Approval, Grade, Judged, Verdict
-from trued.proof.contract import apply_approvals
+from trued.model import Approval, Finding, Grade, Judged, Verdict
+from trued.proof.contract import apply_approvals, is_success
 from trued.proof.judge import judge_by_parts
+from trued.proof.quick_verdict import QUICK_CEILING, cap_grade
 from trued.proof.reasons import NO_CHECK
 
 GRADES = st.lists(st.sampled_from(list(Grade)), min_size=1, max_size=4)
@@ -51,3 +52,79 @@ def test_who_accepts_every_part_need_not_accept_the_whole() -> None:
     assert apply_approvals(verdict, []).grade is Grade.UNPROVEN
     lifted = apply_approvals(verdict, [Approval(requirement="p0", who="ann", why="looked")])
     assert [one.grade for one in lifted.requirements] == [Grade.ATTESTED, Grade.PROVEN, Grade.ATTESTED]
+
+
+LOWER = (Grade.UNJUDGED, Grade.UNPROVEN, Grade.SELF_TESTED, Grade.TESTED, Grade.EXAMINED)
+WORD = Approval(requirement="p0", who="ann", why="looked")
+
+
+@pytest.mark.spec("DAY-12", "LAW-8")
+@pytest.mark.parametrize("grade", LOWER)
+def test_whoever_accepted_every_part_is_not_asked_about_the_whole_too(grade: Grade) -> None:
+    found, parts = whole([grade])
+    verdict = Verdict(subject="ticket", commit="c", requirements=(*parts, found))
+    for stored in (verdict, _of_an_earlier_version(verdict)):
+        after = apply_approvals(stored, [WORD])
+        assert [(one.grade, one.holds, one.lacks) for one in after.requirements] == [(Grade.ATTESTED, True, "")] * 2
+        assert is_success(after)
+        assert apply_approvals(after, [WORD]) == after
+        assert apply_approvals(stored, []).requirements == stored.requirements
+    stale = Approval(requirement="goal", who="ann", why="looked", stale="attested at 1234, and it changed since")
+    assert is_success(apply_approvals(verdict, [WORD, stale]))
+
+
+@pytest.mark.spec("LAW-8", "LAW-12")
+@given(GRADES, st.sampled_from(list(Grade)), st.sets(st.sampled_from(["p0", "p1", "p2", "p3", "*"])), st.booleans())
+def test_no_approval_makes_a_whole_better_than_a_part_or_than_what_it_is_without_them(
+    grades: list[Grade], own: Grade, approved: set[str], capped: bool
+) -> None:
+    parts = [judged(f"p{number}", grade) for number, grade in enumerate(grades)]
+    bare = own is Grade.PROVEN
+    why = NO_CHECK if bare else "its own case"
+    alone = judged("goal", Grade.UNPROVEN if bare else own, why=why, parts=tuple(one.id for one in parts))
+    found = judge_by_parts(alone, parts, ("called background",) if capped and bare else ())
+    verdict = Verdict(subject="plan", commit="c", requirements=(*parts, found))
+    for one in (verdict, verdict.about({"goal"})):  # also where the parts are judged beside it
+        after = apply_approvals(one, _words(approved))
+        (whole_after,) = (each for each in after.requirements if each.id == "goal")
+        lifted = apply_approvals(verdict.about({each.id for each in parts}), _words(approved))
+        assert whole_after.grade <= min(each.grade for each in lifted.requirements)
+        assert whole_after.grade >= found.grade
+        if found.grade is Grade.REFUTED:
+            assert whole_after == found
+        if not bare and not (own is Grade.EXAMINED and "*" in approved):
+            assert whole_after.grade <= own
+        if bare and capped and "*" not in approved:
+            assert whole_after.grade <= Grade.EXAMINED
+
+
+@pytest.mark.spec("LAW-8")
+def test_an_objection_to_the_whole_is_not_settled_by_accepting_its_parts() -> None:
+    parts = [judged("p0", Grade.TESTED)]
+    found = judge_by_parts(judged("goal", Grade.UNPROVEN, why="disputed by B: no", parts=("p0",)), parts)
+    objection = Finding(what="no", requirement="goal", by="B")
+    verdict = Verdict(subject="plan", commit="c", requirements=(*parts, found), objections=(objection,))
+    after = apply_approvals(verdict, [WORD])
+    assert [one.grade for one in after.requirements] == [Grade.ATTESTED, Grade.UNPROVEN]
+    assert after.objections == (objection,)
+    assert not is_success(after)
+    assert is_success(apply_approvals(verdict, [WORD, Approval(requirement="goal", who="ann", why="B is wrong")]))
+
+
+@pytest.mark.spec("LAW-8")
+def test_a_part_that_was_not_judged_keeps_the_whole_down_and_a_quick_verdict_stays_one() -> None:
+    found, parts = whole([Grade.TESTED, Grade.TESTED])
+    alone = Verdict(subject="phase", commit="c", requirements=(parts[0], found))
+    assert apply_approvals(alone, [WORD]).requirements[1] == found
+    own = judge_by_parts(judged("goal", Grade.PROVEN, why="its own case", parts=("p0",)), [parts[0]])
+    quick = Verdict(subject="gate", commit="c", requirements=(parts[0], cap_grade(own)))
+    assert apply_approvals(quick, [WORD]).requirements[1].grade is QUICK_CEILING
+
+
+def _words(names: set[str]) -> list[Approval]:
+    return [Approval(requirement=name, who="ann", why="") for name in sorted(names)]
+
+
+def _of_an_earlier_version(verdict: Verdict) -> Verdict:
+    """As it was stored before a whole kept what it is without its parts."""
+    return Verdict.model_validate(verdict.model_dump(mode="json", exclude={"requirements": {"__all__": {"own"}}}))

@@ -99,6 +99,7 @@ class Judged(Value):
     holds: bool  # nothing failed or is disputed; at most a person's approval is missing
     lacks: Lacks = ""  # what only a person can give
     parts: tuple[str, ...] = ()  # requirements that it is made of
+    own: "Judged | None" = None  # what it is without its parts; None: it has none, or of an earlier version
     rests_on: str = ""  # the user's own cases, an examiner's, or a person's approval
     missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged: no fault of the work, and no gap in it
     # The part of the work whose criterion this is, if the contract does not hold it: nothing checks it.

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from trued.model import Approval, Check, Contract, Grade, Judged, Outcome, Verdict
-from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, PARTS, STAYS, UNAPPROVED
+from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, NO_CHECK, PARTS, STAYS, UNAPPROVED
 from trued.support.plurals import counted
 
 FACTS = {"base_facts"}  # measured, not agreed upon: times differ with every measurement
@@ -34,27 +34,43 @@ def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
     rises.
     """
     given = tuple(approvals)
-    lifted = {one.id: _lifted(one, given) for one in verdict.requirements}
-    judged = tuple(_by_parts(one, lifted) for one in lifted.values())
+    lifted = {one.id: _lifted(one, given) for one in (*verdict.beside, *verdict.requirements)}
+    judged = tuple(_by_parts(lifted[one.id], lifted, given) for one in verdict.requirements)
     settled = {one.id for one in judged if one.grade is Grade.ATTESTED}
     objections = tuple(one for one in verdict.objections if one.requirement not in settled)
     return verdict.model_copy(update={"requirements": judged, "objections": objections})
 
 
-def _by_parts(judged: Judged, lifted: Mapping[str, Judged]) -> Judged:
-    """What is made of others rises with them: a person who accepted every part need not accept the whole, too."""
+def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[Approval, ...]) -> Judged:
+    """What is made of others rises with them: a person who accepted every part need not accept the whole, too.
+
+    What is held against the whole alone (a check or a cap of its own, an objection) stays: no part settles it.
+    """
     parts = [lifted[name] for name in judged.parts if name in lifted]
     if fallen := [one.id for one in parts if one.grade is Grade.REFUTED and judged.grade is not Grade.REFUTED]:
         why = (f"{PARTS} {counted(len(parts), 'part')}: {', '.join(fallen)} is refuted", *judged.why)
         return judged.model_copy(update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "why": why})
-    if not parts or judged.grade is not Grade.UNPROVEN or not judged.why[0].startswith(PARTS):
+    whole = bool(parts) and len(parts) == len(judged.parts)
+    if not whole or judged.grade is Grade.REFUTED or not _is_made_of_parts(judged):
         return judged
-    worst = min(one.grade for one in parts)
+    own = _lifted(judged.own, approvals) if judged.own else None
+    every = [*parts, own] if own and own.why[0] != NO_CHECK else parts
+    worst = min(one.grade for one in every)
     if worst <= judged.grade:
         return judged
-    why = (f"{PARTS} {counted(len(parts), 'part')}: {worst}",)
-    lacks = next((one.lacks for one in parts if one.lacks), "")
-    return judged.model_copy(update={"grade": worst, "lacks": lacks, "why": why})
+    why = (f"{PARTS} {counted(len(parts), 'part')}: {worst}", *(own.why if own and own in every else ()))
+    lacks = next((one.lacks for one in every if one.lacks), "")
+    holds = all(one.holds for one in every)
+    update = {"grade": worst, "lacks": lacks if holds else "", "holds": holds, "why": why, "missing": ()}
+    return judged.model_copy(update=update)
+
+
+def _is_made_of_parts(judged: Judged) -> bool:
+    """Whether the grade can be taken anew from the parts. A verdict of an earlier version does not hold what the whole
+    is without them: there it is so if a part was unproven, or if no other reason is given."""
+    if judged.own is not None:
+        return True
+    return judged.why[0].startswith(PARTS) and (judged.grade is Grade.UNPROVEN or len(judged.why) == 1)
 
 
 def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
@@ -67,11 +83,12 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
         why = f"the contract is approved by {contract.who}{_because(contract)}"
         before = [one for one in judged.why if not one.endswith(UNAPPROVED)]
         return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *before)})
-    if contract and judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and STAYS in judged.why:
+    unread = judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and not judged.parts
+    if contract and unread and STAYS in judged.why:
         before = [one for one in judged.why if one not in (ALL_GREEN_BEFORE, STAYS)]
         why = f"{ALREADY_SATISFIED}, by cases that {contract.who} approved{_because(contract)}"
         return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "holds": True, "why": (why, *before)})
-    if contract and judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and not judged.parts:
+    if contract and unread:
         why = f"accepted with the contract by {contract.who}{_because(contract)}"
         return judged.model_copy(
             update={"grade": Grade.ATTESTED, "lacks": "", "holds": True, "why": (why, *judged.why)}

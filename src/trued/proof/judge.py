@@ -186,8 +186,17 @@ def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] =
             "holds": holds,
             "lacks": lacks if holds else "",
             "missing": missing if grade is Grade.UNJUDGED else (),
+            "own": _without_parts(whole, caps),
         }
     )
+
+
+def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
+    """What approvals of the parts do not settle: its own checks, objections and caps."""
+    update: dict[str, object] = {"parts": ()}
+    if caps and whole.why[:1] == (reasons.NO_CHECK,):
+        update |= {"grade": Grade.EXAMINED, "why": tuple(caps), "lacks": "approve"}
+    return whole.model_copy(update=update)
 
 
 def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
