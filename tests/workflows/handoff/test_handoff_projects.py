@@ -35,11 +35,11 @@ class Project:
         self.ground.repository.mkdir()
         self.ground.git("init", "-q", "-b", "main")
         (folder / "spec.md").write_text(spec)
-        self.coders = coders
+        self.coders, self.goal = coders, "../spec.md"
         self.engine = self.ground.played(coders)
 
     async def build(self, **flags: Any) -> Any:
-        return await self.ground.handed(self.engine, "../spec.md", required=False, **flags)
+        return await self.ground.handed(self.engine, self.goal, required=False, **flags)
 
     def questions(self, record: Any) -> list[str]:
         return [one.kind for one in waits(self.engine.store, record)]
@@ -123,30 +123,6 @@ def writes_what_is_not_its_own(folder: Path) -> dict[str, Any]:
     return {"files": [], "tests": []}
 
 
-@pytest.mark.spec("DAY-4", "DAY-5", "DAY-1")
-@pytest.mark.parametrize("act", [says_so, writes_what_is_not_its_own])
-async def test_who_does_nothing_or_writes_what_is_not_its_own_completes_nothing_and_lands_nothing(
-    tmp_path: Path, stack: ExitStack, act: Act
-) -> None:
-    project = backwards(tmp_path, stack, act, act)
-    record = await project.build(rounds=2)
-    assert record.state != "done"
-    ground, one = project.ground, project.ground.features(record.branch)["reverse"]
-    assert (one.passes, one.state, one.test_command) == (False, "failed", REVERSE["test_command"])
-    assert one.agent_notes
-    note = ground.file(record, "progress.txt")
-    assert "PASS" not in note
-    assert f"trued reject {record.id} reverse" in note
-    assert "all is well" not in ground.file(record, "init.sh")
-    assert json.loads(ground.file(record, "agent_state.json"))["set_up_commands"] == []
-    if act is writes_what_is_not_its_own:
-        touched = {path for one in events(project.engine, record, "sealed file edited") for path in one.data["files"]}
-        assert {"feature_list.json", "agent_state.json", "init.sh", "progress.txt"} <= touched
-        brief = [one.brief for one in project.coders.orders if one.role == "coder"][-1]
-        assert "changes to init.sh were undone" in brief
-    assert not await project.landed(record)
-
-
 # -- an empty repository that needs two packages -----------------------------------------------------------------------
 
 SIZE = "size(n) returns the number of bytes n in words, and mood(name) the picture of that name"
@@ -173,15 +149,19 @@ def writes_tell(folder: Path) -> dict[str, Any]:
     return {"files": ["tell.py", "requirements.txt"], "tests": ["tests/test_tell.py"]}
 
 
+def telling(folder: Path, stack: ExitStack, *acts: Act) -> Project:
+    coders = Coders(tell=list(acts))
+    sizes = (("tell:size", [2000], "2.0 kB", SIZE), ("tell:size", [5000], "5.0 kB", SIZE))
+    given = (*sizes, ("tell:mood", ["dog"], "\U0001f415", SIZE))
+    coders.roles = {"initializer": listing(TELL, test="python -m pytest -q"), "examiner": cases("tell", *given)}
+    return Project(folder, stack, f"# Tell\n\n{SIZE}\n", coders)
+
+
 @pytest.mark.spec("DAY-2", "DAY-1")
 async def test_an_empty_repository_gets_the_two_packages_that_its_first_feature_declares(
     tmp_path: Path, stack: ExitStack
 ) -> None:
-    coders = Coders(tell=[writes_tell])
-    sizes = (("tell:size", [2000], "2.0 kB", SIZE), ("tell:size", [5000], "5.0 kB", SIZE))
-    given = (*sizes, ("tell:mood", ["dog"], "\U0001f415", SIZE))
-    coders.roles = {"initializer": listing(TELL, test="python -m pytest -q"), "examiner": cases("tell", *given)}
-    project = Project(tmp_path, stack, f"# Tell\n\n{SIZE}\n", coders)
+    project = telling(tmp_path, stack, writes_tell)
     record = await project.build()
     assert (record.state, record.code) == ("waiting", 3), record.why
     assert project.questions(record) == ["approve"]
@@ -222,20 +202,65 @@ def writes_a_page(folder: Path) -> dict[str, Any]:
     return {"files": ["server.js", "package.json"], "tests": ["test/page.test.js"]}
 
 
+def showing_days(folder: Path, stack: ExitStack, *acts: Act) -> Project:
+    """A list of features of the user's own, in an empty repository."""
+    if shutil.which("npm") is None:
+        pytest.fail("npm is missing: make setup")
+    coders = Coders(days=list(acts))
+    coders.roles = {"examiner": lambda _: {"cases": [], "interface": []}}
+    project = Project(folder, stack, "", coders)
+    project.goal = "../features.json"
+    (folder / "features.json").write_text(json.dumps([DAYS]))
+    return project
+
+
 @pytest.mark.spec("DAY-2", "DAY-1")
 async def test_a_page_that_needs_a_package_of_node_is_kept_and_asks_one_question(
     tmp_path: Path, stack: ExitStack
 ) -> None:
-    if shutil.which("npm") is None:
-        pytest.fail("npm is missing: make setup")
-    coders = Coders(days=[writes_a_page])
-    coders.roles = {"examiner": lambda _: {"cases": [], "interface": []}}
-    project = Project(tmp_path, stack, "", coders)
-    (tmp_path / "spec.md").unlink()
-    (tmp_path / "features.json").write_text(json.dumps([DAYS]))
-    record = await project.ground.handed(project.engine, required=False)
+    project = showing_days(tmp_path, stack, writes_a_page)
+    record = await project.build()
     assert (record.state, record.code) == ("waiting", 3), record.why
     assert project.questions(record) == ["attest"]
     one = project.ground.features(record.branch)["days"]
     assert (one.state, one.tests_passing, one.tests_total) == ("in_progress", 1, 1)
     assert "Start the app: npm start" in project.ground.file(record, "init.sh")
+
+
+# -- the same projects with coders who are not honest ------------------------------------------------------------------
+
+
+def only_declares(folder: Path) -> dict[str, Any]:
+    """What the project needs is declared, and nothing is built with it."""
+    (folder / "requirements.txt").write_text("humanize\nemoji\n")
+    (folder / "package.json").write_text('{"name": "days", "dependencies": {"ms": "2.1.3"}}')
+    return {"files": ["requirements.txt", "package.json"], "tests": []}
+
+
+PROJECTS = {"a module": (backwards, REVERSE), "packages": (telling, TELL), "a page": (showing_days, DAYS)}
+
+
+@pytest.mark.spec("DAY-4", "DAY-5", "DAY-1")
+@pytest.mark.parametrize("act", [says_so, writes_what_is_not_its_own, only_declares])
+@pytest.mark.parametrize(("begun", "feature"), PROJECTS.values(), ids=PROJECTS.keys())
+async def test_who_does_nothing_or_writes_what_is_not_its_own_completes_nothing_and_lands_nothing(
+    tmp_path: Path, stack: ExitStack, begun: Any, feature: dict[str, Any], act: Act
+) -> None:
+    project = begun(tmp_path, stack, act, act)
+    record = await project.build(rounds=2)
+    assert record.state != "done"
+    name = feature["id"]
+    ground, one = project.ground, project.ground.features(record.branch)[name]
+    assert (one.passes, one.state, one.test_command) == (False, "failed", feature["test_command"])
+    assert one.agent_notes
+    note = ground.file(record, "progress.txt")
+    assert "PASS" not in note
+    assert f"trued reject {record.id} {name}" in note
+    assert "all is well" not in ground.file(record, "init.sh")
+    assert json.loads(ground.file(record, "agent_state.json"))["set_up_commands"] == []
+    if act is writes_what_is_not_its_own:
+        touched = {path for one in events(project.engine, record, "sealed file edited") for path in one.data["files"]}
+        assert {"feature_list.json", "agent_state.json", "init.sh", "progress.txt"} <= touched
+        brief = [one.brief for one in project.coders.orders if one.role == "coder"][-1]
+        assert "changes to init.sh were undone" in brief
+    assert not await project.landed(record)
