@@ -20,6 +20,7 @@ from trued.model.events import JournalEvent
 from trued.model.events.proof import EnvironmentBuilding
 from trued.proof.notes import facts_of
 from trued.proof.prove import prove
+from trued.proof.room.environment import choose_environment
 from trued.protocols import Emit
 
 CASES = {"kind": "examples", "cases": [{"call": "up:up", "args": ["ox"], "returns": "oxen"}]}
@@ -102,6 +103,18 @@ async def test_a_package_that_nobody_has_does_not_take_the_others_with_it(tmp_pa
     assert any("nowhere-at-all" in one for one in verdict.undecided)
     waits = [one.packages for one in told if isinstance(one, EnvironmentBuilding)]
     assert waits == [("nowhere-at-all", "inflexion")]  # said before it takes its time
+
+
+@pytest.mark.spec("DAY-2", "LAW-11")
+async def test_an_environment_is_said_to_be_built_from_what_declared_something(tmp_path: Path, registry: Path) -> None:
+    wheel(registry / "inflexion", "inflexion", {"inflexion.py": ""})
+    setup = "from setuptools import setup\n\nsetup(name='up')\n"
+    trial = Trial(tmp_path / "t", {"setup.py": setup, "README.md": "x\n"}, [])
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
+    await trial.workspace.begin()
+    found = await choose_environment(trial.workspace, trial.workspace.base, ("inflexion",))
+    assert found.said == ("checks ran in an environment built from packages that the contract names",)
+    assert found.interpreter.versions["inflexion"] == "1.0"
 
 
 @pytest.mark.spec("DAY-2", "LAW-5")
