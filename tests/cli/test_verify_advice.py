@@ -1,9 +1,22 @@
-"""After a verification that only waits for a person, the last line says what that person can do."""
+"""After a verification: what only waits for a person has its command, and skipped tests are no failures."""
 
 import pytest
 
+from trued.cli.ledger import explain
 from trued.cli.verdict import advice
-from trued.model import Check, Contract, Grade, Judged, ManualCheck, Requirement, TestsCheck, Verdict
+from trued.model import (
+    Check,
+    Contract,
+    Evidence,
+    Grade,
+    Judged,
+    ManualCheck,
+    Outcomes,
+    Requirement,
+    TestsCheck,
+    Tried,
+    Verdict,
+)
 from trued.proof.contract import conclude
 from trued.reporting.views.verdict import Verification
 
@@ -37,3 +50,20 @@ def test_what_only_waits_for_a_person_names_the_next_command(check: Check, grade
     assert one.code == 3
     assert all(command in advice(one)[0] for command in commands), advice(one)
     assert ("--accept" in advice(one)[0]) is (grade is Grade.TESTED)
+
+
+@pytest.mark.spec("DAY-12", "USE-2")
+def test_skipped_tests_are_counted_and_marked_apart_from_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    one = verified(TestsCheck(files=("t.py",)), Grade.REFUTED)
+    outcomes = [Outcomes.SKIPPED, Outcomes.PASSED, Outcomes.FAILED, Outcomes.SKIPPED]
+    tried = tuple(Tried(id=f"t.py::test_{number}", outcome=each) for number, each in enumerate(outcomes))
+    fact = Evidence(
+        id="e1", requirement="r", check="k", kind="tests", side="head", commit="c", tree="t", isolation="x", tried=tried
+    )
+    judged = one.verdict.requirements[0].model_copy(update={"evidence": ("e1",)})
+    verdict = one.verdict.model_copy(update={"requirements": (judged,), "evidence": (fact,)})
+    explain(Verification(one.contract, verdict, conclude(verdict)), "r")
+    shown = capsys.readouterr().out
+    assert "1 passed, 1 failed, 2 skipped" in shown
+    marked = [line.split()[0] for line in shown.splitlines() if "t.py::test_" in line]
+    assert marked == ["✗", "–", "–", "✓"], shown
