@@ -13,6 +13,8 @@ from trued.proof.seal import SealTerms, seal
 from trued.run.examination.existing_tests import with_existing_tests
 
 PYTHON = "def test_it():\n    assert True\n"
+TWO, BROKEN = (f"def two():\n    return {number}\n" for number in (2, 1))
+NAMED_OTHERWISE = '[tool.pytest.ini_options]\npython_files = ["*_spec.py"]\n'
 SCRIPT = "import { test } from 'node:test';\ntest('it', () => {});\n"
 ASKED = [
     {
@@ -38,6 +40,15 @@ async def sealed(trial: Trial) -> Contract:
     ("files", "commands", "unguarded"),
     [
         ({"test_a.py": PYTHON}, ["python -m pytest -q"], 0),
+        ({"pytest.ini": "[pytest]\npython_files = check_*.py\n", "a/check_a.py": PYTHON}, ["python -m pytest -q"], 0),
+        ({"tox.ini": "[pytest]\npython_files = a/*.py\n", "a/b.py": PYTHON}, ["python -m pytest -q"], 0),
+        ({"pyproject.toml": NAMED_OTHERWISE, "a_spec.py": PYTHON}, ["python -m pytest -q"], 0),
+        ({"tests.py": PYTHON, "my app/tests.py": PYTHON}, ["python -m pytest -q 'my app/tests.py' tests.py"], 0),
+        (
+            {"pytest.ini": "[pytest]\npython_files = check_*.py\n", "check_a.py": "a = 1\n", "tests.py": "a = 1\n"},
+            [],
+            0,
+        ),
         ({"a.test.mjs": SCRIPT}, ["node --test"], 0),
         ({"package.json": manifest(scripts={"test": "vitest run"}), "a.test.ts": SCRIPT}, ["npm test"], 0),
         ({"package.json": manifest(scripts={"test": "tsc && jest"}), "a.test.js": SCRIPT}, ["npm test"], 0),
@@ -63,6 +74,29 @@ async def test_every_suite_of_the_base_is_found_and_what_cannot_be_run_is_said(
     assert [check.command for check in checks if isinstance(check, TestsCheck | CommandCheck)] == commands
     assert len(made.unguarded) == unguarded, made.unguarded
     assert [one.id for one in made.requirements] == ["three"]
+
+
+@pytest.mark.spec("LAW-6", "LAW-8")
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param(
+            {"pytest.ini": "[pytest]\npython_files = check_*.py\n", "checks/check_kit.py": ""}, id="own names"
+        ),
+        pytest.param({"tests.py": ""}, id="tests.py"),
+    ],
+)
+async def test_tests_of_other_names_guard_like_all_others(files: dict[str, str], tmp_path: Path) -> None:
+    """What was asked for is there; what was there is broken by the liar, and kept by its honest twin."""
+    test = "import unittest\n\nimport kit\n\n\nclass Kit(unittest.TestCase):\n    def test_two(self):\n"
+    test += "        self.assertEqual(kit.two(), 2)\n"
+    trial = Trial(tmp_path, {"kit.py": TWO, **{name: text or test for name, text in files.items()}}, ASKED)
+    contract = await sealed(trial)
+    three = "\n\ndef three():\n    return 3\n"
+    found = [
+        only(await trial.prove(contract, await trial.head({"kit.py": f"{text}{three}"}))) for text in (BROKEN, TWO)
+    ]
+    assert [one.grade for one in found] == [Grade.REFUTED, Grade.PROVEN], found
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")

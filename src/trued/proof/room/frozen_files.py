@@ -110,6 +110,28 @@ def has_tests(path: str, content: bytes) -> bool:
     return bool((_SCRIPT_TESTING if is_script(path) else _TESTING).search(content))
 
 
+def holds_python_tests(content: bytes) -> bool:
+    """Does a Python file hold tests, whatever it is called?"""
+    return bool(_TESTING.search(content))
+
+
+def configured_test_names(path: str, text: str) -> list[str]:
+    """The patterns for names of test files that pytest takes from this configuration; none where it says nothing."""
+    if not configures_pytest(path, text):
+        return []
+    name = PurePosixPath(path).name
+    if name == "pyproject.toml":
+        told = tomllib.loads(text)["tool"]["pytest"]["ini_options"]
+        found = told.get("python_files", ()) if isinstance(told, dict) else ()
+        return found.split() if isinstance(found, str) else [str(one) for one in found]
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return []
+    return parser.get(SECTIONS[name], "python_files", fallback="").split()
+
+
 def is_compiled(path: str) -> bool:
     """Is it compiled code, which can do something other than its source and is never what was reviewed?"""
     return path.endswith((".pyc", ".pyo")) or "__pycache__" in PurePosixPath(path).parts

@@ -1,6 +1,8 @@
 """Regression checks that every run has: the base's own tests, and what the user's words ask of the base's tools."""
 
+import shlex
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
@@ -9,7 +11,15 @@ from trued.inputs.requirements.guard_phrases import guard_kind, named_command
 from trued.model import EXISTING_TESTS, Check, CommandCheck, DependenciesCheck, Requirement, Requirements, TestsCheck
 from trued.proof.checks.dependencies import SOURCES, is_package_manifest
 from trued.proof.room.bench import check_hash
-from trued.proof.room.frozen_files import has_tests, is_named_like_a_script_test, is_named_like_a_test
+from trued.proof.room.frozen_files import (
+    CONFIGURED,
+    configured_test_names,
+    configures_pytest,
+    has_tests,
+    holds_python_tests,
+    is_named_like_a_script_test,
+    is_named_like_a_test,
+)
 from trued.proof.runners.command_parser import RunnerCall, recognise_runner
 from trued.protocols import Workspace
 
@@ -17,6 +27,7 @@ LOUDNESS = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst
 MOST_READ = 40  # test files that are read before concluding that there is no suite
 COUNTED = ("vitest", "jest", "mocha")  # packages that bring a runner whose results are counted
 TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
+TESTS_MODULE = "tests.py"
 TEST_TARGETS = ("test", "tests", "check")
 # How a suite of another language is known. None of these can be counted here: a note says so.
 FOREIGN = {
@@ -116,8 +127,7 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
     found: dict[str, tuple[Check, ...]] = {}
     manifest = await _package(workspace, base, blobs)
     suites, unguarded = list[Check](), [f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs)]
-    if await _has_tests(workspace, base, [path for path in blobs if path.endswith(".py")]):
-        suites.append(TestsCheck(command="python -m pytest -q"))
+    suites += await _python_suites(workspace, base, blobs)
     if "go.mod" in blobs and any(path.endswith("_test.go") for path in blobs):
         suites.append(TestsCheck(command="go test ./..."))
     scripts = [path for path in blobs if is_named_like_a_script_test(path)]
@@ -142,6 +152,37 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
         elif script := next((name for name in names if name in manifest.scripts), ""):
             found[kind] = (CommandCheck(command=f"npm run --silent {script}"),)
     return found, unguarded
+
+
+async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs) -> list[Check]:
+    """Tests that pytest finds by its own names for them, or by the project's; and modules `tests.py`, which have to be
+    named: unittest and frameworks on top of it know them."""
+    python = [path for path in blobs if path.endswith(".py")]
+    named = await _test_names(workspace, commit, blobs)
+    matching = [path for path in python if any(_is_called(path, one) for one in named)]
+    modules = [path for path in python if PurePosixPath(path).name == TESTS_MODULE and path not in matching]
+    texts = await workspace.read_all(commit, [*matching, *modules])
+    holding = {path for path, text in texts.items() if holds_python_tests(text)}
+    suites: list[Check] = []
+    if not holding.isdisjoint(matching) or await _has_tests(workspace, commit, python):
+        suites.append(TestsCheck(command="python -m pytest -q"))
+    if own := [shlex.quote(path) for path in sorted(holding.intersection(modules))]:
+        suites.append(TestsCheck(command=f"python -m pytest -q {' '.join(own)}"))
+    return suites
+
+
+def _is_called(path: str, pattern: str) -> bool:
+    """As pytest reads a pattern: with a slash it is one of paths, without it is one of names."""
+    return fnmatchcase(f"/{path}", f"*/{pattern}") if "/" in pattern else fnmatchcase(PurePosixPath(path).name, pattern)
+
+
+async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs) -> list[str]:
+    """How the project's own configuration of pytest calls test files."""
+    for path in [one for one in CONFIGURED if one in blobs]:
+        text = await _text(workspace, commit, path)
+        if configures_pytest(path, text):
+            return configured_test_names(path, text)
+    return []
 
 
 async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
