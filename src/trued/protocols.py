@@ -280,7 +280,12 @@ class Workspace(Protocol):
         ...
 
     async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
-        """Path → content hash of all files of a commit below `prefix`."""
+        """Path → content hash of all files of a commit below `prefix`; those in its submodules as far as a room of it
+        has them."""
+        ...
+
+    async def submodules(self, commit: str) -> dict[str, str]:
+        """Path → commit of the repositories that a commit names inside itself."""
         ...
 
     # -- rooms: where evidence is taken

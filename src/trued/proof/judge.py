@@ -217,6 +217,13 @@ def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: S
     return judged
 
 
+def cap_by_absent_code(judged: Judged, submodules: Sequence[str]) -> Judged:
+    """The requirement's verdict where the head has submodules that were not there when it was checked."""
+    if submodules and judged.grade > Grade.TESTED:
+        return _lowered(judged, Grade.TESTED, [reasons.submodules_not_there(submodules)], "attest")
+    return judged
+
+
 def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: Lacks) -> Judged:
     holds = judged.holds and grade not in (Grade.REFUTED, Grade.UNJUDGED)
     update = {"grade": grade, "why": (*why, *judged.why), "holds": holds, "lacks": lacks if holds else ""}

@@ -23,6 +23,7 @@ from trued.model import (
     Verdict,
 )
 from trued.model.events.proof import CheckRan, EnvironmentBuilding, ObjectionNotRun, ObjectionRan, RequirementJudged
+from trued.proof.altered_code import altered_names, reached_names
 from trued.proof.case_status import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
 from trued.proof.checks.dependencies import unread_additions
 from trued.proof.checks.examples import with_time_limit
@@ -34,6 +35,7 @@ from trued.proof.judge import (
     CheckedObjection,
     Facts,
     OwnTests,
+    cap_by_absent_code,
     is_own_case,
     judge,
     judge_by_parts,
@@ -50,7 +52,7 @@ from trued.proof.room.bench import Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.dependencies import NO_PACKAGES
 from trued.proof.room.environment import choose_environment
-from trued.proof.room.frozen_files import is_test
+from trued.proof.room.frozen_files import is_among_tests, is_test
 from trued.proof.room.held_out_tests import hidden_files
 from trued.proof.room.interpreter import Interpreter, find_interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
@@ -97,8 +99,12 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     counting = count_twice(evidence) if hurried else evidence
     suites = tuple([await scan.judged(judge(one, trial.facts(one, counting, changed))) for one in contract.suites])
     found = [judge(one, trial.facts(one, counting, changed)) for one in due]
-    blind = trial.blind_spots(changed)
-    judged = _together(contract, tuple(refute_by_existing_tests(one, suites, blind.get(one.id, ())) for one in found))
+    blind, absent = (
+        await trial.blind_spots(workspace, commit, changed),
+        await _absent_submodules(workspace, contract.base, commit),
+    )
+    found = [refute_by_existing_tests(one, suites, blind.get(one.id, ())) for one in found]
+    judged = _together(contract, tuple(cap_by_absent_code(one, absent) for one in found))
     judged = tuple([await scan.judged(one) for one in judged])
     remarks = () if changed or _already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
     if hurried:
@@ -128,6 +134,13 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         reported=reported_notes(contract, notes),
         owned=owned,
     )
+
+
+async def _absent_submodules(workspace: Workspace, base: str, commit: str) -> list[str]:
+    """Repositories that the head names inside itself and the base does not, or not at that commit: nobody has looked at
+    what is in them. Where only tests lie, the base's are used."""
+    before, here = await workspace.submodules(base), await workspace.submodules(commit)
+    return sorted(path for path in here if here[path] != before.get(path) and not is_among_tests(f"{path}/any"))
 
 
 def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
@@ -459,14 +472,42 @@ class _Trial:
         checks = [(name, check) for one in self.due for name, check in distinct_checks((one,)).items()]
         return any(name in passed and (_is_out_of_sight(check) or not self.ran.get(name)) for name, check in checks)
 
-    def blind_spots(self, changed: Sequence[str]) -> dict[str, list[str]]:
+    async def blind_spots(self, workspace: Workspace, commit: str, changed: Sequence[str]) -> dict[str, list[str]]:
         """For each requirement the changed code that was not seen to run, where tests that may reach it could not be
         run. What a command line, server or page runs is not seen, so that a requirement with such cases has none."""
         if not self.contract.unguarded:
             return {}
         ran = frozenset[str]().union(*self.ran.values())
-        left = [one for one in changed if one.endswith(CODE) and not is_test(one) and one not in ran]
+        code = [one for one in changed if one.endswith(CODE) and not is_test(one)]
+        left = [one for one in code if one not in ran]
+        left += await self._altered_out_of_reach(workspace, commit, [one for one in code if one in ran])
         return {one.id: left for one in self.due if left and not any(map(_is_out_of_sight, one.checks))}
+
+    async def _altered_out_of_reach(self, workspace: Workspace, commit: str, changed: Sequence[str]) -> list[str]:
+        """What the head made of the base's own code in files that no test ran, beyond what the cases' entry points
+        reach on the base: a file that is loaded has not shown what it does."""
+        checks = {name: check for one in self.due for name, check in distinct_checks((one,)).items()}
+        tested = [self.ran.get(name, frozenset()) for name, one in checks.items() if isinstance(one, TestsCheck)]
+        paths = [one for one in changed if one.endswith(".py") and one not in frozenset[str]().union(*tested)]
+        before = await workspace.read_all(self.contract.base, paths)
+        after = await workspace.read_all(commit, list(before))
+        altered = {
+            path: names for path in before if (names := altered_names(_read(before[path]), _read(after.get(path, b""))))
+        }
+        if not altered:
+            return []
+        cases = [case for one in checks.values() if isinstance(one, ExamplesCheck) for case in one.cases]
+        called = [case.call.partition(":")[2] for case in cases if isinstance(case, CallCase)]
+        known = [path for path in await workspace.blobs(self.contract.base) if path.endswith(".py")]
+        own = [path for path in known if not is_test(path)][:MOST_FILES]
+        texts = [_read(one) for one in (await workspace.read_all(self.contract.base, own)).values()]
+        reached = reached_names(texts, [part for one in called for part in one.split(".")])
+        return [
+            f"{path} ({name})"
+            for path, names in altered.items()
+            for name in sorted(names)
+            if name.rpartition(".")[2] not in reached
+        ]
 
     def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
         """Tests that are another requirement's own: what they show is reported there, and nowhere else."""

@@ -134,6 +134,11 @@ def not_run_by_any_check(paths: Sequence[str]) -> str:
     return f"no check ran {listed(paths)}, and the existing tests, which might, could not be run"
 
 
+def submodules_not_there(paths: Sequence[str]) -> str:
+    """Repositories inside the head, at commits that the base does not name."""
+    return f"checked without {listed(paths)}: a submodule that is not at the commit that the base names"
+
+
 def listed(paths: Sequence[str]) -> str:
     """The first few of these names."""
     more = len(paths) - MOST_FILES

@@ -78,14 +78,16 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     """The contract without these guards: the base does not pass them, they could not be run, or all are superseded.
 
     Tests that could not be run are listed first among the notes and stay recorded: what only they reach is not shown.
+    So is a whole suite of which nothing passes: whether it lacks something here or fails everywhere, nobody can tell.
     """
-    lame = [name for name in guards if _could_not_run(contract, name)]
+    suites = [check_hash(check) for one in contract.suites for check in one.checks]
+    red = [name for name in suites if not _green_cases(contract, name)]
+    lame = [name for name in guards if _could_not_run(contract, name) or name in red]
     said = [
         f"{_command_of(contract, name)}: {_why_idle(contract, name)}, so that it guards nothing"
         for name in guards
         if name not in lame
     ]
-    suites = [check_hash(check) for one in contract.suites for check in one.checks]
     unguarded = [f"{_command_of(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name in suites]
     said += [f"{_command_of(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name not in suites]
     kept = []
@@ -135,6 +137,8 @@ def _could_not_run(contract: Contract, name: str) -> bool:
 
 
 def _why_not_run(contract: Contract, name: str) -> str:
+    if not _could_not_run(contract, name):
+        return "no test passes on the base"
     tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
     why = next((" ".join(one.detail.split())[:MOST_WHY] or one.kind for one in tried if one.detail or one.kind), "")
     return f"could not be run on the base{f' ({why})' if why else ''}"

@@ -2,12 +2,13 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.proof.runners.test_real import locked
-from tests.proof.trial import Trial, only, quiet
+from tests.proof.trial import Trial, git, lay, only, quiet
 from trued.model import EXISTING_TESTS, CommandCheck, Contract, Grade, TestsCheck
 from trued.proof.seal import SealTerms, seal
 from trued.run.examination.existing_tests import with_existing_tests
@@ -99,6 +100,78 @@ async def test_tests_of_other_names_guard_like_all_others(files: dict[str, str],
     assert [one.grade for one in found] == [Grade.REFUTED, Grade.PROVEN], found
 
 
+def add_submodule(trial: Trial, path: str, files: dict[str, str]) -> None:
+    """The base with a repository inside it, as `git submodule add` leaves it."""
+    inner = trial.place / f"inner {path}"
+    inner.mkdir()
+    lay(inner, files)
+    git(inner, "init", "-q")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-qm", "inner")
+    git(trial.base, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), path)
+    git(trial.base, "commit", "-qm", "with a submodule")
+    trial.workspace.base = trial.workspace.start = git(trial.base, "rev-parse", "HEAD")
+
+
+def moved(trial: Trial, path: str, files: dict[str, str]) -> Callable[[Path], None]:
+    """A change that moves the submodule to a commit of its own with these files."""
+
+    def change(folder: Path) -> None:
+        inner = trial.place / f"inner {path}"
+        lay(inner, files)
+        git(inner, "add", "-A")
+        git(inner, "commit", "-qm", "moved")
+        git(folder, "update-index", "--add", "--cacheinfo", f"160000,{git(inner, 'rev-parse', 'HEAD')},{path}")
+
+    return change
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+async def test_tests_in_a_submodule_are_the_bases_wherever_the_head_moves_its_pointer(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {"kit.py": TWO}, ASKED)
+    test = "import kit\n\n\ndef test_two():\n    assert kit.two() == 2\n"
+    add_submodule(trial, "tests", {"test_kit.py": test})
+    contract = await sealed(trial)
+    gutted = moved(trial, "tests", {"test_kit.py": "def test_two():\n    pass\n"})
+    three = "\n\ndef three():\n    return 3\n"
+
+    def work(kit: str, pointer: Callable[[Path], None]) -> Callable[[Path], None]:
+        def change(folder: Path) -> None:
+            lay(folder, {"kit.py": f"{kit}{three}"})
+            pointer(folder)
+
+        return change
+
+    heads = [
+        work(BROKEN, gutted),
+        work(BROKEN, lambda _: None),
+        work(TWO, moved(trial, "tests", {"test_more.py": test})),
+        work(TWO, lambda _: None),
+    ]
+    found = [only(await trial.prove(contract, await trial.head(one))) for one in heads]
+    assert [one.grade for one in found] == [Grade.REFUTED, Grade.REFUTED, Grade.PROVEN, Grade.PROVEN], found
+
+
+@pytest.mark.spec("LAW-4", "LAW-9")
+async def test_what_was_checked_without_the_heads_own_submodule_is_tested_at_most(tmp_path: Path) -> None:
+    """A module in it stands before Python's own as soon as somebody fetches it; no room has it."""
+    trial = Trial(tmp_path, {"kit.py": TWO}, ASKED)
+    add_submodule(trial, "vendor", {"lib.py": "VALUE = 7\n"})
+    contract = await sealed(trial)
+    three = f"{TWO}\n\ndef three():\n    return 3\n"
+    honest = await trial.prove(contract, await trial.head({"kit.py": three}))
+    assert only(honest).grade is Grade.PROVEN, only(honest).why
+    pointer = moved(trial, "vendor", {"lib.py": "VALUE = 8\n"})
+
+    def change(folder: Path) -> None:
+        lay(folder, {"kit.py": three})
+        pointer(folder)
+
+    liar = only(await trial.prove(contract, await trial.head(change)))
+    assert (liar.grade, liar.lacks) == (Grade.TESTED, "attest"), liar.why
+    assert "vendor" in liar.why[0]
+
+
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_is_above_tested(tmp_path: Path) -> None:
     base = {
@@ -116,6 +189,27 @@ async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_
     far = await trial.prove(contract, await trial.head({**work, "far.py": "def far():\n    return 0\n"}))
     assert (only(far).grade, only(far).lacks) == (Grade.TESTED, "attest"), only(far).why
     assert "far.py" in only(far).why[0]
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+@pytest.mark.parametrize(
+    "test",
+    [
+        pytest.param("import elsewhere.kit\n\n\ndef test_two():\n    assert False\n", id="cannot be imported"),
+        pytest.param("def test_two():\n    assert open('/nowhere/at/all')\n", id="all red"),
+    ],
+)
+async def test_what_the_base_had_is_not_shown_by_cases_about_what_is_new(test: str, tmp_path: Path) -> None:
+    """The cases run the very file in which the liar broke what only a suite that cannot guard would notice."""
+    trial = Trial(tmp_path, {"kit.py": f"{TWO}", "inner/test_kit.py": test}, ASKED)
+    contract = await sealed(trial)
+    assert len(contract.unguarded) == 1, contract.undecided
+    three = "\n\ndef three():\n    return 3\n"
+    found = [
+        only(await trial.prove(contract, await trial.head({"kit.py": f"{text}{three}"}))) for text in (BROKEN, TWO)
+    ]
+    assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
+    assert "kit.py (two)" in found[0].why[0]
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")

@@ -224,10 +224,9 @@ async def unread_additions(
 
     `own`: modules of the project and of Python. A file counts only by lines that it did not have on the base.
     """
-    here = await workspace.blobs(commit)
-    there = [path for path in sorted(changed) if path in here]
-    before, after = await workspace.read_all(base, there), await workspace.read_all(commit, there)
-    found, imports = [path for path in there if path not in after], dict[str, str]()  # a repository inside this one
+    before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
+    inner = await workspace.submodules(commit)
+    found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
     for path in after:
         was, now = (one.get(path, b"").decode("utf-8", "replace") for one in (before, after))
         added = [line for line in dict.fromkeys(now.splitlines()) if line.strip() and line not in {*was.splitlines()}]

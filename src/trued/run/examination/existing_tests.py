@@ -17,6 +17,7 @@ from trued.proof.room.frozen_files import (
     configures_pytest,
     has_tests,
     holds_python_tests,
+    is_among_tests,
     is_named_like_a_script_test,
     is_named_like_a_test,
 )
@@ -138,6 +139,9 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
             suites.append(CommandCheck(command="npm test"))  # nothing can be counted: its exit code guards
         if await _has_tests(workspace, base, scripts):
             suites.append(TestsCheck(command="node --test"))
+    for folder in await workspace.submodules(base):
+        if is_among_tests(f"{folder}/any") and not any(path.startswith(f"{folder}/") for path in blobs):
+            unguarded.append(f"tests of {folder}: the submodule is not here: `git submodule update --init` fetches it")
     unguarded += [f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs)]
     targets = make_targets(await _text(workspace, base, makefile_of(blobs)))
     if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):

@@ -29,6 +29,11 @@ async def complete_checkout(store: Store, base: str, commit: str, work: Path, in
     return (*large, *modules)
 
 
+async def files_of_submodules(store: Store, base: str, commit: str) -> dict[str, str]:
+    """Path → blob of every file in submodules that both commits name alike and that are on this machine."""
+    return await _Submodules(store, Path()).files(base, commit)
+
+
 # -- large files -------------------------------------------------------------------------------------------------------
 
 
@@ -113,6 +118,23 @@ class _Submodules:
             missing += await self.bring(here[path], here[path], work / path, place, depth - 1)
         return missing
 
+    async def files(
+        self, base: str, commit: str, source: Path | None = None, depth: int = DEPTH, above: str = ""
+    ) -> dict[str, str]:
+        """What `bring` would check out: path → blob."""
+        wanted = await self.store.links(base)
+        here = wanted if commit == base else await self.store.links(commit)
+        alike = [path for path in here if here[path] == wanted.get(path)] if depth else []
+        places = await self._places(base, source or Path(await self.store.source())) if alike else {}
+        found: dict[str, str] = {}
+        for path in alike:
+            inner, place, folder = here[path], places.get(path), f"{above}{path}/"
+            if place is None or not await self._fetch(inner, place):
+                continue
+            found |= {f"{folder}{name}": blob for name, (_, blob) in (await self.store.entries(inner)).items()}
+            found |= await self.files(inner, inner, place, depth - 1, folder)
+        return found
+
     async def _places(self, commit: str, source: Path) -> dict[str, Path]:
         """Path of a submodule → where the user's git keeps it."""
         words = ("config", "--blob", f"{commit}:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$")
@@ -128,10 +150,15 @@ class _Submodules:
                     found.setdefault(path, place)
         return found
 
-    async def _check_out(self, commit: str, place: Path, work: Path) -> bool:
+    async def _fetch(self, commit: str, place: Path) -> bool:
         try:
             await self.store.bring(str(place), commit, f"module/{commit}", depth=1)
         except BadInput:
+            return False
+        return True
+
+    async def _check_out(self, commit: str, place: Path, work: Path) -> bool:
+        if not await self._fetch(commit, place):
             return False
         work.mkdir(parents=True, exist_ok=True)
         await self.store.check_out(commit, work, self.index)

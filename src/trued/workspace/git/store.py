@@ -411,7 +411,7 @@ class Store:
         """The content of one file; None if the commit does not have it. Raises GitFailed for an unknown commit."""
         if commit in self._listed:
             _, kind, blob = self._listed[commit].get(path, ("", "", ""))
-            return await self._read_blob(blob) if kind == "blob" else None
+            return await self.read_blob(blob) if kind == "blob" else None
         code, out, _ = await self.git.attempt("cat-file", "blob", f"{commit}:{path}")
         if code == 0:
             return out
@@ -443,7 +443,8 @@ class Store:
             found[blob] = out[end + 1 : at - 1]
         return found
 
-    async def _read_blob(self, blob: str) -> bytes:
+    async def read_blob(self, blob: str) -> bytes:
+        """The content of one blob of the store."""
         if blob not in self._contents:
             content = await self.git("cat-file", "blob", blob)
             self._remember(blob, content)

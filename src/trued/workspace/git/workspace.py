@@ -18,7 +18,7 @@ from trued.support.idle_cores import idle_cores
 from trued.wire import Confinement, Limits
 from trued.workspace.git.clones import Clones
 from trued.workspace.git.folder_copy import copy_tree
-from trued.workspace.git.large_files import complete_checkout
+from trued.workspace.git.large_files import complete_checkout, files_of_submodules
 from trued.workspace.git.merge import merge_commits
 from trued.workspace.git.publish import publish
 from trued.workspace.git.push import push
@@ -67,6 +67,8 @@ class GitWorkspace:
         self.environments: Path | None = None
         self.idle_cores: Callable[[], int] = idle_cores
         self._lacking: dict[str, tuple[str, ...]] = {}
+        self._inside: dict[frozenset[tuple[str, str]], dict[str, str]] = {}  # submodules → their files
+        self._looking_inside = asyncio.Lock()
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
         named = {} if branch.startswith("trued/") else {"branch": branch}  # agents of a ticket see its name
@@ -170,10 +172,15 @@ class GitWorkspace:
         return await self.store.is_known_commit(commit)
 
     async def read(self, commit: str, path: str) -> bytes | None:
-        return await self.store.read(commit, path)
+        found = await self.store.read(commit, path)
+        if found is None and path in (inside := await self._files_of_submodules(commit)):
+            return await self.store.read_blob(inside[path])
+        return found
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        return await self.store.read_all(commit, paths)
+        asked = list(paths)
+        found, inside = await self.store.read_all(commit, asked), await self._files_of_submodules(commit)
+        return found | {path: await self.store.read_blob(inside[path]) for path in asked if path in inside}
 
     async def tree(self, commit: str) -> str:
         return await self.store.tree(commit)
@@ -182,8 +189,22 @@ class GitWorkspace:
         return await self.store.changed_files(base, head)
 
     async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
-        found = await self.store.entries(commit)
-        return {path: blob for path, (_, blob) in found.items() if path.startswith(prefix)}
+        found = {path: blob for path, (_, blob) in (await self.store.entries(commit)).items()}
+        found |= await self._files_of_submodules(commit)
+        return {path: blob for path, blob in found.items() if path.startswith(prefix)}
+
+    async def submodules(self, commit: str) -> dict[str, str]:
+        return await self.store.links(commit)
+
+    async def _files_of_submodules(self, commit: str) -> dict[str, str]:
+        """What a room of this commit has of them: those at the base's commits, where they are on this machine."""
+        named = frozenset((await self.store.links(commit)).items())
+        if not named:
+            return {}
+        async with self._looking_inside:
+            if named not in self._inside:
+                self._inside[named] = await files_of_submodules(self.store, self.base, commit)
+            return self._inside[named]
 
     async def squash(
         self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float

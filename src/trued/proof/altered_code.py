@@ -1,0 +1,113 @@
+"""What a change does to code that the base had already, and which of it the user's cases reach, by the base's own text.
+
+Existing tests would watch over it. Where they cannot be run, only this tells what nobody has looked at. Nothing of it
+rests on what the head's code says of itself while it runs. Pure.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+
+MODULE = "statements of the module"
+
+
+def altered_names(before: str, after: str) -> frozenset[str]:
+    """Functions, methods and variables of a Python file that are not what they were; what was only added is not among
+    them. `MODULE` stands for other statements, and for a file that cannot be read."""
+    try:
+        was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset({MODULE})
+    found = {name for name, body in was.bound.items() if now.bound.get(name) != body and name not in was.imported}
+    found |= {name for name in was.imported & now.bound.keys() if now.bound[name] != was.bound[name]}
+    found -= {name for name in found if _only_grew(was.collections.get(name), now.collections.get(name))}
+    return frozenset(found | ({MODULE} if was.others != now.others else set()))
+
+
+def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozenset[str]:
+    """The names that these entry points use, and that what they use uses, in these Python files: by name alone, so that
+    rather too much is reached than too little."""
+    uses: dict[str, set[str]] = {}
+    for text in texts:
+        try:
+            outline = _Outline(ast.parse(text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for name, used in outline.uses.items():
+            uses.setdefault(name, set()).update(used)
+    left, found = list(entry_points), set[str]()
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += uses.get(name, ())
+    return frozenset(found)
+
+
+class _Outline:
+    """A module by what it binds: names of functions, `Class.method`, variables and imports, each with its text."""
+
+    def __init__(self, module: ast.Module) -> None:
+        self.bound: dict[str, str] = {}
+        self.uses: dict[str, set[str]] = {}  # by the last part of the name
+        self.imported: set[str] = set()
+        self.collections: Mapping[str, tuple[str, ...]] = {}
+        self.others: list[str] = []  # statements that bind nothing, in order
+        for one in module.body:
+            self._add(one)
+
+    def _add(self, one: ast.stmt, above: str = "") -> None:
+        if isinstance(one, ast.ClassDef):
+            for inner in one.body:
+                self._add(inner, f"{one.name}.")
+            head = ast.ClassDef(one.name, one.bases, one.keywords, [], one.decorator_list)
+            self._bind(f"{above}{one.name}", head, ast.dump(head))
+            self.uses[one.name] |= {name.rpartition(".")[2] for name in self.bound if name.startswith(f"{one.name}.")}
+        elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+            self._bind(f"{above}{one.name}", one, ast.dump(_without_docstring(one)))
+        elif isinstance(one, ast.Import | ast.ImportFrom):
+            place = f"{one.level}{one.module}" if isinstance(one, ast.ImportFrom) else ""
+            for alias in one.names:
+                name = alias.asname or alias.name.split(".")[0]
+                self.bound[name] = f"{self.bound.get(name, '')}{place} {alias.name}"
+                self.imported.add(name)
+        elif names := [name for name in _targets(one) if name]:
+            for name in names:
+                self._bind(f"{above}{name}", one, ast.dump(one))
+            if isinstance(value := getattr(one, "value", None), ast.List | ast.Tuple | ast.Set | ast.Dict):
+                self.collections = {**self.collections, f"{above}{names[0]}": tuple(_elements(value))}
+        elif not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)):
+            self.others.append(ast.dump(one))
+
+    def _bind(self, name: str, one: ast.AST, body: str) -> None:
+        self.bound[name] = f"{self.bound.get(name, '')}{body}"  # what is bound twice is both
+        used = {node.id for node in ast.walk(one) if isinstance(node, ast.Name)}
+        used |= {node.attr for node in ast.walk(one) if isinstance(node, ast.Attribute)}
+        self.uses.setdefault(name.rpartition(".")[2], set()).update(used)
+
+
+def _without_docstring(one: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+    if ast.get_docstring(one, clean=False) is None:
+        return one
+    copied = ast.parse(ast.unparse(one)).body[0]
+    assert isinstance(copied, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101  (it was one)
+    copied.body = copied.body[1:] or [ast.Pass()]
+    return copied
+
+
+def _targets(one: ast.stmt) -> Iterator[str]:
+    targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []
+    for target in targets:
+        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        yield from (part.id if isinstance(part, ast.Name) else "" for part in parts)
+
+
+def _elements(value: ast.List | ast.Tuple | ast.Set | ast.Dict) -> Iterator[str]:
+    if isinstance(value, ast.Dict):
+        for key, part in zip(value.keys, value.values, strict=True):
+            yield f"{ast.dump(key) if key else ''}: {ast.dump(part)}"
+    else:
+        yield from map(ast.dump, value.elts)
+
+
+def _only_grew(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> bool:
+    return before is not None and after is not None and after[: len(before)] == before

@@ -1,0 +1,65 @@
+"""What a change did to code that the base had, and what the user's cases reach of it."""
+
+import pytest
+
+from trued.proof.altered_code import MODULE, altered_names, reached_names
+
+BASE = """
+import os
+from kit import one
+
+NAMES = ["a"]
+LIMIT = 3
+
+
+def slug(text):
+    return _clean(text)[:LIMIT]
+
+
+def _clean(text):
+    \"\"\"Clean it.\"\"\"
+    return text.strip()
+
+
+class Shop:
+    def price(self):
+        return far()
+
+    def name(self):
+        return os.name
+
+
+def far():
+    return 1
+"""
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        pytest.param("import os", "import os\nimport re\n\n\ndef more():\n    return re", set(), id="added"),
+        pytest.param('"a"]', '"a", "b"]', set(), id="a list grew"),
+        pytest.param('"a"]', '"b", "a"]', {"NAMES"}, id="a list is another"),
+        pytest.param("Clean it.", "Clean it all.", set(), id="words"),
+        pytest.param("return text.strip()", "return text.strip()  # why", set(), id="a comment"),
+        pytest.param("    def name", "    def more(self):\n        return 1\n\n    def name", set(), id="a method"),
+        pytest.param("LIMIT = 3", "LIMIT = 4", {"LIMIT"}, id="a value"),
+        pytest.param("return 1", "return 2", {"far"}, id="a function"),
+        pytest.param("return far()", "return 2", {"Shop.price"}, id="a method changed"),
+        pytest.param("class Shop:", "class Shop(dict):", {"Shop"}, id="a class"),
+        pytest.param("from kit import one", "from evil import one", {"one"}, id="an import from elsewhere"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\n\n\ndef far():\n    return 2", {"far"}, id="bound twice"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nglobals().update(far=1)", {MODULE}, id="a statement"),
+        pytest.param("def slug", "def slug(", {MODULE}, id="no Python"),
+    ],
+)
+def test_what_was_only_added_is_not_altered(old: str, new: str, names: set[str]) -> None:
+    assert altered_names(BASE, BASE.replace(old, new)) == names
+
+
+@pytest.mark.spec("LAW-11")
+def test_entry_points_reach_what_the_base_says_they_use() -> None:
+    assert {"slug", "_clean", "LIMIT"} <= reached_names([BASE], ["slug"])
+    assert "far" not in reached_names([BASE, "no Python ("], ["slug", "unknown"])
+    assert {"price", "far", "name"} <= reached_names([BASE], ["Shop"])
