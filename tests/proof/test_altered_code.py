@@ -51,6 +51,8 @@ def far():
         pytest.param("from kit import one", "from evil import one", {"one"}, id="an import from elsewhere"),
         pytest.param("LIMIT = 3", "LIMIT = 3\n\n\ndef far():\n    return 2", {"far"}, id="bound twice"),
         pytest.param("LIMIT = 3", "LIMIT = 3\nglobals().update(far=1)", {MODULE}, id="a statement"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nmore, far.__code__ = 1, slug.__code__", {MODULE}, id="an attribute"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nfrom evil import *", {MODULE}, id="an import of all there is"),
         pytest.param("def slug", "def slug(", {MODULE}, id="no Python"),
     ],
 )

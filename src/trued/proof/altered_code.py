@@ -64,13 +64,13 @@ class _Outline:
             self.uses[one.name] |= {name.rpartition(".")[2] for name in self.bound if name.startswith(f"{one.name}.")}
         elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
             self._bind(f"{above}{one.name}", one, ast.dump(_without_docstring(one)))
-        elif isinstance(one, ast.Import | ast.ImportFrom):
+        elif isinstance(one, ast.Import | ast.ImportFrom) and one.names[0].name != "*":
             place = f"{one.level}{one.module}" if isinstance(one, ast.ImportFrom) else ""
             for alias in one.names:
                 name = alias.asname or alias.name.split(".")[0]
                 self.bound[name] = f"{self.bound.get(name, '')}{place} {alias.name}"
                 self.imported.add(name)
-        elif names := [name for name in _targets(one) if name]:
+        elif (names := list(_targets(one))) and all(names):
             for name in names:
                 self._bind(f"{above}{name}", one, ast.dump(one))
             if isinstance(value := getattr(one, "value", None), ast.List | ast.Tuple | ast.Set | ast.Dict):
