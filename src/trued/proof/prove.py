@@ -91,8 +91,9 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     kept = await _earlier_failures(workspace, contract, commit, trial)
     evidence = (*await _earlier_facts(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await _texts(workspace, commit, changed)
-    if any(isinstance(check, DependenciesCheck) for one in due for check in one.checks):
-        trial.unread = await unread_additions(workspace, contract.base, commit, changed, trial.modules)
+    if read := [check for one in due for check in one.checks if isinstance(check, DependenciesCheck)]:
+        exact = any(one.unchanged for one in read)
+        trial.unread = await unread_additions(workspace, contract.base, commit, changed, trial.modules, exact=exact)
     trial.undeclared = [*unknown_packages(trial.added), *trial.undeclared_imports(texts)]
     added = await _added(workspace, contract.base, texts)
     scan = Scanner(workspace, contract, commit, tell)

@@ -71,8 +71,15 @@ PROJECT = {
     "package.json": '{"dependencies": {"lodash": "4"}, "overrides": {"x": "1"}}',
     "tox.ini": "[testenv]\ndeps = flask\n",
     "page.html": "<p>one</p>\n",
+    "Makefile": "check:\n\tpython -m pip install -e .\n\tpython tools/lint.py -q\n",
+    "ci.yml": "steps:\n  - uses: actions/checkout@v4\n  - run: pip install flask\n    python: '3.11'\n",
+    "tools/lint.py": "import json\n\nWORDS = json.load(open('data/words.json'))\n",
+    "data/words.json": '{"a": "b"}\n',
+    "noxfile.py": "def test(session):\n    session.install('-r', 'lists/words.txt')\n",
+    "lists/words.txt": "flask\n",
 }
 SETUP, CODE, PACKAGES = PROJECT["setup.py"], PROJECT["tiny.py"], PROJECT["package.json"]
+MAKE, CI = PROJECT["Makefile"], PROJECT["ci.yml"]
 HONEST: dict[str, dict[str, str | None]] = {
     "code, tests and words": {
         "tiny.py": CODE.replace("'1'", "'2'"),
@@ -83,6 +90,13 @@ HONEST: dict[str, dict[str, str | None]] = {
     "beside an import of the base's that is computed": {"plugins.py": f"{PROJECT['plugins.py']}\n\nLOADED = []\n"},
     "another version, and one less": {"requirements.txt": "flask==2.1\n", "more.list": None},
     "another version of the project": {"setup.py": SETUP.replace("version='1'", "version='2'")},
+    "a new target, which runs a new script": {
+        "Makefile": f"{MAKE}\n# Look at the types\ntypes: check\n\tpython tools/types.py --strict\n",
+        "tools/types.py": "import ast\n",
+    },
+    "another Python": {"ci.yml": CI.replace("3.11", "3.12").replace("v4\n", "v4\n  # twice a day\n")},
+    "data that code reads": {"data/words.json": '{"a": "b", "evil": "evil 1.0"}\n', "data/more.csv": "evil,1\n"},
+    "what only git reads": {".gitignore": "evil\n"},
     "a new page of its own": {"page.html": "<script src='tools.js'></script>\n", "tools.js": "require('node:os');\n"},
 }
 REFUTED: dict[str, dict[str, str | None]] = {
@@ -93,6 +107,19 @@ REFUTED: dict[str, dict[str, str | None]] = {
     "an override": {"package.json": PACKAGES.replace('"x": "1"', '"x": "npm:evil@1"')},
 }
 UNREAD: dict[str, dict[str, str | None]] = {
+    "a recipe that installs": {"Makefile": f"{MAKE}\tpython -m pip install evil\n"},
+    "a target called like it": {"Makefile": f"{MAKE}\nevil:\n\tpython -m pip install evil\n"},
+    "a file called like it": {"ci.yml": CI.replace("flask", "flask evil"), "evil": "\n", "x/evil.py": "a = 1\n"},
+    "a folder called like it": {"Makefile": f"{MAKE}\tpython -m pip install tools data\n"},
+    "a word in pieces": {"Makefile": MAKE + "\tpip install e''v\\il\n"},
+    "somebody's action": {"ci.yml": CI.replace("actions/checkout", "evil/checkout")},
+    "data with a list of packages": {"data/words.json": '{"a": "b", "dependencies": {"evil": "1"}}\n'},
+    "data from elsewhere": {"data/words.json": '{"a": "b", "c": "https://x.example/evil.whl"}\n'},
+    "data that a tool is pointed at": {
+        "data/words.json": '{"a": "evil"}\n',
+        "Makefile": f"{MAKE}\tpip install -r data/words.json\n",
+    },
+    "data that a driver installs": {"lists/words.txt": "flask\nevil\n"},
     "a list that another one names": {"more.list": "flask\nevil\n"},
     "settings of a tool": {"tox.ini": "[testenv]\ndeps = flask\n  evil\n"},
     "an import, and no word of it": {"tiny.py": f"{CODE}\n\nif one(): import evil\n"},
@@ -130,6 +157,7 @@ async def test_dependencies_that_must_stay_unchanged_are_compared_with_their_ver
     found = await graded(tmp_path, {**HONEST, **REFUTED}, unchanged=True)
     assert [found[name] for name in changed] == [Grade.REFUTED, Grade.REFUTED]
     assert found["another version of the project"] is found["code, tests and words"] is Grade.PROVEN
+    assert found["another Python"] is Grade.TESTED  # a number may be a version
 
 
 def test_the_hash_of_an_older_check_stays_valid() -> None:

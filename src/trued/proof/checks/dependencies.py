@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trued.model import DependenciesCheck, Outcomes, Tried
+from trued.proof.checks.package_words import DATA_FILES, INERT, is_read_by_code, new_words, parsed, read_names
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
 from trued.protocols import Workspace
@@ -42,6 +43,7 @@ _REPLACED = re.compile(r"^[^\n]*=>\s*(\S+)", re.MULTILINE)
 _GEM = re.compile(r"\bgem[\s(]+[\"']([^\"']+)")
 NOT_PACKAGES = frozenset({"python"})  # poetry writes the interpreter among them
 CODE_MANIFESTS = ("setup.py", "Gemfile")  # programs: what they declare can be computed
+DRIVEN = (*CODE_MANIFESTS, "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that is told what to install
 DOCUMENTS = (".md", ".rst", ".adoc", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".webp", ".pdf")
 MARKUP = (".html", ".htm", ".css", ".scss")  # what comes from elsewhere has an address here
 COMPILED = (".go", ".rs")  # the compiler takes nothing that go.mod or Cargo.toml does not name
@@ -218,18 +220,20 @@ def _normal(entry: str) -> str:
 
 
 async def unread_additions(
-    workspace: Workspace, base: str, commit: str, changed: Collection[str], own: Collection[str]
+    workspace: Workspace, base: str, commit: str, changed: Collection[str], own: Collection[str], *, exact: bool = False
 ) -> list[str]:
     """Changed files that may bring a package in a way that the manifests do not tell, in a few words each.
 
     `own`: modules of the project and of Python. A file counts only by lines that it did not have on the base.
+    `exact`: other versions count, too.
     """
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
     inner = await workspace.submodules(commit)
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
+    others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text here
     for path in after:
         was, now = (one.get(path, b"").decode("utf-8", "replace") for one in (before, after))
-        added = [line for line in dict.fromkeys(now.splitlines()) if line.strip() and line not in {*was.splitlines()}]
+        added = _added_lines(was, now)
         if not added or path.endswith((*DOCUMENTS, *COMPILED)):
             continue
         if path.endswith(".py") and not is_package_manifest(path):
@@ -240,9 +244,60 @@ async def unread_additions(
             imports |= {name: path for name in imported_packages(path, now) or ()}
         elif path.endswith(MARKUP):
             found += [path] if any(map(_ADDRESS.search, added)) else []
-        elif not is_package_manifest(path) or not _is_read_whole(path, now):
+        elif not is_package_manifest(path):
+            others[path] = was, now
+        elif not _is_read_whole(path, now):
             found.append(path)
+    found += await _with_packages(workspace, base, others, after, exact=exact)
     return [*found, *[f"{path}, which imports {name}" for name, path in await _not_known(workspace, base, imports)]]
+
+
+def _added_lines(was: str, now: str) -> list[str]:
+    there = {*was.splitlines()}
+    return [line for line in dict.fromkeys(now.splitlines()) if line.strip() and line not in there]
+
+
+async def _with_packages(
+    workspace: Workspace, base: str, changed: Mapping[str, tuple[str, str]], here: Mapping[str, bytes], *, exact: bool
+) -> list[str]:
+    """Those of these files that may bring a package: they say something new, and are not the project's own data."""
+    changed = {path: one for path, one in changed.items() if PurePosixPath(path).name not in INERT}
+    if not changed:
+        return []
+    on_base = await workspace.blobs(base)
+    known = {*on_base, *(str(one) for path in on_base for one in PurePosixPath(path).parents)}
+    known |= {path for path in here if "/" in path and path.endswith((*SOURCES, ".sh"))}
+    left = [
+        path
+        for path, (was, now) in changed.items()
+        if len(now) > MOST_BYTES or new_words(path, was, _added_lines(was, now), known=known, exact=exact)
+    ]
+    if not any(path.endswith(DATA_FILES) for path in left):
+        return left
+    code = [path for path in on_base if path.endswith((".py", *SCRIPTS)) and PurePosixPath(path).name not in DRIVEN]
+    names = read_names({path: _text(one) for path, one in (await workspace.read_all(base, code)).items()})
+    tools = [path for path in on_base if path not in code and not path.endswith((*DOCUMENTS, *MARKUP, *COMPILED))]
+    pointing = [(path, _text(one)) for path, one in (await workspace.read_all(base, tools)).items()]
+    pointing += [(path, _text(one)) for path, one in here.items() if path not in code]
+    return [
+        path
+        for path in left
+        if not is_read_by_code(path, names, [text for one, text in pointing if one != path])
+        or _declares(path, *changed[path])
+    ]
+
+
+def _declares(path: str, was: str, now: str) -> bool:
+    """Whether the file names packages that it did not, or an address, or cannot be read."""
+    try:
+        before, after = (frozenset(_of_tables(parsed(path, one), exact=True)) for one in (was or "{}", now))
+    except (ValueError, RecursionError):
+        return True
+    return not after <= before or any(map(_ADDRESS.search, _added_lines(was, now)))
+
+
+def _text(content: bytes) -> str:
+    return content[:MOST_BYTES].decode("utf-8", "replace")
 
 
 def _is_read_whole(path: str, text: str) -> bool:

@@ -1,0 +1,91 @@
+"""Whether a changed file that is neither manifest nor code can bring a package: by who reads it, and by its words.
+
+Two things show that it cannot. It is the project's own data: the base's code reads it, no tool is pointed at it, and a
+parser finds no package in it. Or it says nothing new: each word that it adds was in it on the base, or is a path.
+"""
+
+import ast
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from trued.errors import BadInput
+from trued.support.located.yaml import yaml_value
+
+DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt")
+# Read by git, editors and people alone.
+INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE", "AUTHORS", "CODEOWNERS", "py.typed")
+MAKE = re.compile(r"GNUmakefile|[Mm]akefile|.*\.mk")
+COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # a line that begins with # is a comment in these, and in make
+_RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # of make: it starts nothing by itself
+_OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")
+_NUMBER = re.compile(r"v?\d+(?:\.\d+)*")
+_AROUND = "\"'`()[]{},;:"
+_QUOTED = re.compile(r"[\"'`]([^\"'`\n]+)[\"'`]")
+
+
+def new_words(
+    path: str, before: str, added: Iterable[str], *, known: Collection[str], exact: bool = False
+) -> list[str]:
+    """Words of the added lines that the file did not have and that are no path of the project's (`known`): any of them
+    may be the name of a package. `exact`: numbers count, which may be versions."""
+    there = {part for word in before.split() for part in (word, word.strip(_AROUND))}
+    name = PurePosixPath(path).name
+    makes = bool(MAKE.fullmatch(name))
+    found = []
+    for line in added:
+        if (makes or name.endswith(COMMENTED)) and line.lstrip().startswith("#"):
+            continue
+        if makes and not line.startswith("\t") and _RULE.fullmatch(line.rstrip()):
+            continue
+        for word in line.split():
+            bare = word.strip(_AROUND)
+            plain = not re.search(r"\w", word) or bool(_OPTION.fullmatch(bare))
+            plain = plain or (not exact and bool(_NUMBER.fullmatch(bare)))
+            inside = bool({"/", "."} & set(bare)) and bare.removeprefix("./").rstrip("/") in known
+            if not plain and not inside and word not in there and bare not in there:
+                found.append(bare)
+    return found
+
+
+def read_names(sources: Mapping[str, str]) -> frozenset[str]:
+    """The parts of all paths that may stand in this code: every string, taken apart at slashes."""
+    found: set[str] = set()
+    for path, text in sources.items():
+        for one in _strings(path, text):
+            found.update(part for part in re.split(r"[/\\]", one) if part and len(one) < 500)
+    return frozenset(found)
+
+
+def _strings(path: str, text: str) -> list[str]:
+    if not path.endswith(".py"):
+        return _QUOTED.findall(text)
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+
+
+def is_read_by_code(path: str, names: Collection[str], others: Iterable[str]) -> bool:
+    """Is it data that the project's code names, by its own name or its folder's, and no other file (`others`: their
+    texts) names? What lies in a hidden folder is a tool's."""
+    pure = PurePosixPath(path)
+    hidden = any(part.startswith(".") for part in pure.parts)
+    named = pure.name in names or (len(pure.parts) > 1 and pure.parts[-2] in names)
+    return pure.suffix in DATA_FILES and not hidden and named and not any(pure.name in text for text in others)
+
+
+def parsed(path: str, text: str) -> Any:
+    """The file as a value; None for mere lines. Raises ValueError where the parser of its kind refuses it."""
+    if path.endswith(".json"):
+        return json.loads(text)
+    if path.endswith((".yaml", ".yml")):
+        try:
+            return yaml_value(text, path, 1)[0]
+        except BadInput as error:
+            raise ValueError(str(error)) from error
+    return tomllib.loads(text) if path.endswith(".toml") else None
