@@ -31,7 +31,7 @@ OPTIONS = {
     "fsync": "off",
     "autovacuum": "off",
     "shared_buffers": "16MB",
-    "max_connections": "40",
+    "max_connections": "100",
     "wal_level": "minimal",
     "max_wal_senders": "0",
 }
@@ -59,11 +59,12 @@ class PostgresServer:
         """A name that no other test uses."""
         return f"test_{next(self._schemas)}"
 
-    def new_database(self) -> str:
-        """The address of an empty database, which the tables of one hub have for themselves."""
+    def new_database(self, template: str = "") -> str:
+        """The address of an empty database, or of a copy, which the tables of one hub have for themselves."""
         name = f"hub_{uuid.uuid4().hex}"  # not counted: processes that were forked make some, too
         with psycopg.connect(self.url, autocommit=True) as db:
-            db.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+            of = sql.Identifier(template.partition("?")[0].rpartition("/")[2] or "template1")
+            db.execute(sql.SQL("create database {} template {}").format(sql.Identifier(name), of))
         return self.url.replace("/postgres?", f"/{name}?")
 
     def start(self) -> None:

@@ -433,8 +433,16 @@ class JournalStore(Protocol):
 
     # -- runs
 
-    def add(self, record: "RunRecord", inputs: str = "") -> None:
-        """Add a run with all its inputs, in one write."""
+    def add(self, record: "RunRecord", inputs: str = "", *, queue: str = "") -> None:
+        """Add a run with all its inputs, in one write. `queue`: the one from which workers take it, when it is put."""
+        ...
+
+    def put(self, run: str) -> None:
+        """Put the run into its queue, unless it waits there; whoever drives it will be followed by another drive."""
+        ...
+
+    def queue_of(self, run: str) -> str:
+        """The queue from which workers take this run; "" if they do not."""
         ...
 
     def update(self, record: "RunRecord") -> None:

@@ -10,6 +10,7 @@ from psycopg import sql
 
 from tests.postgres import PostgresServer
 from trued.hub.postgres import PostgresJournal
+from trued.hub.roles import prepare_hub
 from trued.model import RunRecord
 
 
@@ -60,6 +61,15 @@ def hub(postgres: PostgresServer) -> Iterator[Hub]:
     made.opened().add(record("r-one"))
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def prepared(postgres_server: PostgresServer) -> str:
+    """A database that `trued hub init` prepared, to be copied: DBOS has more than a hundred migrations."""
+    postgres_server.start()
+    made = postgres_server.new_database()
+    prepare_hub(made)
+    return made
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 WITHOUT = """
 import asyncio, sys
 from pathlib import Path
-sys.modules["psycopg"] = sys.modules["trued.hub"] = None
+sys.modules["psycopg"] = sys.modules["dbos"] = sys.modules["trued.hub"] = None
 import trued.cli, trued.engine.engine
 from trued.engine.run_store import RunStore
 from trued.model import RunRecord
@@ -22,7 +22,8 @@ with RunStore(Path("home"), {}) as store:
     store.journal.add(record)
     with store.journal.claim("r-one"):
         print(asyncio.run(store.writer(record).once("a#1", "h", step)))
-print(sorted(name for name in sys.modules if name.startswith(("psycopg", "trued.hub")) and sys.modules[name]))
+hub = ("psycopg", "dbos", "sqlalchemy", "trued.hub")
+print(sorted(name for name in sys.modules if name.startswith(hub) and sys.modules[name]))
 """
 
 

@@ -11,23 +11,23 @@ import pytest
 
 from tests.cli.conftest import clean_environment
 from tests.engine.journals.test_contract import story
+from tests.hub.conftest import record
 from tests.postgres import PASSWORD, PostgresServer
 from tests.warm import Warm
-from trued.errors import Fenced, StateFailed
+from trued.errors import Busy, Fenced, StateFailed
 from trued.hub.postgres import PostgresJournal
 from trued.hub.roles import prepare_hub
-from trued.model import Approval, Comment
+from trued.model import Approval, Comment, Grade
 from trued.model.events.people import CommentGiven
 
 pytestmark = pytest.mark.spec("HUB-7")
 
 
 @pytest.fixture
-def url(postgres: PostgresServer) -> Iterator[str]:
+def url(postgres: PostgresServer, prepared: str) -> Iterator[str]:
     """A hub that its owner prepared, with one login of each role."""
-    made = postgres.new_database()
-    for _ in "ab":  # again, as after an upgrade
-        prepare_hub(made)
+    made = postgres.new_database(prepared)
+    prepare_hub(made)  # again, as after an upgrade
     with psycopg.connect(made, autocommit=True) as db:
         for name, role in LOGINS.items():
             db.execute(f"create role {name} login password '{PASSWORD}' in role {role}")
@@ -37,6 +37,8 @@ def url(postgres: PostgresServer) -> Iterator[str]:
             db.execute(f"drop role {name}")
 
 
+WORKER_ROW = """insert into worker (name, life, queue, agents, levels, runs, host, version, token)
+    values ('w1', 9, 'runs', '{}', '{}', 9, 'h', '1', gen_random_uuid())"""
 LOGINS = {"ann": "trued_worker", "bob": "trued_asker"}
 
 
@@ -64,6 +66,8 @@ async def test_a_worker_does_all_that_a_journal_can_and_changes_nothing_that_is_
         "update question set answer = 'yes' where answer <> ''",
         "update run set cancelled = false where cancelled",
         "insert into cap values ('claude', 99, 99)",
+        "delete from worker",
+        "alter table trued_queue.workflow_status drop constraint no_pickle",
         "create role eve",
     )
 
@@ -88,6 +92,21 @@ async def test_an_asker_says_what_people_say_and_nothing_else(url: str) -> None:
             asker.approve("r-one", Approval(requirement="R1", who="bob", why="x", commit="c"))
         with pytest.raises(Fenced):
             asker.of("r-one").question("q#3", "Go on?", ())
+        asker.add(record("r-asked"), queue="runs")
+        asker.put("r-asked")
+        asker.put("r-asked")  # it waits there already
+        assert (asker.queue_of("r-asked"), asker.run("r-asked").state) == ("runs", "running")
+        liar = record("r-proven").model_copy(update={"state": "done", "grade": Grade.PROVEN})
+        asker.add(liar, queue="runs")
+        assert (asker.run("r-proven").state, asker.run("r-proven").grade) == ("running", Grade.UNPROVEN)
+        with pytest.raises(Busy, match="there is a run r-one already"):
+            asker.add(record("r-one"), "{}", queue="runs")
+        assert asker.queue_of("r-one") == ""
+        with pytest.raises(StateFailed, match="check constraint"):  # a worker's own queue, round what it may run
+            asker.add(record("r-two"), queue="@w1")
+    with psycopg.connect(url) as db:
+        drives = db.execute("select workflow_uuid, serialization from trued_queue.workflow_status").fetchall()
+        assert drives == [("drive/r-asked/1", "portable_json")]
     refused(
         login,
         "insert into step (run, key, inputs, value, epoch) values ('r-one', 'finish#1', 'h', '{}', 1)",
@@ -111,6 +130,14 @@ async def test_an_asker_says_what_people_say_and_nothing_else(url: str) -> None:
         "select reserve_call('r-one', 'k', 'c', 'claude', gen_random_uuid(), 'w', null, 9)",
         "insert into cap values ('claude', 99, 99)",
         "select settle_attempt('r-one', 'k', 1, 'done', 0, 0, 0, 'h', 'v', 1)",
+        WORKER_ROW,
+        "update worker set dead = true",
+        "update run set queue = 'mine'",
+        "update run set asked = asked + 1",
+        "select put_drive('r-one', 0, 0)",
+        "select trued_queue.enqueue_workflow('drive', 'runs')",
+        "select * from trued_queue.workflow_status",
+        "insert into trued_queue.workflow_status (workflow_uuid, status) values ('x', 'ENQUEUED')",
         "create function trued.write_event() returns int language sql as 'select 1'",
         "set role trued_worker",
         "set role trued",
@@ -127,7 +154,7 @@ def refused(login: str, *statements: str) -> None:
 
 
 def test_a_login_without_a_role_and_a_hub_that_is_not_prepared_are_one_sentence(
-    url: str, postgres: PostgresServer, waiting: Warm, tmp_path: Path
+    url: str, prepared: str, postgres: PostgresServer, waiting: Warm, tmp_path: Path
 ) -> None:
     def trued(*words: str, hub: str = "") -> subprocess.CompletedProcess[str]:
         variables = {**clean_environment(), "HOME": str(tmp_path), "TRUED_HOME": str(tmp_path / "state")}
@@ -143,7 +170,7 @@ def test_a_login_without_a_role_and_a_hub_that_is_not_prepared_are_one_sentence(
     finally:
         with psycopg.connect(postgres.url, autocommit=True) as db:
             db.execute("drop role eve")
-    fresh = postgres.new_database()
+    fresh = postgres.new_database(prepared)
     made = trued("hub", "init", fresh, "--json")
     assert json.loads(made.stdout)["roles"] == ["trued_worker", "trued_asker"], made.stderr
     assert "is ready" in trued("hub", "init", hub=fresh).stdout

@@ -1,15 +1,14 @@
 """The commands `hub init`, `hub status` and `hub limit`."""
 
-import os
 from typing import Annotated
 
 import typer
 
 from trued.cli.context import AsJson
+from trued.cli.format import counted
 from trued.cli.terminal import hint, outside_agents, print_json
+from trued.cli.worker import hub_in_use, stored_workers
 from trued.engine.journals.opening import load_hub, prepare_hub
-from trued.errors import BadInput
-from trued.inputs.settings.hub import hub_address
 
 CAPS = {"at_once": "at once", "per_minute": "a minute"}
 
@@ -33,7 +32,7 @@ def init(
     A worker's login can drive runs. An asker's can look, answer, comment, change limits and cancel.
     """
     outside_agents("hub init")
-    name = prepare_hub(url or _hub_in_use())
+    name = prepare_hub(url or hub_in_use())
     if as_json:
         print_json({"hub": name, "roles": ["trued_worker", "trued_asker"]})
         return
@@ -43,17 +42,25 @@ def init(
 
 @group.command()
 def status(as_json: AsJson = False) -> None:
-    """Show the caps of agents on the hub, and how many of their calls are at work on all machines."""
-    with load_hub("attempts").opened_caps(_hub_in_use()) as caps:
-        found = caps.stored()
+    """Show the hub's workers, the runs that wait in its queues, and the caps of agents."""
+    with stored_workers() as workers:
+        found, waiting = workers.stored(), workers.waiting()
+    with load_hub("attempts").opened_caps(hub_in_use()) as caps:
+        capped = caps.stored()
     if as_json:
-        print_json({"caps": found})
+        print_json({"workers": [one.as_data() for one in found], "queues": waiting, "caps": capped})
         return
-    for cap in found:
+    for one in found:
+        typer.echo(f"{one.name}: {one.state}, drives {', '.join(one.drives) or 'nothing'}")
+    for queue, number in waiting.items():
+        typer.echo(f"queue {queue}: {counted(number, 'run')} waiting")
+    for cap in capped:
         most = [f"{cap[name]} {words}" for name, words in CAPS.items() if cap[name] is not None]
         typer.echo(f"{cap['agent']}: at most {' and '.join(most) or 'any number'}; {cap['at_work']} at work")
-    if not found:
+    if not capped:
         hint("no agent is capped: trued hub limit AGENT --at-once N --per-minute N")
+    if not found:
+        hint("no worker has joined yet: trued worker --name NAME --agents AGENT,…")
 
 
 @group.command()
@@ -72,16 +79,9 @@ def limit(
     A call that would be too much waits for its turn. A run's own limits stay as they are.
     """
     outside_agents("hub limit")
-    with load_hub("attempts").opened_caps(_hub_in_use()) as caps:
+    with load_hub("attempts").opened_caps(hub_in_use()) as caps:
         caps.set(agent, at_once, per_minute)
     if as_json:
         print_json({"agent": agent, "at_once": at_once, "per_minute": per_minute})
     else:
         typer.echo(f"{agent}: {'capped' if at_once or per_minute else 'no cap'}")
-
-
-def _hub_in_use() -> str:
-    """The address of the hub. Raises BadInput if none is named."""
-    if address := hub_address(os.environ):
-        return address
-    raise BadInput("no hub is named", then="pass postgresql://USER@HOST/DATABASE, or set [hub] url")

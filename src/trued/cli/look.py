@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.text import Text
@@ -162,28 +162,32 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
     Exits with the run's own exit code. Ctrl-C ends only the watching (exit code 130). A run that nobody drives is shown
     as it is. With --json the run is printed when it has ended, as by `trued show --json`.
     """
+    with opened() as store:
+        watch_run(store, chosen(store, run), as_json=as_json)
+
+
+def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoReturn:
+    """Show the run until nobody drives it and none of its drives is in a queue, and exit with its code."""
     from trued.cli.live import Lines, LiveTree
     from trued.cli.summary import conclude, whole
     from trued.cli.terminal import is_plain_output
 
-    with opened() as store:
-        record = chosen(store, run)
-        screen = Lines(record.workflow) if is_plain_output() or as_json else LiveTree(record.id)
-        screen.follow(record.id, store.folder(record.id))
-        try:
-            with screen if not as_json else nullcontext():
-                for event in _stored_events(store, record, follow=True, lean=True):
-                    if not as_json:
-                        screen.listen(event)
-        except KeyboardInterrupt:
-            hint(f"no longer watching; the run continues: trued watch {record.id}")
-            raise typer.Exit(130) from None
-        record = store.journal.run(record.id)
-        if as_json:
-            print_json(whole(store, record))
-        else:
-            conclude(store, record, as_json=False)
-        interrupted = state_of(record, store.journal.driver(record.id)) == "interrupted"
+    screen = Lines(record.workflow) if is_plain_output() or as_json else LiveTree(record.id)
+    screen.follow(record.id, store.folder(record.id))
+    try:
+        with screen if not as_json else nullcontext():
+            for event in _stored_events(store, record, follow=True, lean=True):
+                if not as_json:
+                    screen.listen(event)
+    except KeyboardInterrupt:
+        hint(f"no longer watching; the run continues: trued watch {record.id}")
+        raise typer.Exit(130) from None
+    record = store.journal.run(record.id)
+    if as_json:
+        print_json(whole(store, record))
+    else:
+        conclude(store, record, as_json=False)
+    interrupted = state_of(record, store.journal.driver(record.id)) == "interrupted"
     raise typer.Exit(130 if interrupted else record.code)
 
 

@@ -200,6 +200,12 @@ class StartOptions:
         ),
     ] = None
     page: Annotated[bool, typer.Option("--page", help="Open the live page beside it, until the run ends.")] = False
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="QUEUE", help="Let a worker of the hub drive it, taken from this queue.", show_default=False
+        ),
+    ] = ""
     repo: RepositoryOption = Path()
 
 

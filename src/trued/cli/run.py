@@ -2,10 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -13,14 +13,25 @@ from trued.cli.concurrent import drive_all
 from trued.cli.context import AsJson, RunName, chosen, completed, opened, top_of
 from trued.cli.format import line
 from trued.cli.live import Lines, LiveTree, Screen
+from trued.cli.look import watch_run
 from trued.cli.notify import users_notifier
 from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOptions, is_file, take_options
 from trued.cli.page import page_beside
 from trued.cli.summary import conclude
-from trued.cli.terminal import hint, home, is_interactive, is_plain_output, outside_agents, read_line, whoami
+from trued.cli.terminal import (
+    hint,
+    home,
+    is_interactive,
+    is_plain_output,
+    outside_agents,
+    print_json,
+    read_line,
+    whoami,
+)
 from trued.engine.concurrent_runs import resume_runs, start_runs
 from trued.engine.engine import Engine
-from trued.engine.inputs import Request
+from trued.engine.inputs import Inputs, Request
+from trued.engine.journals.opening import load_hub
 from trued.engine.resume_from_branch import ForgottenRun, find_forgotten_run
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
@@ -77,6 +88,8 @@ def run(
         branch=start.branch,
         base=start.base,
     )
+    if start.on:
+        _put_into(start.on, [request(goal=goal) for goal in goals], as_json=as_json)
     with page_beside(start.page):
         if len(goals) > 1:
             requests = [request(goal=goal) for goal in goals]
@@ -149,6 +162,14 @@ def resume(
         drive(lambda engine: engine.start(_from(left, yes=yes, wait=wait, limit=limit)), as_json=as_json)
     with opened() as store:
         record = chosen(store, run) if run is not None else newest_unfinished(store, "resume")
+        if queue := store.journal.queue_of(record.id):
+            if yes or wait is not None:
+                what = f"workers drive run {record.id} as it was started"
+                raise BadInput(what, then="leave out --yes and --wait; `trued answer` answers its questions")
+            Engine(store).more(record.id, more=more, rounds=rounds, who=whoami(), reopened=reopen or ())
+            store.journal.put(record.id)
+            hint(f"{record.id} is in the queue {queue}; Ctrl-C ends only the watching")
+            watch_run(store, record, as_json=as_json)
         before = tuple(store.journal.events(record.id))
     screen = Lines() if is_plain_output() else LiveTree(record.id, before)
     drive(
@@ -158,6 +179,41 @@ def resume(
         screen=screen,
         as_json=as_json,
     )
+
+
+def _put_into(queue: str, requests: Sequence[Request], *, as_json: bool) -> NoReturn:
+    """Record these runs, put them into a queue for workers, and watch the only one; or list them."""
+    with opened() as store:
+        engine = Engine(store)
+        ready = [asyncio.run(engine.ready(one)) for one in requests]
+        if store.hub:
+            for inputs, _ in ready:
+                hint_if_nobody(store.hub, queue, inputs)
+        records = [engine.begin(inputs, repository, queue=queue)[0] for inputs, repository in ready]
+        for one in records:
+            asyncio.run(engine.send(one))
+            store.journal.put(one.id)
+        if len(records) > 1 and as_json:
+            print_json([one.model_dump(mode="json") for one in records])
+        for one in records:
+            hint(f"{one.id} is in the queue {queue}: trued watch {one.id}")
+        if len(records) > 1:
+            raise typer.Exit(0)
+        watch_run(store, records[0], as_json=as_json)
+
+
+def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
+    """Refuse a queue that no worker ever took runs from; say if no living worker may take this run."""
+    module = load_hub("workers")
+    with module.opened_workers(hub) as workers:
+        found = [one for one in workers.stored() if one.queue == queue]
+    if not found:
+        raise BadInput(f"no worker takes runs from {queue}", "--on", "`trued worker ls` lists the workers")
+    missing = [module.what_is_missing(one, inputs, inputs.level) for one in found if one.state != "dead"]
+    if not missing:
+        hint(f"no worker of {queue} is at work now: the run waits for one")
+    elif all(missing):
+        hint(f"no worker of {queue} has {missing[0]}: the run waits for one that has")
 
 
 def newest_unfinished(store: RunStore, verb: str) -> RunRecord:

@@ -122,13 +122,16 @@ class Engine:
             await self.store.workspace(record, self.store.inputs(record.id)).begin()
             await travel.send(self.store.journal.of(record.id))  # the run's writer would send before it records that
 
-    def begin(self, inputs: Inputs, repository: Repository, *, at_once: bool = False) -> tuple[RunRecord, Inputs]:
-        """Record a new run, with events for what people should know about its start. `at_once`: it is driven next."""
+    def begin(
+        self, inputs: Inputs, repository: Repository, *, at_once: bool = False, queue: str = ""
+    ) -> tuple[RunRecord, Inputs]:
+        """Record a new run, with events for what people should know about its start. `at_once`: it is driven next.
+        `queue`: it is driven by workers that take runs from there, when it is put."""
         record = new_record(inputs, repository, {one.id for one in self.store.journal.runs()})
         if not repository.head and not inputs.base:
             base = create_root_commit(repository, record.branch, time.time())
             record = record.model_copy(update={"base": base, "head": base})
-        self.store.journal.add(record, inputs.model_dump_json())
+        self.store.journal.add(record, inputs.model_dump_json(), queue=queue)
         if at_once:
             self.store.journal.announce(record.id)
         record = self.store.journal.run(record.id)
@@ -166,17 +169,10 @@ class Engine:
         """Continue a run; `more`: higher limits, recorded with the name `who`; `reopened`: parts to be open again. A
         finished run stays as it is, unless it is given more `rounds`, or was not proven and a person edited what it
         works by."""
-        record = self.store.journal.run(run_id)
-        if rounds:
-            add_rounds(self.store, record, rounds, who)
-            record = self.store.journal.run(run_id)
-        if reopened:
-            reopen(self.store, record, reopened)
+        record = self.more(run_id, more=more, rounds=rounds, who=who, reopened=reopened)
         if record.has_ended and not is_continuable(self.store, record):
             return record
-        descriptor(record.workflow)  # refused before anything is written, if its package is gone
-        self._check_machine(record)
-        change_limits(self.store, record, more, who, may_lower=False)
+        self.check_machine(record)
         inputs = self.store.inputs(record.id)
         said: dict[str, object] = {
             "yes": yes or inputs.settings.yes,
@@ -187,13 +183,34 @@ class Engine:
         again = record.has_ended
         return await self.drive(record, inputs.model_copy(update={"settings": settings}), again=again)
 
-    def _check_machine(self, record: RunRecord) -> None:
+    def check_machine(self, record: RunRecord) -> None:
         """Raise BadInput if this machine is another than the run was begun on, and lacks an agent or the sandbox."""
         travel = self.store.travel(record)
         if travel and not travel.is_origin and self.runtime is None:
             inputs = self.store.inputs(record.id)
             check_agents(inputs.settings.agents.values(), inputs.settings, self.store.environ)
             travel.level(inputs)
+
+    def more(
+        self,
+        run_id: str,
+        *,
+        more: Sequence[LimitChange] = (),
+        rounds: int = 0,
+        who: str = "",
+        reopened: Sequence[str] = (),
+    ) -> RunRecord:
+        """Record what a person gives a run before it is continued, here or by a worker."""
+        record = self.store.journal.run(run_id)
+        if rounds:
+            add_rounds(self.store, record, rounds, who)
+            record = self.store.journal.run(run_id)
+        if reopened:
+            reopen(self.store, record, reopened)
+        if not record.has_ended or is_continuable(self.store, record):
+            descriptor(record.workflow)  # refused before anything is written, if its package is gone
+            change_limits(self.store, record, more, who, may_lower=False)
+        return record
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run for good: stop its agents; its work stays on its branch and rescue refs."""
@@ -227,6 +244,8 @@ class Engine:
             if not (driver := self.store.journal.driver(record.id)):
                 return
             await asyncio.sleep(0.1)
+        if queue := self.store.journal.queue_of(record.id):
+            raise Busy(f"run {record.id} is cancelled, and ends when a worker takes it from {queue}")
         who = f"epoch {driver}" if self.store.hub else f"process {driver}"
         raise Busy(f"{who}, which drives run {record.id}, does not end; kill it, and cancel again")
 

@@ -74,11 +74,14 @@ class RunStore:
         listen: EventListener | None = None,
         read_only: bool = False,
         watches: bool = False,
+        journal: "JournalStore | None" = None,
     ) -> None:
+        """`journal`: one that is open already; it is closed with this store."""
         self.home, self.environ, self.listen, self._watches = home, environ, listen, watches
         self.hub = hub_address(environ)  # "": the journal is in the state folder
         self.hub_store = store_address(environ) if self.hub else ""  # "": work stays on the machine that began it
-        self.journal: JournalStore = open_journal(home, self.hub, travels=bool(self.hub_store), read_only=read_only)
+        travels = bool(self.hub_store)
+        self.journal: JournalStore = journal or open_journal(home, self.hub, travels=travels, read_only=read_only)
         self._travels: dict[str, Travel] = {}
         self._contracts = OrderedDict[str, tuple[int, Contract]]()  # run → the hash of its contract's text, and it
         self._so_far = OrderedDict[str, VerdictSoFar]()

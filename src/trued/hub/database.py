@@ -56,7 +56,7 @@ class Database:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError:  # whose words may quote the password
             raise BadInput("the hub's address is no Postgres URL", then="postgresql://USER@HOST/DATABASE") from None
-        self._info = make_conninfo(url, **{name: value for name, value in QUICK.items() if name not in given})
+        self.info = make_conninfo(url, **{name: value for name, value in QUICK.items() if name not in given})
         where = given.get("host") or given.get("service") or "this machine"
         self.name = f"{given.get('dbname', 'postgres')} on {where}"  # no user, no password
         self.schema, self.patience, self.read_only = schema, patience, read_only
@@ -122,7 +122,7 @@ class Database:
     def lets_anybody_in(self) -> bool:
         """Whether this login needs no password. Tried with one that is surely wrong."""
         try:
-            psycopg.connect(make_conninfo(self._info, password=secrets.token_hex(16))).close()
+            psycopg.connect(make_conninfo(self.info, password=secrets.token_hex(16))).close()
         except psycopg.Error:
             return False
         return True
@@ -200,7 +200,7 @@ class Database:
     def _connected(self, *, synced: bool) -> Connection:
         db = self._open.get(synced)
         if db is None or db.closed:
-            db = psycopg.connect(self._info, autocommit=True, row_factory=dict_row)
+            db = psycopg.connect(self.info, autocommit=True, row_factory=dict_row)
             try:
                 db.execute(self._settings(synced=synced))
             except psycopg.Error:

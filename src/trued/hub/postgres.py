@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 LEASE_S = 300.0  # far longer than any cut or restart of the database: it costs waiting after a machine's death only
 PATIENCE_S = 5.0  # how long somebody who drives nothing waits for a database that is away
+SENT_WORK = "exists (select 1 from step where step.run = run.id and starts_with(step.key, %s))"
+ASKED_FOR = "asked > served"  # somebody wants a run of a queue to be driven, and nobody has begun to since
 
 
 class PostgresJournal:
@@ -91,16 +93,34 @@ class PostgresJournal:
 
     # -- runs ----------------------------------------------------------------------------------------------------------
 
-    def add(self, record: RunRecord, inputs: str = "") -> None:
-        """Add a run with all its inputs, in one write."""
+    def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
+        """Add a run with all its inputs, in one write. `queue`: the one from which workers take it, when it is put."""
         now = self.clock()
+        if queue:
+            given = record.model_dump(mode="json")
+            asked = ("id", "workflow", "title", "repository", "base", "branch", "head")
+            values = [*(given[name] for name in asked), inputs, accepted_grade(inputs), now]
+            values += [self.name, self._place, queue]
+            self._rows(f"select ask_for_run({', '.join(['%s'] * len(values))})", values)
+            self._refuse_other(record.id, now, inputs)
+            return
         row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now, "inputs": inputs}
         row |= {"accept": accepted_grade(inputs), "driver": self.name, "place": self._place}
         names, marks = ", ".join(row), ", ".join(["%s"] * len(row))
         self._rows(f"insert into run ({names}) values ({marks}) on conflict (id) do nothing", list(row.values()))  # noqa: S608
-        stored = self._rows("select created_at, inputs from run where id = %s", (record.id,))[0]
-        if stored != {"created_at": now, "inputs": inputs}:
-            raise Busy(f"there is a run {record.id} already: another process has just added it")
+        self._refuse_other(record.id, now, inputs)
+
+    def _refuse_other(self, run: str, created_at: float, inputs: str) -> None:
+        stored = self._rows("select created_at, inputs from run where id = %s", (run,))[0]
+        if stored != {"created_at": created_at, "inputs": inputs}:
+            raise Busy(f"there is a run {run} already: another process has just added it")
+
+    def put(self, run: str) -> None:
+        """Put the run into its queue, unless it waits there; whoever drives it will be followed by another drive."""
+        self._rows("select ask_for_drive(%s)", (run,))
+
+    def queue_of(self, run: str) -> str:
+        return "".join(row["queue"] for row in self._rows("select queue from run where id = %s", (run,)))
 
     def update(self, record: RunRecord) -> None:
         row = {**record.model_dump(mode="json", exclude={"id", "created_at"}), "updated_at": self.clock()}
@@ -150,16 +170,27 @@ class PostgresJournal:
         self._announced[run] = self._take(run)
 
     def driver(self, run: str) -> int:
-        """The epoch under which the run is driven; 0 if no lease on it holds, or its driver died on this machine."""
-        rows = self._rows("select epoch, place from run where id = %s and until > clock_timestamp()", (run,))
-        if not rows:
-            return 0
-        here = self._home and self._place and rows[0]["place"] == self._place
-        return 0 if here and self._home and not RunLock(self._home, run).holder() else int(rows[0]["epoch"])
+        """The epoch under which the run is driven, or was before it came back to its queue. 0 if no lease on it holds,
+        or its driver died on this machine."""
+        will_be = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"
+        columns = f"epoch, place, until > clock_timestamp() as holds, {will_be} as will_be"
+        for row in self._rows(f"select {columns} from run where id = %s", (run,)):  # noqa: S608  (constants)
+            if row["will_be"]:
+                return max(1, int(row["epoch"]))
+            here = self._home and self._place and row["place"] == self._place
+            is_dead = here and self._home and not RunLock(self._home, run).holder()
+            return int(row["epoch"]) if row["holds"] and not is_dead else 0
+        return 0
 
     def cancel(self, run: str) -> None:
         """A word to whoever drives the run, or will drive it: its claim looks for it."""
-        self._rows("update run set cancelled = true where id = %s", (run,))
+
+        def say(db: Connection) -> None:
+            db.execute("update run set cancelled = true where id = %s", (run,))
+            db.execute("select ask_for_drive(id) from run where id = %s and queue <> ''", (run,))
+
+        self.send_events()
+        self._database.transaction(say)
 
     def is_cancelled(self, run: str) -> bool:
         return any(row["cancelled"] for row in self._rows("select cancelled from run where id = %s", (run,)))
@@ -185,26 +216,30 @@ class PostgresJournal:
         Of a run of this machine whose lock is free, or ours, the driver is dead: there is no lease to wait for.
         """
         token, place = uuid.uuid4(), self._place
-        sent = "exists (select 1 from step where step.run = run.id and starts_with(step.key, %s))"
-        here = f"(place is null or %s::uuid is null or place = %s or (%s and {sent}))"
+        here = f"(place is null or %s::uuid is null or place = %s or (%s and {SENT_WORK}))"
         free = "(until is null or until <= clock_timestamp() or claim = %s or place = %s)"
-        statement = f"""update run set epoch = epoch + 1, driver = %s, claim = %s, until = {SOON},
+        statement = f"""update run set epoch = epoch + 1, driver = %s, claim = %s, until = {SOON}, served = asked,
                 place = case when place is null then null else coalesce(%s::uuid, place) end
             where id = %s and {here} and {free} returning epoch"""  # noqa: S608  (constants)
         values = (self.name, token, self.lease_s, place, run, place, place, self.travels, SENT, token, place)
         if taken := self._rows(statement, values):
             return int(taken[0]["epoch"])
         self.run(run)  # which says so if there is none
-        (row,) = self._rows(f"select driver, epoch, place, {sent} as sent from run where id = %s", (SENT, run))  # noqa: S608
-        is_elsewhere = place and row["place"] and row["place"] != place
+        self.refuse_if_elsewhere(run)
+        (row,) = self._rows("select driver, epoch from run where id = %s", (run,))
+        who = f"{row['driver']} (epoch {row['epoch']})"
+        raise Busy(f"run {run} is driven by {who}; follow it with `trued logs -f {run}`")
+
+    def refuse_if_elsewhere(self, run: str) -> None:
+        """Raise BadInput if the run's work is on another machine, and cannot be had here."""
+        (row,) = self._rows(f"select driver, place, {SENT_WORK} as sent from run where id = %s", (SENT, run))  # noqa: S608
+        is_elsewhere = self._place and row["place"] and row["place"] != self._place
         if is_elsewhere and not (self.travels and row["sent"]):
             what = f"run {run} was started on {row['driver']}, and its work is there"
             helps = "`[hub] store` lets work travel" if not self.travels else "it was not sent to the store"
             raise BadInput(
                 what, then=f"use `trued` there: {helps}, and `ls`, `show`, `answer` and `cancel` work anyway"
             )
-        who = f"{row['driver']} (epoch {row['epoch']})"
-        raise Busy(f"run {run} is driven by {who}; follow it with `trued logs -f {run}`")
 
     def driving(self, run: str) -> int:
         """The epoch under which this object drives the run. Raises Fenced if it never claimed it."""
@@ -527,7 +562,15 @@ class PostgresRunJournal:
         given = "(answer = '' or (answer, who, answered_at) = (%s, %s, %s))"  # ours, if it is sent twice
         statement = f"update question set {sets} where run = %s and key = %s and {given} returning 1"  # noqa: S608
         values = (answer, comment, who, now, self.run, key, answer, who, now)
-        return bool(self.journal._rows(statement, values))
+
+        def record(db: Connection) -> bool:
+            if not db.execute(statement, values).fetchone():
+                return False
+            db.execute("select ask_for_drive(id) from run where id = %s and queue <> ''", (self.run,))
+            return True
+
+        self.journal.send_events()
+        return self.journal._database.transaction(record)
 
     def spend(self, decide: "Decide") -> "Spend | None":
         """Let `decide` reserve or pay, in one synced transaction: others wait for it."""

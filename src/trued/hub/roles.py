@@ -5,11 +5,13 @@ from psycopg import sql
 from trued.errors import StateFailed
 from trued.hub.database import Connection, Database
 from trued.hub.postgres import PATIENCE_S
+from trued.hub.queue import prepare_queue
 
 WORKER, ASKER = "trued_worker", "trued_asker"
 
 # Nobody but the owner changes what is recorded. A worker adds to it, and keeps the state of runs, questions, attempts
-# and reservations. An asker reads, answers, comments, changes limits and cancels; it can neither drive nor approve.
+# and reservations. An asker reads, answers, comments, changes limits, cancels, and puts runs into queues by two
+# functions that run as the owner; it can neither drive nor approve.
 # Numbers that order rows are given out by the database, whatever an asker would like them to be.
 GRANTS = """
     revoke all on schema {schema} from public;
@@ -17,8 +19,8 @@ GRANTS = """
     revoke all on all functions in schema {schema} from public, {worker}, {asker};
     grant usage on schema {schema} to {worker}, {asker};
     grant select on all tables in schema {schema} to {worker}, {asker};
-    grant insert on run, step, event, question, approval, comment, spend, raised, attempt to {worker};
-    grant update on run, question, attempt to {worker};
+    grant insert on run, step, event, question, approval, comment, spend, raised, attempt, worker to {worker};
+    grant update on run, question, attempt, worker to {worker};
     grant delete on spend to {worker};
     grant execute on all functions in schema {schema} to {worker};
     grant insert (run, at, key, kind, role, data, lean, bare, token, claims) on event to {asker};
@@ -28,6 +30,13 @@ GRANTS = """
     grant update (cancelled) on run to {asker};
     grant execute on function
         write_event(text, bigint, double precision, text, text, text, text, text, text, uuid, text) to {asker};
+    grant execute on function ask_for_drive(text) to {asker};
+    grant execute on function ask_for_run(
+        text, text, text, text, text, text, text, text, text, double precision, text, uuid, text) to {asker};
+    alter function ask_for_drive(text) set search_path = {schema}, pg_temp;
+    alter function ask_for_run(
+        text, text, text, text, text, text, text, text, text, double precision, text, uuid, text)
+        set search_path = {schema}, pg_temp;
 """
 
 
@@ -40,6 +49,7 @@ def prepare_hub(url: str, schema: str = "trued") -> str:
     try:
         database.migrate()
         database.transaction(lambda db: _grant(db, schema))
+        prepare_queue(database, WORKER)
     finally:
         database.close()
     return database.name

@@ -224,4 +224,61 @@ MIGRATIONS = (
             returning attempt.number into given;
     end $$;
     """,
+    """
+    alter table run
+        add column queue text not null default '' check (left(queue, 1) not in ('@', '_')),
+        add column drives integer not null default 0,
+        add column asked integer not null default 0, add column served integer not null default 0;
+    create table worker (
+        name text primary key, life integer not null, until timestamptz, dead boolean not null default false,
+        draining boolean not null default false, queue text not null, agents text[] not null, levels text[] not null,
+        runs integer not null, host text not null, version text not null, token uuid not null,
+        began timestamptz not null default clock_timestamp());
+
+    create function put_drive(of_run text, ended integer default -1, after_s double precision default 0)
+        returns text language plpgsql as $$
+    declare
+        known run;
+    begin
+        select * into known from run where run.id = of_run for no key update;
+        if known.id is null or known.queue = '' then
+            return null;
+        end if;
+        update run set asked = known.asked + 1 where run.id = of_run;
+        if known.drives <> ended and exists (
+            select 1 from trued_queue.workflow_status w
+            where w.workflow_uuid = 'drive/' || of_run || '/' || known.drives
+            and w.status in ('ENQUEUED', 'DELAYED', 'PENDING')) then
+            return null;
+        end if;
+        update run set drives = known.drives + 1 where run.id = of_run;
+        return trued_queue.enqueue_workflow(
+            workflow_name => 'drive', queue_name => known.queue,
+            positional_args => array[json_build_object('run', of_run, 'number', known.drives + 1)],
+            workflow_id => 'drive/' || of_run || '/' || (known.drives + 1),
+            app_version => (select max(format.version)::text from format), application_name => 'trued',
+            delay_until_epoch_ms => case when after_s > 0
+                then ((extract(epoch from clock_timestamp()) + after_s) * 1000)::bigint end);
+    end $$;
+
+    create function ask_for_drive(of_run text) returns void language plpgsql security definer as $$
+    begin
+        perform put_drive(of_run);
+    end $$;
+
+    create function ask_for_run(
+        of_id text, of_workflow text, of_title text, of_repository text, of_base text, of_branch text, of_head text,
+        with_inputs text, accepted text, at_time double precision, from_driver text, from_place uuid, into_queue text)
+        returns void language plpgsql security definer as $$
+    begin
+        insert into run (id, workflow, title, repository, base, branch, state, grade, code, why, head, created_at,
+            updated_at, inputs, accept, driver, place, queue)
+            values (of_id, of_workflow, of_title, of_repository, of_base, of_branch, 'running', 'unproven', 0, '',
+                of_head, at_time, at_time, with_inputs, accepted, from_driver, from_place, into_queue)
+            on conflict (id) do nothing;
+    end $$;
+    revoke all on function ask_for_drive(text) from public;
+    revoke all on function ask_for_run(
+        text, text, text, text, text, text, text, text, text, double precision, text, uuid, text) from public;
+    """,
 )

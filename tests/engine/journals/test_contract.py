@@ -326,8 +326,10 @@ def _names(protocol: type) -> set[str]:
 
 # What only the embedded store has; a name that is added there for others to use belongs to the protocol.
 OF_SQLITE: dict[type, set[str]] = {SqliteJournal: {"commit", "writing"}}
-WRITING = {"add", "update", "of", "claim", "announce", "cancel", "approve", "add_comment", "change_limit", "close"}
-OWN = {"driver", "data_version", "private_files", "password", "refuse_if_open", "standing_still"}  # of its own kind
+WRITING = {"add", "put", "update", "of", "claim", "announce", "cancel", "approve", "add_comment"}
+WRITING |= {"change_limit", "close"}
+# of its own kind
+OWN = {"driver", "queue_of", "data_version", "private_files", "password", "refuse_if_open", "standing_still"}
 ODD: list[dict[str, object]] = [
     {
         "result": "DONE " * 90,

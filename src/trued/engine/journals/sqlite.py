@@ -21,7 +21,7 @@ from trued.engine.journals.rows import (
     spend_of,
 )
 from trued.engine.journals.run_lock import RunLock
-from trued.errors import Busy, Diverged, StateFailed
+from trued.errors import BadInput, Busy, Diverged, StateFailed
 from trued.model import Approval, Comment, Event, Question, RunRecord
 from trued.support import processes
 
@@ -203,11 +203,19 @@ class SqliteJournal:
 
     # -- runs ----------------------------------------------------------------------------------------------------------
 
-    def add(self, record: RunRecord, inputs: str = "") -> None:
-        """Add a run with all its inputs, in one write."""
+    def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
+        """Add a run with all its inputs, in one write. Raises BadInput if it is for a queue: there is none."""
+        if queue:
+            raise _without_hub(queue)
         now = self.clock()
         row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now, "inputs": inputs}
         self._write(f"insert into run ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))  # noqa: S608
+
+    def put(self, run: str) -> None:
+        raise _without_hub(run)
+
+    def queue_of(self, run: str) -> str:
+        return ""
 
     def update(self, record: RunRecord) -> None:
         row = {**record.model_dump(mode="json", exclude={"id", "created_at"}), "updated_at": self.clock()}
@@ -585,3 +593,9 @@ def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:
         "not a database": "it is no journal; keep a copy and start with a fresh TRUED_HOME",
     }
     return StateFailed(f"journal {path}: {next((then for word, then in what.items() if word in words), words)}")
+
+
+def _without_hub(what: str) -> BadInput:
+    return BadInput(
+        f"there are no workers for {what} here: a journal of one machine has no queue", then="set [hub] url"
+    )

@@ -1,0 +1,141 @@
+"""The command `worker`: drives runs from a hub's queue on this machine; and `ls`, `drain` and `forget` of workers."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from trued.cli.context import AsJson
+from trued.cli.format import counted
+from trued.cli.terminal import hint, home, out, outside_agents, print_json
+from trued.engine.journals.opening import load_hub
+from trued.errors import BadInput
+from trued.inputs.settings.hub import hub_address
+from trued.workspace.sandbox.levels import choose_level
+
+app = typer.Typer(rich_markup_mode=None)
+group = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+app.add_typer(group, name="worker", help="Drive runs from a hub's queue on this machine")
+
+WorkerName = Annotated[str, typer.Argument(metavar="NAME", help="The worker.")]
+
+
+def hub_in_use() -> str:
+    """The address of the hub. Raises BadInput if there is none."""
+    if address := hub_address(os.environ):
+        return address
+    raise BadInput("no hub is named", then="set [hub] url in your own trued.toml, or TRUED_HUB")
+
+
+@contextmanager
+def stored_workers() -> "Iterator[Any]":
+    """The workers of the hub in use."""
+    with load_hub("workers").opened_workers(hub_in_use()) as found:
+        yield found
+
+
+@group.callback()
+def worker(  # noqa: PLR0913  a flag is a parameter
+    context: typer.Context,
+    name: Annotated[str, typer.Option(help="Its name, which no other machine has.", show_default="the host's")] = "",
+    agents: Annotated[
+        str, typer.Option(metavar="AGENT,…", help="Agents that it may run: claude,codex.", show_default=False)
+    ] = "",
+    queue: Annotated[str, typer.Option(help="The queue that it takes runs from.")] = "runs",
+    runs: Annotated[int, typer.Option(min=1, help="Most runs that it drives at the same time.")] = 2,
+    sandbox: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LEVEL", help="A sandbox level that it may use.", show_default="the best that works here"),
+    ] = None,
+    variable: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A variable of its environment that runs may show to agents and forges."),
+    ] = None,
+    readable: Annotated[
+        list[str] | None, typer.Option(metavar="PATH", help="A file or folder here that runs may show to agents.")
+    ] = None,
+    repository: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="A repository here that runs may work on; with a store none is needed."),
+    ] = None,
+    allow_programs: Annotated[
+        bool,
+        typer.Option(
+            "--allow-programs", help="Agents may be programs that whoever asks names: command:, scripted:, acp:."
+        ),
+    ] = False,
+    lease: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, help="Without a sign of life for so long, others take its work.")
+    ] = 300.0,
+) -> None:
+    """Drive runs from a hub's queue on this machine, until it is drained or told to end.
+
+    It runs only what its own options name; logins and keys stay on this machine. Start runs with `trued run … --on
+    QUEUE`. Ctrl-C or SIGTERM gives its runs back to the queue.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    outside_agents("worker")
+    address, hub = hub_in_use(), load_hub("worker")
+    kinds = tuple(one.strip() for one in agents.split(",") if one.strip())
+    if not kinds:
+        raise BadInput("the agents that this worker may run are not named", then="--agents claude,codex")
+    if (programs := [one for one in kinds if one in hub.PROGRAMS]) and not allow_programs:
+        what = f"{programs[0]} is whatever program the asker names, run on this machine"
+        raise BadInput(what, then="add --allow-programs if you trust everybody who may ask")
+    levels = tuple(choose_level(one, allow_unsandboxed=True) for one in sandbox or ["auto"])
+    offer = hub.Offer(
+        name=name or os.uname().nodename,
+        queue=queue,
+        runs=runs,
+        agents=kinds,
+        levels=levels,
+        variables=tuple(variable or ()),
+        readable=tuple(readable or ()),
+        repositories=tuple(map(str, repository or ())),
+    )
+    code = hub.run_worker(address, home(), dict(os.environ), offer, lease)
+    sys.stderr.flush()
+    os._exit(code)  # threads of DBOS would wait for the ends of drives that other workers have now
+
+
+@group.command()
+def ls(as_json: AsJson = False) -> None:
+    """List the workers: their state, what they may run, and the runs that they drive."""
+    with stored_workers() as workers:
+        found = workers.stored()
+    if as_json:
+        print_json([one.as_data() for one in found])
+        return
+    if not found:
+        hint("no worker has joined this hub yet: trued worker --name NAME --agents AGENT,…")
+    for one in found:
+        drives = f"drives {', '.join(one.drives)}" if one.drives else "drives nothing"
+        may = f"{', '.join(one.agents)}; {', '.join(one.levels)}; at most {counted(one.runs, 'run')}"
+        out().print(Text(f"{one.name}  {one.state}  {one.queue}  {drives}  ({may}; {one.host})"), soft_wrap=True)
+
+
+@group.command()
+def drain(name: WorkerName) -> None:
+    """Let a worker finish the runs that it drives, take nothing more, and end."""
+    outside_agents("worker drain")
+    with stored_workers() as workers:
+        workers.drain(name)
+    hint(f"{name} takes no more runs, and ends when its own have ended")
+
+
+@group.command()
+def forget(name: WorkerName) -> None:
+    """Take a worker for dead at once: its machine is gone. Others continue its runs without waiting for its lease.
+
+    If it is alive after all, it writes nothing more and ends; calls that its agents are at are paid for twice.
+    """
+    outside_agents("worker forget")
+    with stored_workers() as workers:
+        workers.forget(name)
+    hint(f"{name} is taken for dead: its runs go back to their queue")

@@ -1,0 +1,240 @@
+"""Worker: one process of a machine that drives runs from a queue, and looks after the work of workers that died."""
+
+import asyncio
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+from trued.engine.engine import Engine
+from trued.engine.run_end import End, end_run
+from trued.engine.run_store import RunStore
+from trued.errors import AgentFailed, BadInput, Busy, Fenced, StateFailed, TruedError
+from trued.hub.database import Database
+from trued.hub.postgres import ASKED_FOR, LEASE_S, PostgresJournal
+from trued.hub.queue import DriveQueue, load_queue
+from trued.hub.schema import MIGRATIONS
+from trued.hub.workers import PROGRAMS, Offer, Workers, executor, own_queue, what_is_missing, what_is_withheld
+from trued.inputs.settings.hub import store_address
+from trued.model import RunRecord
+
+__all__ = ["PROGRAMS", "Offer", "Worker", "run_worker"]
+
+RENEWALS = 15  # in one lease: a few may fail
+ENDING_S = 30.0  # for drives to end their agents
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # "@" and "#" are ours
+AGAIN_S = 5.0  # before a run that could not be driven is offered again
+TAKE_S = 1.0  # how long a run waits for a worker that has room
+
+
+def say(words: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {words}", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """One drive that is under way in this process."""
+
+    loop: asyncio.AbstractEventLoop
+    task: "asyncio.Task[RunRecord]"
+
+    def interrupt(self) -> None:
+        self.loop.call_soon_threadsafe(self.task.cancel)
+
+
+class Worker:
+    """Drives runs until it is drained, told to end, replaced by another of its name, or taken for dead."""
+
+    def __init__(
+        self, url: str, home: Path, environ: Mapping[str, str], offer: Offer, lease_s: float = LEASE_S
+    ) -> None:
+        self._url, self._home, self._environ, self._offer, self._lease_s = url, home, environ, offer, lease_s
+        self._database = Database(url, "trued", lambda: min(lease_s, 60.0))
+        self._workers = Workers(self._database, lease_s)
+        self._drives: dict[str, Drive] = {}
+        self._turn = threading.Lock()
+        self._ends = threading.Event()  # somebody told this process to
+        self._takes = True
+        self._failed = ""  # how looking after the queues failed last
+        self._lacking: dict[str, str] = {}  # runs that were looked at → why it may not drive them
+        self.life = 0
+
+    @property
+    def name(self) -> str:
+        return executor({"name": self._offer.name, "life": self.life})
+
+    def work(self) -> int:
+        """Work until the end; return the exit code. Raises StateFailed if the hub does not fit this version."""
+        self._database.refuse_other_version()
+        if self._database.lets_anybody_in():
+            what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
+            raise BadInput(what, then="let it ask for one: scram-sha-256 in pg_hba.conf")
+        load_queue()  # before the lease begins: it takes seconds
+        self.life = self._workers.join(self._offer, version("trued"))
+        queue = DriveQueue(self._database, own_queue(self._offer.name), self.name, str(len(MIGRATIONS)))
+        for one in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(one, lambda *_: self._ends.set())
+        try:
+            queue.listen(self._drive)
+            say(f"{self.name} takes runs from {self._offer.queue}: {', '.join(self._offer.agents)}")
+            return self._keep(queue)
+        finally:
+            self._interrupt_all()
+            self._workers.leave(self._offer.name, self.life)
+            queue.close()
+            self._database.close()
+
+    def _keep(self, queue: DriveQueue) -> int:
+        """Take drives, renew the lease and look after the dead, until this worker has to end."""
+        due = 0.0
+        while not self._ends.wait(TAKE_S):
+            if time.monotonic() >= due:
+                due = time.monotonic() + self._lease_s / RENEWALS
+                found = self._workers.renew(self._offer.name, self.life)
+                if found is None:
+                    continue  # the database is away
+                if not found:
+                    say(f"{self.name} was replaced by another worker of its name, or taken for dead: it ends")
+                    return Fenced.code
+                if found[0]["format"] != len(MIGRATIONS) and self._takes:
+                    say(f"the hub was prepared by another version of trued: {self.name} finishes its runs and ends")
+                self._takes = not found[0]["draining"] and found[0]["format"] == len(MIGRATIONS)
+                self._safely(lambda: self._workers.reap(queue.move))
+            if self._takes:
+                self._safely(lambda: self._workers.take(self._offer, self._fits, queue.move))
+            elif not self._drives:
+                say(f"{self.name} is drained")
+                return 0
+        say(f"{self.name} ends; its runs go back to their queue")
+        return 0
+
+    def _safely(self, do: Callable[[], None]) -> None:
+        """Do what is done again and again, here and by other workers: once it may fail. The same is said once."""
+        failed = ""
+        try:
+            do()
+        except Exception as error:  # noqa: BLE001  (a worker that ends would leave its runs)
+            failed = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        if failed and failed != self._failed:
+            say(failed)
+        self._failed = failed
+
+    def _interrupt_all(self) -> None:
+        """End the agents of all drives; their runs go back to their queue."""
+        self._takes = False
+        self._workers.ask_again(self.name)  # before they are given up: whoever watches them waits for the next driver
+        until = time.monotonic() + ENDING_S
+        while self._drives and time.monotonic() < until:
+            with self._turn:
+                for one in self._drives.values():
+                    one.interrupt()
+            time.sleep(0.1)
+
+    # -- one drive -----------------------------------------------------------------------------------------------------
+
+    def _drive(self, run: str, number: int) -> None:
+        """Drive a run until it ends, waits for a person, or this worker ends. Runs in a thread of DBOS."""
+        if not self._workers.is_alive(self._offer.name, self.life):
+            return  # whoever takes this one for dead gives the drive to another
+        with self._opened() as (store, journal):
+            asked = self._asked(run)
+            if lacking := self._lacks(store, journal, run):  # somebody else than this worker moved it here
+                say(f"{run}: not driven here: {lacking}")
+                self._put(run, number, again=True)
+                return
+            say(f"{run}: driven by {self.name}")
+            again = False
+            try:
+                record = asyncio.run(self._resume(store, run))
+                say(f"{run}: {record.state}{f': {record.why}' if record.why else ''}")
+                again = record.state == "interrupted" and not record.has_ended
+            except Fenced as error:
+                say(f"{run}: {error}")
+                return
+            except (Busy, StateFailed) as error:  # somebody else drives it, or the database was away for too long
+                say(f"{run}: {error}")
+                again = True
+            except Exception as error:  # noqa: BLE001  (one run must not end the others)
+                self._fail(store, run, error)
+        self._database.rows("update run set served = greatest(served, %s) where id = %s", (asked, run))
+        self._put(run, number, again=again)
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[RunStore, PostgresJournal]]:
+        """Connections of one drive's own."""
+        journal = PostgresJournal(self._url, name=self.name, home=self._home, lease_s=self._lease_s)
+        journal.travels = bool(store_address(self._environ))
+        with RunStore(self._home, self._environ, journal=journal) as store:
+            yield store, journal
+
+    def _asked(self, run: str) -> int:
+        """How often somebody wanted this run to be driven: what comes later is served by a later drive."""
+        return sum(int(row["asked"]) for row in self._database.rows("select asked from run where id = %s", (run,)))
+
+    async def _resume(self, store: RunStore, run: str) -> RunRecord:
+        task = asyncio.ensure_future(Engine(store).resume(run))
+        with self._turn:
+            self._drives[run] = Drive(asyncio.get_running_loop(), task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            return store.journal.run(run).model_copy(update={"state": "interrupted"})
+        finally:
+            with self._turn:
+                del self._drives[run]
+
+    def _fits(self, run: str) -> bool:
+        """Whether this worker may drive the run; what it may not is said once."""
+        if run not in self._lacking:
+            with self._opened() as (store, journal):
+                self._lacking[run] = self._lacks(store, journal, run)
+            if self._lacking[run]:
+                say(f"{run}: not driven here: {self._lacking[run]}")
+        return not self._lacking[run]
+
+    def _lacks(self, store: RunStore, journal: PostgresJournal, run: str) -> str:
+        """Why this worker may not or cannot drive the run; "" if it can."""
+        try:
+            inputs, record = store.inputs(run), journal.run(run)
+        except ValueError:
+            return "a newer version of trued recorded it"
+        try:
+            journal.refuse_if_elsewhere(run)
+            Engine(store).check_machine(record)
+            travel = store.travel(record)
+            level = travel.level(inputs) if travel else inputs.level
+        except BadInput as error:
+            return str(error)
+        lacking = what_is_missing(self._offer, inputs, level)
+        here = "" if travel and travel.sent() else record.repository
+        lacking = lacking or what_is_withheld(self._offer, inputs, self._environ.keys(), here)
+        return f"{self._offer.name} may not use {lacking}" if lacking else ""
+
+    def _put(self, run: str, number: int, *, again: bool) -> None:
+        """Put the next drive into the queue in place of this one: `again`, or if somebody has asked for it since."""
+        where = f"id = %s and (%s or {ASKED_FOR})"
+        statement = f"select put_drive(id, %s, %s) from run where {where}"  # noqa: S608  (constants)
+        self._database.rows(statement, (number, AGAIN_S if again and self._takes else 0.0, run, again))
+
+    def _fail(self, store: RunStore, run: str, error: Exception) -> None:
+        """Record that a run cannot be driven, for people to see; they resume it."""
+        words = str(error) if isinstance(error, TruedError) else f"unexpected {type(error).__name__}: {error}"
+        say(f"{run}: {words}")
+        record = store.journal.run(run)
+        if not record.has_ended:
+            code = error.code if isinstance(error, TruedError) else AgentFailed.code
+            end_run(store, record, End("failed", code, " ".join(words.split())[:500]))
+
+
+def run_worker(url: str, home: Path, environ: Mapping[str, str], offer: Offer, lease_s: float = LEASE_S) -> int:
+    """Work until the end; return the exit code."""
+    for what, given in (("worker", offer.name), ("queue", offer.queue)):
+        if not NAME.fullmatch(given):
+            raise BadInput(f"{given!r} cannot be the name of a {what}", then="use letters, digits, dots and dashes")
+    return Worker(url, home, environ, replace(offer, runs=max(1, offer.runs)), lease_s).work()

@@ -1,0 +1,263 @@
+"""The workers of a hub, as rows: who is there, until when, and what its own settings let it run."""
+
+import os
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from trued.engine.inputs import Inputs
+from trued.errors import BadInput
+from trued.hub.claim import SOON
+from trued.hub.database import Connection, Database
+from trued.hub.postgres import ASKED_FOR, PATIENCE_S
+from trued.hub.queue import SCHEMA
+from trued.run.budget import agent_kind
+
+Move: TypeAlias = Callable[[Sequence[str], str], object]  # of drives to a queue
+FORMAT = "(select max(version)::text from format)"
+# The newest drive of each run, as DBOS has it; it is live until it has ended.
+DRIVES = f"{SCHEMA}.workflow_status s join run r on s.workflow_uuid = 'drive/' || r.id || '/' || r.drives"
+LIVE = "s.status in ('ENQUEUED', 'DELAYED', 'PENDING')"
+
+PROGRAMS = ("acp", "command", "scripted")  # kinds of agents that are whatever program the asker names
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a worker's own settings let it run, and how much of it. Nothing that a run asks for widens it."""
+
+    name: str
+    queue: str
+    runs: int  # at the same time
+    agents: tuple[str, ...]  # kinds
+    levels: tuple[str, ...]  # of the sandbox
+    variables: tuple[str, ...] = ()  # of the worker's environment that agents or forges may be given
+    readable: tuple[str, ...] = ()  # files and folders of the machine that agents may read
+    repositories: tuple[str, ...] = ()  # of the machine, that runs may work on which are not in the store
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWorker:
+    """A worker as everybody sees it."""
+
+    name: str
+    life: int
+    state: str  # working | draining | dead
+    queue: str
+    runs: int
+    agents: tuple[str, ...]
+    levels: tuple[str, ...]
+    host: str
+    version: str
+    seconds_left: float  # of its lease
+    drives: tuple[str, ...] = ()  # runs that it drives now
+
+    def as_data(self) -> dict[str, Any]:
+        """For --json."""
+        return {**asdict(self), "seconds_left": round(self.seconds_left, 1)}
+
+
+def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> str:
+    """What a run at this sandbox level needs and this worker may not run, in words; "" if it may run it."""
+    kinds = {agent_kind(one) for one in inputs.settings.agents.values()}
+    if lacking := sorted(kinds - set(offer.agents)):
+        return f"the agent {', '.join(lacking)}"
+    if level not in offer.levels:
+        return f"the sandbox level {level}"
+    return ""
+
+
+def what_is_withheld(offer: Offer, inputs: Inputs, environ: Collection[str], repository: str) -> str:
+    """What of this machine a run wants to be shown, and its worker keeps to itself; "" if that is nothing.
+
+    `repository`: where its work is on this machine; "" if it comes from the store.
+    """
+    settings = inputs.settings
+    servers = (settings.forge, settings.tickets)  # one that the asker names would be given the token
+    tokens = [one.token_env for one in servers if one != type(one)()]
+    if hidden := sorted({one for one in (*settings.variables, *tokens) if one in environ} - set(offer.variables)):
+        return f"the variable {hidden[0]}"
+    if repository and not _is_below(repository, offer.repositories):
+        return f"the repository {repository}"
+    pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
+    may = (*offer.readable, *offer.repositories)
+    return next((f"the file {one}" for one in (*settings.readable, *pictures) if not _is_below(one, may)), "")
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    """Whether a path is one of these, or in one of them, wherever links lead."""
+    place = Path(os.path.realpath(path))
+    return any(place.is_relative_to(os.path.realpath(one)) for one in folders)
+
+
+class Workers:
+    """The rows of all workers. Whoever is named here twice is the newer one: the former has lost its work."""
+
+    def __init__(self, database: Database, lease_s: float) -> None:
+        self._database, self._lease_s = database, lease_s
+
+    def join(self, offer: Offer, version: str) -> int:
+        """Add this worker, or let it replace the former of its name. Returns its life."""
+        values = (offer.queue, list(offer.agents), list(offer.levels), offer.runs, os.uname().nodename, version)
+        statement = f"""
+            insert into worker as w (name, life, until, queue, agents, levels, runs, host, version, token)
+            values (%s, 1, {SOON}, %s, %s, %s, %s, %s, %s, %s)
+            on conflict (name) do update set
+                life = w.life + (w.token <> excluded.token)::integer, until = excluded.until, dead = false,
+                draining = false, queue = excluded.queue, agents = excluded.agents, levels = excluded.levels,
+                runs = excluded.runs, host = excluded.host, version = excluded.version, token = excluded.token,
+                began = clock_timestamp()
+            returning life"""  # noqa: S608  (a constant)
+        rows = self._database.rows(statement, (offer.name, self._lease_s, *values, uuid.uuid4()))
+        return int(rows[0]["life"])
+
+    def renew(self, name: str, life: int) -> list[dict[str, Any]] | None:
+        """Another lease. Returns its row, with `draining` and the hub's `format`; nothing if it was declared dead or
+        replaced; None if the database is away."""
+        statement = f"""update worker set until = {SOON} where name = %s and life = %s and not dead
+            returning draining, (select max(version) from format) as format"""  # noqa: S608  (a constant)
+        return self._database.try_once(statement, (self._lease_s, name, life))
+
+    def is_alive(self, name: str, life: int) -> bool:
+        where = "name = %s and life = %s and not dead and until > clock_timestamp()"
+        return bool(self._database.rows(f"select 1 from worker where {where}", (name, life)))  # noqa: S608
+
+    def ask_again(self, driver: str) -> None:
+        """Somebody has to drive on what this one drives."""
+        statement = "update run set asked = asked + 1 where driver = %s and until > clock_timestamp() and queue <> ''"
+        self._database.try_once(statement, (driver,))
+
+    def leave(self, name: str, life: int) -> None:
+        """It has ended by itself: what it drove can go on elsewhere at once."""
+        self._database.try_once("update worker set dead = true where name = %s and life = %s", (name, life))
+
+    def drain(self, name: str) -> None:
+        """Let it finish what it drives, take nothing more, and end. Raises BadInput if it is not there."""
+        where = "name = %s and not dead and until > clock_timestamp()"
+        if not self._database.rows(f"update worker set draining = true where {where} returning 1", (name,)):  # noqa: S608
+            raise BadInput(f"no worker {name} is at work", then="`trued worker ls` lists them")
+
+    def forget(self, name: str) -> None:
+        """Take it for dead now, without waiting for its lease. Raises BadInput if there is none."""
+        if not self._database.rows("update worker set dead = true where name = %s returning 1", (name,)):
+            raise BadInput(f"there is no worker {name}", then="`trued worker ls` lists them")
+        self._database.transaction(_fence)
+
+    def stored(self) -> list[StoredWorker]:
+        """All workers, by name."""
+        left = "coalesce(extract(epoch from until - clock_timestamp()), 0)::float8"
+        columns = f"name, life, dead, draining, queue, runs, agents, levels, host, version, {left} as left"
+        rows = self._database.rows(f"select {columns} from worker order by name")  # noqa: S608
+        held = self._database.rows("select id, driver from run where until > clock_timestamp() order by id")
+        return [_stored(row, [one["id"] for one in held if one["driver"] == executor(row)]) for row in rows]
+
+    def waiting(self) -> dict[str, int]:
+        """Queue → runs in it that wait for a worker."""
+        where = f"queue <> '' and {ASKED_FOR} and (until is null or until <= clock_timestamp())"
+        rows = self._database.rows(f"select queue, count(*) as number from run where {where} group by 1 order by 1")  # noqa: S608
+        return {row["queue"]: row["number"] for row in rows}
+
+    def take(self, offer: Offer, fits: Callable[[str], bool], move: "Move") -> None:
+        """Move drives from the worker's queue to its own, oldest first, while it has room for their runs, and only
+        those of runs that fit. One worker at a time moves."""
+        own = own_queue(offer.name)
+        there = f"""select s.workflow_uuid as drive, r.id as run from {DRIVES}
+            where s.queue_name = %s and s.status = 'ENQUEUED' and s.application_version = {FORMAT}
+            order by s.created_at, r.id"""  # noqa: S608  (constants)
+        fitting = {str(row["run"]) for row in self._database.rows(there, (offer.queue,)) if fits(str(row["run"]))}
+
+        def work(db: Connection) -> None:
+            db.execute("select pg_advisory_xact_lock(hashtext('trued queue'))")
+            mine = f"select count(*) as number from {DRIVES} where s.queue_name = %s and {LIVE}"  # noqa: S608
+            number = sum(row["number"] for row in db.execute(mine, (own,)))
+            still = [str(row["drive"]) for row in db.execute(there, (offer.queue,)) if row["run"] in fitting]
+            move(still[: max(0, offer.runs - number)], own)
+
+        if fitting:
+            self._database.transaction(work)
+
+    def reap(self, move: "Move") -> None:
+        """Take workers for dead whose lease is over, and give their drives back to the queues of their runs. One worker
+        at a time does this.
+
+        After a start of the database everybody gets a lease's time: nobody could renew while it was down.
+        """
+
+        def work(db: Connection) -> None:
+            free = db.execute("select pg_try_advisory_xact_lock(hashtext('trued reaper')) as free").fetchone()
+            young = "pg_postmaster_start_time() > clock_timestamp() - make_interval(secs => %s)"
+            started = db.execute(f"select {young} as young", (self._lease_s,)).fetchone()
+            if not free or not free["free"] or not started or started["young"]:
+                return
+            db.execute("update worker set dead = true where not dead and until <= clock_timestamp()")
+            _fence(db)
+            _put_again(db)
+
+        self._database.transaction(work)
+        for queue, drives in self._left().items():
+            move(drives, queue)
+
+    def _left(self) -> dict[str, list[str]]:
+        """Queue of a run → drives that workers had who are gone."""
+        gone = """s.queue_name <> r.queue and not exists (select 1 from worker w where not w.dead and
+            (s.status = 'PENDING' and s.executor_id = w.name || '#' || w.life
+            or s.status <> 'PENDING' and s.queue_name = '@' || w.name))"""
+        statement = f"select r.queue, s.workflow_uuid as drive from {DRIVES} where {LIVE} and {gone}"  # noqa: S608
+        left: dict[str, list[str]] = {}
+        for row in self._database.rows(statement):
+            left.setdefault(str(row["queue"]), []).append(str(row["drive"]))
+        return left
+
+
+def own_queue(worker: str) -> str:
+    """The queue that only this worker listens to."""
+    return f"@{worker}"
+
+
+def executor(row: Mapping[str, Any]) -> str:
+    """The name of one life of a worker, which no other process ever had."""
+    return f"{row['name']}#{row['life']}"
+
+
+def _stored(row: Mapping[str, Any], drives: Sequence[str]) -> StoredWorker:
+    state = "dead" if row["dead"] or row["left"] <= 0 else "draining" if row["draining"] else "working"
+    known: dict[str, Any] = {name: row[name] for name in ("name", "life", "queue", "runs", "host", "version")}
+    known |= {name: tuple(row[name]) for name in ("agents", "levels")}
+    return StoredWorker(**known, state=state, seconds_left=max(0.0, row["left"]), drives=tuple(drives))
+
+
+def _fence(db: Connection) -> None:
+    """Whoever is dead, or was replaced, writes nothing more about its runs, and its attempts may be made again."""
+    gone = (
+        "position('#' in {0}) > 0 and split_part({0}, '#', 1) = w.name and (w.dead or {0} <> w.name || '#' || w.life)"
+    )
+    of_dead = "a.state = 'open' and w.dead and position('#' in a.worker) > 0 and split_part(a.worker, '#', 1) = w.name"
+    fence = "update run r set epoch = epoch + 1, until = null from worker w where r.until is not null and "
+    db.execute(fence + gone.format("r.driver"))
+    db.execute(f"update attempt a set state = 'lost' from worker w where {of_dead}")  # noqa: S608
+    db.execute("update attempt set state = 'lost' where state = 'open' and until <= clock_timestamp()")
+
+
+def _put_again(db: Connection) -> None:
+    """Put runs that somebody wants, or that were left in mid-work, and that neither a drive nor a driver has; and let
+    workers of this format take drives that an earlier one put."""
+    relabel = f"""update {SCHEMA}.workflow_status set application_version = {FORMAT}
+        where name = 'drive' and status in ('ENQUEUED', 'DELAYED') and application_version <> {FORMAT}"""  # noqa: S608
+    live = f"select 1 from {DRIVES} where r.id = run.id and {LIVE}"  # noqa: S608  (constants)
+    left = f"drives > 0 and (until is null or until <= clock_timestamp()) and ({ASKED_FOR} or state = 'running')"
+    db.execute(relabel)
+    db.execute(f"select put_drive(id) from run where queue <> '' and {left} and not exists ({live})")  # noqa: S608
+
+
+@contextmanager
+def opened_workers(url: str) -> Iterator[Workers]:
+    """The workers of a hub, for whoever looks at them or decides about them. Raises StateFailed if it does not fit."""
+    database = Database(url, "trued", lambda: PATIENCE_S)
+    try:
+        database.refuse_other_version()
+        yield Workers(database, 0.0)
+    finally:
+        database.close()
