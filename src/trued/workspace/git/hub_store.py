@@ -178,7 +178,7 @@ class HubStore:
     ) -> tuple[int | None, str, str]:
         """Exit code (None: it said nothing for too long), output and stderr."""
         place = (f"--git-dir={local.folder}",) if local else ()
-        settings = (*SYNCED, "protocol.version=2", "credential.interactive=false", "core.askPass=")
+        settings: tuple[str, ...] = (*SYNCED, "protocol.version=2", "credential.interactive=false", "core.askPass=")
         if self.password and not more:
             settings += ("credential.helper=", f"credential.helper={_LOGIN}")
         with local.git.shared_lock() if local else nullcontext(()) as handles:
