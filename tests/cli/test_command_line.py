@@ -19,7 +19,7 @@ NAMED = [
     "demo", "run", "resume", "cancel", "ls", "show", "logs", "ledger", "why", "reject",
     "approve", "answer", "diff", "land", "report", "agents", "roles", "lint", "init", "trust", "doctor", "gate",
     "amend", "verify", "receipt", "key", "compare", "requirements", "watch", "stats", "preview", "hub",
-    "comment", "limit", "page",
+    "comment", "limit", "page", "worker",
 ]  # fmt: skip
 PLAN = "# Plan: numbers\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | `double(x)` doubles | tiny.py |\n"
 AGENT = ("--agent", "command:true")
