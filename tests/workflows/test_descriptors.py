@@ -10,7 +10,7 @@ from trued.model import Event, Goal, Settings, Source
 from trued.workflows.descriptor import Input, SealedWork, WorkflowDescriptor, load
 from trued.workflows.handoff import agent_state
 from trued.workflows.pipeline import decision_tables, feature_folder
-from trued.workflows.registry import default_workflow, descriptor, descriptors
+from trued.workflows.registry import default_workflow, descriptor, descriptors, find_descriptor
 from trued.workflows.team import files
 
 OURS = sorted(["purple", "solo", "ticket", "handoff", "pipeline", "team"])
@@ -29,6 +29,12 @@ def sealed(
 @pytest.mark.spec("DAY-15")
 def test_ours_are_registered_like_anybodys() -> None:
     assert [one.name for one in descriptors()] == OURS
+
+
+@pytest.mark.spec("DAY-15")
+def test_who_reads_a_run_finds_the_workflow_that_is_registered() -> None:
+    assert all(find_descriptor(name) is descriptor(name) for name in OURS)
+    assert find_descriptor("view") is None  # a module beside them, and no workflow
 
 
 @pytest.mark.parametrize("name", OURS)

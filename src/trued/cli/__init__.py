@@ -58,6 +58,9 @@ EPILOG = (
     "Exit codes: 0 success, 1 not proven, 2 usage, 3 waiting for you, 4 limit reached, 5 agent failed,"
     " 6 could not judge, 130 interrupted (can be resumed)."
 )
+# New objects before Python looks for garbage. Nothing that a command loads is garbage: to look for it after every 700,
+# as Python does by itself, takes a tenth of a short command's time.
+GARBAGE = 50_000
 
 
 class CommandGroup(TyperGroup):
@@ -82,12 +85,8 @@ class CommandGroup(TyperGroup):
 
 def load(name: str) -> Any:
     """Import the command's module and return the command."""
-    gc.disable()  # of what is loaded nothing is garbage: looking for it takes a tenth of the time
-    try:
-        module = import_module(f"{__name__}.{COMMANDS[name][1]}")
-    finally:
-        gc.freeze()
-        gc.enable()
+    module = import_module(f"{__name__}.{COMMANDS[name][1]}")
+    gc.freeze()  # what is loaded stays: a long command need not look at it again and again
     return get_group(module.app).commands[name]
 
 
@@ -165,6 +164,7 @@ def _plugins() -> None:
 
 def main() -> None:
     """Run the command line. Every error becomes one sentence and an exit code."""
+    gc.set_threshold(GARBAGE)
     try:
         _streams()
         _path()
@@ -181,3 +181,5 @@ def main() -> None:
         said = " ".join(f"{type(error).__name__}: {error}".split())
         complain(f"unexpected {said[:300]}; this is a bug in trued, its traceback is in {keep_traceback(error)}")
         sys.exit(1)
+    finally:
+        gc.freeze()  # the process ends: Python would look for garbage once more

@@ -1,79 +1,123 @@
-"""The domain's values: frozen, without I/O. Every public name can be imported from here."""
+"""The domain's values: frozen, without I/O. Every public name can be imported from here.
 
-from trued.model.checks import (
-    BrowserCheck,
-    CallCase,
-    Case,
-    Check,
-    CommandCheck,
-    DependenciesCheck,
-    ExamplesCheck,
-    HttpCase,
-    HttpRequest,
-    ManualCheck,
-    Network,
-    PageAction,
-    PageBefore,
-    RunCase,
-    TestsCheck,
-    is_node,
-)
-from trued.model.evidence import (
-    Author,
-    Contract,
-    Evidence,
-    FactNote,
-    Figures,
-    Judged,
-    Lacks,
-    MissingFromEnvironment,
-    Outcome,
-    Picture,
-    Shot,
-    Tried,
-    Verdict,
-)
-from trued.model.grades import Answer, Grade, Outcomes, Severity, Status, Value
-from trued.model.records import (
-    Approval,
-    Comment,
-    Delivery,
-    Event,
-    Heard,
-    Question,
-    RecordedState,
-    RunRecord,
-    TakenComments,
-    Way,
-)
-from trued.model.replies import Finding, Reply, Spoken
-from trued.model.requests import (
-    EXISTING_TESTS,
-    Criterion,
-    CriterionKind,
-    Environment,
-    Goal,
-    Plan,
-    Ready,
-    Requirement,
-    Requirements,
-    Serve,
-    Source,
-    Task,
-    Ticket,
-)
-from trued.model.settings import (
-    AgentNetwork,
-    Commands,
-    ForgeSettings,
-    Limit,
-    LoginPolicy,
-    Rate,
-    Role,
-    RoleForm,
-    SandboxLevel,
-    Settings,
-    Spending,
-    TeamSettings,
-    TicketSettings,
-)
+A module is loaded when one of its names is first imported: a short command needs few of these classes, and making all
+of them takes longer than its work.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for type checkers and readers; when a program runs, `__getattr__` finds the same names
+    from trued.model.checks import (
+        BrowserCheck,
+        CallCase,
+        Case,
+        Check,
+        CommandCheck,
+        DependenciesCheck,
+        ExamplesCheck,
+        HttpCase,
+        HttpRequest,
+        ManualCheck,
+        Network,
+        PageAction,
+        PageBefore,
+        RunCase,
+        TestsCheck,
+        is_node,
+    )
+    from trued.model.evidence import (
+        Author,
+        Contract,
+        Evidence,
+        FactNote,
+        Figures,
+        Judged,
+        Lacks,
+        MissingFromEnvironment,
+        Outcome,
+        Picture,
+        Shot,
+        Tried,
+        Verdict,
+    )
+    from trued.model.grades import Answer, Grade, Outcomes, Severity, Status, Value
+    from trued.model.records import (
+        Approval,
+        Comment,
+        Delivery,
+        Event,
+        Heard,
+        Question,
+        RecordedState,
+        RunRecord,
+        TakenComments,
+        Way,
+    )
+    from trued.model.replies import Finding, Reply, Spoken
+    from trued.model.requests import (
+        EXISTING_TESTS,
+        Criterion,
+        CriterionKind,
+        Environment,
+        Goal,
+        Plan,
+        Ready,
+        Requirement,
+        Requirements,
+        Serve,
+        Source,
+        Task,
+        Ticket,
+    )
+    from trued.model.settings import (
+        AgentNetwork,
+        Commands,
+        ForgeSettings,
+        Limit,
+        LoginPolicy,
+        Rate,
+        Role,
+        RoleForm,
+        SandboxLevel,
+        Settings,
+        Spending,
+        TeamSettings,
+        TicketSettings,
+    )
+else:
+    from importlib import import_module
+
+    NAMES = {
+        "checks": """
+            BrowserCheck CallCase Case Check CommandCheck DependenciesCheck ExamplesCheck HttpCase HttpRequest
+            ManualCheck Network PageAction PageBefore RunCase TestsCheck is_node
+        """,
+        "evidence": """
+            Author Contract Evidence FactNote Figures Judged Lacks MissingFromEnvironment Outcome Picture Shot
+            Tried Verdict
+        """,
+        "grades": """
+            Answer Grade Outcomes Severity Status Value
+        """,
+        "records": """
+            Approval Comment Delivery Event Heard Question RecordedState RunRecord TakenComments Way
+        """,
+        "replies": """
+            Finding Reply Spoken
+        """,
+        "requests": """
+            EXISTING_TESTS Criterion CriterionKind Environment Goal Plan Ready Requirement Requirements Serve
+            Source Task Ticket
+        """,
+        "settings": """
+            AgentNetwork Commands ForgeSettings Limit LoginPolicy Rate Role RoleForm SandboxLevel Settings
+            Spending TeamSettings TicketSettings
+        """,
+    }
+    _MODULES = {name: module for module, names in NAMES.items() for name in names.split()}
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return found

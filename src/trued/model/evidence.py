@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field
 
-from trued.model.grades import ExtendedValue, Grade, Outcomes, Value
+from trued.model.grades import ExtendedValue, Grade, Outcomes, OutcomeState, Value
 from trued.model.replies import Finding
 from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
 
@@ -230,9 +230,6 @@ class Contract(ExtendedValue):
     def serving(self, subject: str) -> tuple[Requirement, ...]:
         """The requirements that cover this task, or that have its id."""
         return tuple(one for one in self.requirements if one.id == subject or subject in one.covers)
-
-
-OutcomeState: TypeAlias = Literal["done", "not proven", "unjudged", "waiting", "stopped", "planned"]
 
 
 class Outcome(Value):

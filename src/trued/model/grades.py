@@ -1,7 +1,7 @@
 """The base class of all values, and the scales: grades, severities, outcomes of a case."""
 
 from enum import IntEnum, StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
@@ -101,3 +101,7 @@ class Outcomes(StrEnum):
     SKIPPED = "skipped"
     BROKEN = "broken"  # the check failed before it reached the project
     UNJUDGED = "unjudged"  # the environment failed: time, memory, a third-party module
+
+
+# how a workflow ends
+OutcomeState: TypeAlias = Literal["done", "not proven", "unjudged", "waiting", "stopped", "planned"]

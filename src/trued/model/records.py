@@ -1,11 +1,12 @@
 """What the journal keeps of a run: its record, events, questions and approvals."""
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from trued.model.evidence import OutcomeState
-from trued.model.grades import ExtendedValue, Grade, Value
-from trued.model.replies import Finding
+from trued.model.grades import ExtendedValue, Grade, OutcomeState, Value
 from trued.model.step_keys import call_name
+
+if TYPE_CHECKING:
+    from trued.model.replies import Finding
 
 RecordedState: TypeAlias = Literal[OutcomeState, "running", "limited", "failed", "cancelled", "interrupted"]
 # No agent is called any more, so held-out cases may be shown; "not proven" can still be continued by a person.
@@ -61,8 +62,10 @@ class Approval(ExtendedValue):
         return words.get(self.way, "")
 
     @property
-    def gap(self) -> Finding:
+    def gap(self) -> "Finding":
         """The finding that an implementer gets for a rejection."""
+        from trued.model.replies import Finding  # which loads all kinds of checks: few commands need it
+
         what = f"{self.who} rejected {self.requirement}: {self.why}"
         return Finding(what=what, where="looked at by hand", requirement=self.requirement, by=self.who)
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from trued.errors import BadInput
@@ -43,11 +44,23 @@ def descriptor(name: str) -> WorkflowDescriptor:
 def find_descriptor(name: str) -> WorkflowDescriptor | None:
     """The same for readers of an old run, who can do without: None if the workflow is gone or broken; ours if another
     package takes its name."""
-    ours = [one for one in _installed().get(name, []) if one.package == OURS]
     try:
-        return _loaded(ours[0]) if ours else descriptor(name)
+        return _own(name) or descriptor(name)
     except BadInput:
         return None
+
+
+def _own(name: str) -> WorkflowDescriptor | None:
+    """Our own workflow of this name, which is in a folder beside this file.
+
+    A short command that shows a run need not read what is installed: that takes longer than all else that it does.
+    """
+    folders = [one.parent.name for one in Path(__file__).parent.glob("*/__init__.py")]
+    for folder in sorted(folders, key=lambda one: one != name):  # most are called like their folder
+        for found in vars(import_module(f"trued.workflows.{folder}")).values():
+            if isinstance(found, WorkflowDescriptor) and found.name == name:
+                return found
+    return None
 
 
 def descriptors() -> Iterator[WorkflowDescriptor]:
