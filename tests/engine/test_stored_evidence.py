@@ -11,7 +11,8 @@ import pytest
 
 from tests.page.made_up import add_run
 from tests.reporting.html.sample import material
-from trued.engine.run_store import Amendment, RunStore
+from trued.engine.run_store import RunStore
+from trued.engine.stored_amendment import Amendment
 from trued.engine.stored_evidence import StoredEvidence, evidence_about
 from trued.model import Contract, RunRecord, Verdict
 from trued.model.step_keys import is_final_verdict

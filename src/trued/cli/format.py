@@ -1,12 +1,14 @@
 """Formats numbers and texts for a terminal: short, on one line, without control characters."""
 
 import time
+from typing import TYPE_CHECKING
 
-from trued.model import Case
-from trued.reporting.views.cases import described
 from trued.support.durations import duration
 from trued.support.plurals import counted as counted  # for all of the command line
 from trued.support.redaction import plain
+
+if TYPE_CHECKING:
+    from trued.model import Case
 
 GRADES = {  # colour of each grade
     "refuted": "bold red",
@@ -75,6 +77,8 @@ def clock(at: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at))
 
 
-def case(one: Case) -> str:
+def case(one: "Case") -> str:
     """A case in words, whole: what a person approves is all there, blanks included, and on one line."""
+    from trued.reporting.views.cases import described  # which loads all kinds of cases
+
     return plain(described(one).replace("\n", "\\n").replace("\t", "\\t"))

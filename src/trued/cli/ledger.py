@@ -49,7 +49,7 @@ def ledger(run: RunName = None, as_json: AsJson = False) -> None:
             print_json(found)
         else:
             state = state_of(record, store.journal.driver(record.id))
-            ledger_lines(record, found, state, accept=store.inputs(record.id).settings.accept)
+            ledger_lines(record, found, state, accept=store.accepted(record.id))
 
 
 @app.command()
@@ -161,12 +161,8 @@ def _named(rows: list[dict[str, Any]], name: str, of: str) -> dict[str, Any]:
 
 def _word(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
     """Whose checks these are, and who approved them."""
-    contract, inputs = store.contract(record.id), store.inputs(record.id)
-    own = (
-        [f"your own checks in {inputs.requirements_file}"]
-        if inputs.requirements_file and contract and not contract.authors
-        else []
-    )
+    contract, file = store.contract(record.id), store.stored_inputs(record.id).get("requirements_file", "")
+    own = [f"your own checks in {file}"] if file and contract and not contract.authors else []
     said = [one for one in store.approvals(record.id) if one.requirement in ("*", requirement) and not one.stale]
     return own + [f"{one.who}, who {_did(one)}: {one.why}" for one in said]
 

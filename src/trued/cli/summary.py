@@ -12,24 +12,12 @@ from trued.cli.check_lines import check_lines
 from trued.cli.context import branch_at, is_over, newest
 from trued.cli.format import GRADES, STATES, counted, line
 from trued.cli.run_end import RunEnd, need_lines, result_lines, wrapped
-from trued.cli.status_line import ending, planned, usage
 from trued.cli.terminal import err, hint, out, print_json
-from trued.engine.handover_file import NAME as HANDOVER
-from trued.engine.limits import limits_in_force
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
-from trued.engine.spending import spending_lines, total_spent
-from trued.model import (
-    Contract,
-    ExamplesCheck,
-    Grade,
-    Requirement,
-    RunRecord,
-    Spending,
-)
+from trued.model import Contract, ExamplesCheck, Grade, Requirement, RunRecord
 from trued.reporting.views import ledger, shown, state_of
 from trued.reporting.views.notes import sort_notes
-from trued.reporting.views.progress import Progress
 
 if TYPE_CHECKING:
     from trued.engine.estimate import Estimate
@@ -53,6 +41,9 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
         _estimate_lines(store, record)
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; no work has started")
     else:
+        from trued.cli.status_line import ending, usage
+        from trued.reporting.views.progress import Progress  # it loads every kind of event: `ledger` needs none
+
         seen, end = Progress(store.journal.events(record.id), record.workflow), run_end(store, record, found)
         console = out()
         own = list(ending(seen))
@@ -63,6 +54,9 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
 
 
 def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
+    from trued.engine.limits import limits_in_force
+    from trued.engine.spending import total_spent
+
     journal = store.journal
     used = asdict(total_spent(journal.spends(record.id)))
     limits = limits_in_force(store, record.id).model_dump(
@@ -80,6 +74,10 @@ def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
 
 def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
     """What a run has used of its limits; nothing if it has none."""
+    from trued.engine.limits import limits_in_force
+    from trued.engine.spending import spending_lines
+    from trued.model import Spending
+
     if limits_in_force(store, record.id) != Spending():
         yield from (Text(f"used by {line(one)}", "dim") for one in spending_lines(store, record.id))
 
@@ -129,7 +127,7 @@ def run_end(store: RunStore, record: RunRecord, found: dict[str, Any]) -> RunEnd
         found,
         waits(store, record) if state in ASKING else [],
         store.contract(record.id),
-        store.inputs(record.id).settings.accept if found["requirements"] else Grade.ATTESTED,
+        store.accepted(record.id) if found["requirements"] else Grade.ATTESTED,
         tuple(dict.fromkeys(one.what for one in findings)),
     )
 
@@ -155,11 +153,11 @@ def contract_lines(
             console.print(text, soft_wrap=True)
     for term in _terms(contract, cases=cases):
         console.print(Text(line(term, 600)), soft_wrap=True)
-    settings = store.inputs(record.id).settings
+    agents: dict[str, str] = store.stored_inputs(record.id)["settings"].get("agents", {})
     held = "held out" if contract.held_out else "visible"
     console.print(Text(f"base {contract.base[:10]}; cases are {held}: {line(contract.held_out_why)}"), soft_wrap=True)
-    for role, agent in settings.agents.items():
-        every = "every other role" if len(settings.agents) > 1 else "every role"
+    for role, agent in agents.items():
+        every = "every other role" if len(agents) > 1 else "every role"
         console.print(Text(f"{every if role == '*' else role}: {line(agent)}"), soft_wrap=True)
 
 
@@ -171,7 +169,9 @@ def _estimated(store: RunStore, record: RunRecord) -> "Estimate":
 
 def _work_lines(store: RunStore, record: RunRecord) -> None:
     """Print what will be built, in the workflow's own terms, and the file in which a person may still change it."""
+    from trued.cli.status_line import planned
     from trued.engine.ways_on import editable_copy  # needed for a planned run only
+    from trued.reporting.views.progress import Progress
 
     for text in planned(Progress(store.journal.events(record.id), record.workflow)):
         out().print(text, soft_wrap=True)
@@ -246,7 +246,7 @@ def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dic
         }
         for one in contract.requirements
     ]
-    agents = store.inputs(record.id).settings.agents
+    agents = store.stored_inputs(record.id)["settings"].get("agents", {})
     served = {"serve": list(contract.serve.command) if contract.serve else [], "unserved": contract.unserved}
     terms = {"interface": list(contract.interface), **served, "undecided": list(contract.undecided)}
     return {"base": contract.base, "held_out": contract.held_out, "agents": agents, "requirements": rows, **terms}
@@ -268,7 +268,7 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
     why = f"trued why {quote(unmet['id']) if unmet else 'REQUIREMENT'} {name}"
     then = {
         "planned": f"next: trued approve {name} (approve the contract) · trued resume {name} (start the work)",
-        "limited": _handed(store, name),
+        "limited": _handed(store, name) if state == "limited" else "",
         "interrupted": f"continue with: trued resume {name}",
         "failed": f"retry the failed call with: trued resume {name}; details: trued logs {name}",
         "unjudged": f"try again with: trued resume {name}",
@@ -288,7 +288,9 @@ def _home(store: RunStore, name: str) -> str:
 
 
 def _handed(store: RunStore, name: str) -> str:
-    file = store.folder(name) / "files" / HANDOVER
+    from trued.engine.handover_file import NAME
+
+    file = store.folder(name) / "files" / NAME
     return f"status and next steps: {file}" if file.exists() else ""
 
 

@@ -10,16 +10,16 @@ import termios
 import time
 import traceback
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from trued.errors import BadInput, StateFailed
 from trued.inputs.settings.folders import state_folder
 from trued.model import Question
 from trued.support.processes import inside_agent
 from trued.support.redaction import plain
+
+if TYPE_CHECKING:  # loaded where something is printed in colours: `logs` and --json print plain text
+    from rich.console import Console
 
 GO_ON = "yes"  # the answer that Enter gives, where it is one: it approves nothing
 DECISIONS = ("accept", "reject")  # answers that need a name and a reason
@@ -30,12 +30,16 @@ def home() -> Path:
     return state_folder(os.environ)
 
 
-def out() -> Console:
+def out() -> "Console":
     """The console for data. Markup is off: the text may come from an agent."""
+    from rich.console import Console
+
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=not sys.stdout.isatty())
 
 
-def err() -> Console:
+def err() -> "Console":
+    from rich.console import Console
+
     return Console(stderr=True, markup=False, highlight=False, emoji=False, soft_wrap=not sys.stderr.isatty())
 
 
@@ -59,10 +63,14 @@ def as_json(value: Any, indent: int | None = None) -> str:
 
 
 def complain(sentence: str) -> None:
+    from rich.text import Text
+
     err().print(Text.assemble(("trued: ", "bold red"), plain(sentence)))
 
 
 def hint(sentence: str) -> None:
+    from rich.text import Text
+
     err().print(Text(plain(sentence), style="dim"))
 
 
@@ -123,6 +131,8 @@ async def ask_person(question: Question) -> tuple[str, str, str] | None:
     """Ask the person at the terminal a run's question: answer, comment and name; None if nobody answers now."""
     if not is_interactive():
         return None
+    from rich.text import Text
+
     termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys typed before the question appeared are not its answer
     err().print(Text(f"\n{plain(question.text)}", style="bold"))
     default = question.options[0] if question.options[:1] == (GO_ON,) else ""

@@ -7,7 +7,8 @@ from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.inputs import Inputs
 from trued.engine.requirements_source import blobs_of, contract_requirements
 from trued.engine.run_end import conclude_run
-from trued.engine.run_store import Amendment, RunStore
+from trued.engine.run_store import RunStore
+from trued.engine.stored_amendment import Amendment
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
 from trued.inputs.plans.plan_to_seal import plan_to_seal

@@ -3,16 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.inputs.settings.limits import PARTS, QUOTA, WHOLE_NUMBERS, LimitChange, apply_limits, limit_of
-from trued.model import RunRecord, Settings, Spending, Value
-from trued.wire import Price
+from trued.model import RunRecord, Spending, Value
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded where limits are changed or prices looked up: `show` needs only the limits
+    from trued.inputs.settings.limits import LimitChange
+    from trued.model import Settings
     from trued.run.budget import QuotaWindow
-
+    from trued.wire import Price
 
 LIMITS_FIXED = ("done", "stopped", "cancelled")  # a run that was not proven may get more rounds, and so another limit
 
@@ -33,14 +32,21 @@ class LimitStep(Value):
 
 def limits_in_force(store: RunStore, run_id: str) -> Spending:
     """The limits that the run was started with, as people changed them since."""
-    begun = store.journal.inputs(run_id)  # none where a journal is only looked at, and was made by something else
-    limits = store.inputs(run_id).settings.limits if begun else Spending()
-    return apply_limits(limits, store.journal.limit_changes(run_id))
+    stored = store.stored_inputs(run_id)["settings"]
+    limits = Spending.model_validate(stored["limits"]) if "limits" in stored else Spending()
+    changes = store.journal.limit_changes(run_id)
+    if not changes:
+        return limits
+    from trued.inputs.settings.limits import apply_limits
+
+    return apply_limits(limits, changes)
 
 
-def limit_steps(store: RunStore, record: RunRecord, given: Sequence[LimitChange]) -> list[LimitStep]:
+def limit_steps(store: RunStore, record: RunRecord, given: "Sequence[LimitChange]") -> list[LimitStep]:
     """What these changes would mean, one by one; nothing is recorded. Raises BadInput for a run that is over, a role
     that it does not have, and a limit that it has already."""
+    from trued.inputs.settings.limits import PARTS, QUOTA, apply_limits, limit_of
+
     if given and record.state in LIMITS_FIXED:
         raise BadInput(
             f"run {record.id} is {record.state}: it spends nothing any more", then="`trued ls` lists the runs"
@@ -63,7 +69,7 @@ def limit_steps(store: RunStore, record: RunRecord, given: Sequence[LimitChange]
 def change_limits(
     store: RunStore,
     record: RunRecord,
-    given: Sequence[LimitChange],
+    given: "Sequence[LimitChange]",
     who: str,
     *,
     may_raise: bool = True,
@@ -74,6 +80,8 @@ def change_limits(
     Raises BadInput, and records nothing, if one is higher or lower than it may be, or if an agent that is at work could
     have raised it.
     """
+    from trued.engine.impersonation import refuse_if_agent_could_answer
+
     steps = limit_steps(store, record, given)
     for one in steps:
         has = f"{one.what}: run {record.id} has {_shown(one.what, one.before)} already"
@@ -95,12 +103,15 @@ def change_limits(
 
 
 def _shown(what: str, amount: float) -> str:
+    from trued.inputs.settings.limits import WHOLE_NUMBERS
+
     return f"{int(amount) if what in WHOLE_NUMBERS else amount:g}"
 
 
 def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> None:
     """Record more rounds for a run that has ended without proof. Raises BadInput, and records nothing, if it cannot
     use them."""
+    from trued.engine.impersonation import refuse_if_agent_could_answer
     from trued.model.events.run import RoundsAdded
     from trued.workflows.registry import descriptor
 
@@ -138,12 +149,12 @@ def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow
     return {agent_kind(one.agent): QuotaWindow(one.window, one.used, one.until) for one in reported}
 
 
-def price_lookup(settings: Settings) -> Callable[[str, str], Price]:
+def price_lookup(settings: "Settings") -> "Callable[[str, str], Price]":
     """A function from agent and model to price: the user's own, else a table's, else the ceiling."""
     from trued.agents.adapters import agent_of
-    from trued.engine.prices import price_of  # imported here: `show` needs only the limits
+    from trued.engine.prices import price_of
 
-    def price(agent: str, model: str) -> Price:
+    def price(agent: str, model: str) -> "Price":
         kind, _, named = agent.partition(":")
         try:
             sizes = agent_of(agent).models

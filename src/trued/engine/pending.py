@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from shlex import quote
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from trued.engine.run_store import RunStore
-from trued.model import Judged, Requirement, RunRecord, Value
-from trued.run.approvals import is_manual, steps_of
+from trued.model import RunRecord, Value
+
+if TYPE_CHECKING:  # loaded where a verdict is read
+    from trued.model import Judged, Requirement
 
 SIGNED = "--as NAME --reason TEXT"
 NAMED = 5  # criteria in one sentence
@@ -55,6 +57,8 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
     verdict, contract = store.verdict(record.id), store.contract(record.id)
     if verdict is None or contract is None:
         return
+    from trued.run.approvals import is_manual
+
     final, asked = store.final_verdict(record.id), {one.id: one for one in contract.requirements}
     lacking = {one.id for one in verdict.requirements if one.lacks}
     by_person = [
@@ -77,7 +81,7 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         yield Wait(kind="approve", what=what, since=when, command=f"trued approve {record.id} {SIGNED}")
 
 
-def _not_checked(record: RunRecord, criteria: list[Judged]) -> Iterator[Wait]:
+def _not_checked(record: RunRecord, criteria: "list[Judged]") -> Iterator[Wait]:
     """One wait for all criteria that the contract does not hold: one command takes them in."""
     if not criteria:
         return
@@ -92,7 +96,9 @@ def _not_checked(record: RunRecord, criteria: list[Judged]) -> Iterator[Wait]:
     )
 
 
-def _judged(record: RunRecord, one: Judged, requirement: Requirement, commit: str, since: float) -> Wait:
+def _judged(record: RunRecord, one: "Judged", requirement: "Requirement", commit: str, since: float) -> Wait:
+    from trued.run.approvals import is_manual, steps_of
+
     by_hand = is_manual(requirement)
     said = "; ".join(one.why[:2])
     return Wait(

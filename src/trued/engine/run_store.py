@@ -3,6 +3,7 @@
 Commands that only look at runs load nothing heavier than this module.
 """
 
+import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -10,13 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from trued.engine.inputs import Inputs
 from trued.engine.journals.opening import open_journal
-from trued.engine.stored_evidence import StoredEvidence
-from trued.engine.verdict_so_far import VerdictSoFar
 from trued.inputs.settings.folders import FILE, user_config
 from trued.inputs.settings.hub import STORE_VARIABLE, VARIABLE, hub_address, store_address
-from trued.model import Approval, Contract, Event, Evidence, Heard, RunRecord, Value, Verdict
+from trued.model import Approval, Event, Grade, Heard, RunRecord
 from trued.model.step_keys import (
     AMENDMENT,
     CONTRACTS,
@@ -29,14 +27,16 @@ from trued.model.step_keys import (
     is_final_verdict,
     is_task_verdict,
 )
-from trued.proof.contract import apply_approvals, contract_hash
-from trued.run import approvals as people
-from trued.run.approvals import WHOLE, Since, asked_of
 from trued.support.path_sets import paths_outside
 from trued.support.redaction import SHORTEST, Redactor, secrets_in
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what reads contracts, verdicts and inputs is loaded where one is read: `ls` reads none
+    from trued.engine.inputs import Inputs
+    from trued.engine.stored_amendment import Amendment
+    from trued.engine.stored_evidence import StoredEvidence
     from trued.engine.travel import Travel
+    from trued.engine.verdict_so_far import VerdictSoFar
+    from trued.model import Contract, Evidence, Verdict
     from trued.protocols import Journal, JournalStore
     from trued.workspace.git.hub_store import HubStore
     from trued.workspace.git.workspace import GitWorkspace
@@ -44,17 +44,6 @@ if TYPE_CHECKING:
 KEPT = 8  # runs whose contract and verdict so far are kept: who watches a run asks again after every step
 
 EventListener: TypeAlias = Callable[[RunRecord, Event], None]
-
-
-class Amendment(Value):
-    """A person's change of a sealed contract, as the journal keeps it."""
-
-    who: str
-    why: str
-    what: tuple[str, ...]
-    before: tuple[str, ...]  # steps that were taken under the contract before it
-    contract: Contract  # in force from here on
-    verdict: Verdict | None = None  # of a run that had ended: the same commit, judged by the new contract
 
 
 class RunStore:
@@ -83,8 +72,8 @@ class RunStore:
         travels = bool(self.hub_store)
         self.journal: JournalStore = journal or open_journal(home, self.hub, travels=travels, read_only=read_only)
         self._travels: dict[str, Travel] = {}
-        self._contracts = OrderedDict[str, tuple[int, Contract]]()  # run → the hash of its contract's text, and it
-        self._so_far = OrderedDict[str, VerdictSoFar]()
+        self._contracts = OrderedDict[str, "tuple[int, Contract]"]()  # run → the hash of its contract's text, and it
+        self._so_far = OrderedDict[str, "VerdictSoFar"]()
 
     def __enter__(self) -> "RunStore":
         return self
@@ -101,8 +90,20 @@ class RunStore:
         """The run's private folder; it may not be there yet."""
         return self.home / "runs" / run_id
 
-    def inputs(self, run_id: str) -> Inputs:
+    def inputs(self, run_id: str) -> "Inputs":
+        from trued.engine.inputs import Inputs
+
         return Inputs.model_validate_json(self.journal.inputs(run_id))
+
+    def stored_inputs(self, run_id: str) -> dict[str, Any]:
+        """The inputs as JSON, for who needs few of them: to read all as values takes longer than the rest of a short
+        command. Without settings in a journal that something else made."""
+        found: dict[str, Any] = json.loads(self.journal.inputs(run_id) or "{}")
+        return {**found, "settings": found.get("settings", {})}
+
+    def accepted(self, run_id: str) -> Grade:
+        """The lowest grade with which a requirement of this run counts as met."""
+        return Grade(self.stored_inputs(run_id)["settings"].get("accept", Grade.ATTESTED))
 
     def writer(self, record: RunRecord) -> "Journal":
         """The part of the journal that this run writes."""
@@ -129,7 +130,7 @@ class RunStore:
 
         return HubStore(self.hub_store, self.environ)
 
-    def workspace(self, record: RunRecord, inputs: Inputs) -> "GitWorkspace":
+    def workspace(self, record: RunRecord, inputs: "Inputs") -> "GitWorkspace":
         """The run's git workspace, as its agents and checks see it."""
         from trued.wire import Confinement  # loaded where files of a run are touched: most commands only look
         from trued.workspace.git.workspace import GitWorkspace
@@ -151,7 +152,7 @@ class RunStore:
             workspace.store.travel, workspace.publishes = travel, travel.is_origin
         return workspace
 
-    def secrets(self, inputs: Inputs) -> dict[str, str]:
+    def secrets(self, inputs: "Inputs") -> dict[str, str]:
         """Name → value of every secret that must not appear in anything stored."""
         settings = inputs.settings
         names = (*settings.variables, settings.forge.token_env, settings.tickets.token_env)
@@ -171,13 +172,13 @@ class RunStore:
         reach = self.open_hub_store().private_files() if self.hub_store else ()
         return (*self.journal.private_files(), *own, *reach)
 
-    def redact(self, inputs: Inputs) -> Callable[[Any], Any]:
+    def redact(self, inputs: "Inputs") -> Callable[[Any], Any]:
         """A function that takes the secrets out of a string, or of the strings in a list or dict."""
         return Redactor(self.secrets(inputs)).within
 
     # -- contract and verdicts -----------------------------------------------------------------------------------------
 
-    def contract(self, run_id: str) -> Contract | None:
+    def contract(self, run_id: str) -> "Contract | None":
         """The contract in force: as sealed first, or as a person amended it or a replaced case changed it."""
         keys = [key for key, _, _ in self.journal.steps(run_id, *CONTRACTS) if is_contract(key)]
         found = self.journal.step(run_id, keys[-1]) if keys else None
@@ -189,26 +190,35 @@ class RunStore:
             _keep(self._contracts, run_id, (hash(found), kept))
         return kept
 
-    def _read_contract(self, key: str, found: str) -> Contract:
+    def _read_contract(self, key: str, found: str) -> "Contract":
+        from trued.engine.stored_amendment import Amendment
+        from trued.model import Contract
+
         text, facts = self._parted(found, *(["contract"] if is_amendment(key) else []), "base_facts")
         read = Amendment.model_validate_json(text).contract if is_amendment(key) else Contract.model_validate_json(text)
         return read if facts is None else read.model_copy(update={"base_facts": facts})
 
-    def _parted(self, text: str, *place: str) -> tuple[str, StoredEvidence | None]:
+    def _parted(self, text: str, *place: str) -> "tuple[str, StoredEvidence | None]":
         """The result of a step; for who watches without the evidence at this place, which is by itself then."""
+        from trued.engine.stored_evidence import StoredEvidence
+
         return StoredEvidence.taken_out_of(text, *place) if self._watches else (text, None)
 
-    def amendments(self, run_id: str) -> list[Amendment]:
+    def amendments(self, run_id: str) -> "list[Amendment]":
         """Every amendment of the contract, oldest first."""
+        from trued.engine.stored_amendment import Amendment
+
         keys = [key for key, _, _ in self.journal.steps(run_id, AMENDMENT) if is_amendment(key)]
         return [Amendment.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
-    def verdict(self, run_id: str) -> Verdict | None:
+    def verdict(self, run_id: str) -> "Verdict | None":
         """The newest verdict, with approvals applied: on the finished work, else the newest on each task."""
+        from trued.proof.contract import apply_approvals
+
         last = self.final_verdict(run_id) or self._verdict_so_far(run_id)
         return apply_approvals(last, self.approvals(run_id)) if last else None
 
-    def final_verdict(self, run_id: str) -> Verdict | None:
+    def final_verdict(self, run_id: str) -> "Verdict | None":
         """The newest verdict on the finished work, without approvals: of `finish`, or by an amended contract."""
         for key, _, _ in reversed(self.journal.steps(run_id, FINISH, AMENDMENT)):
             found = self.journal.step(run_id, key) if is_final_verdict(key) or is_amendment(key) else None
@@ -217,31 +227,38 @@ class RunStore:
                 return verdict
         return None
 
-    def _read_verdict(self, key: str, found: str) -> Verdict | None:
+    def _read_verdict(self, key: str, found: str) -> "Verdict | None":
         """That of a step which judged the finished work; of an amendment, if it was judged anew."""
+        from trued.engine.stored_amendment import Amendment
+        from trued.model import Verdict
+
         text, facts = self._parted(found, *(["verdict"] if is_amendment(key) else []), "evidence")
         read = Amendment.model_validate_json(text).verdict if is_amendment(key) else Verdict.model_validate_json(text)
         return read if facts is None or read is None else read.model_copy(update={"evidence": facts})
 
-    def task_verdicts(self, run_id: str) -> list[Verdict]:
+    def task_verdicts(self, run_id: str) -> "list[Verdict]":
         """Verdicts on single tasks, oldest first."""
+        from trued.model import Verdict
+
         keys = [key for key, _, _ in self.journal.steps(run_id, PROOF) if is_task_verdict(key)]
         return [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
-    def evidence(self, run_id: str) -> tuple[Evidence, ...]:
+    def evidence(self, run_id: str) -> "tuple[Evidence, ...]":
         """Everything that the run's verdicts rest on, oldest first."""
         final = self.final_verdict(run_id)
         verdicts = [*self.task_verdicts(run_id), *([final] if final else [])]
         return tuple({one.id: one for verdict in verdicts for one in verdict.evidence}.values())
 
-    def latest_verdicts(self, run_id: str) -> dict[str, Verdict]:
+    def latest_verdicts(self, run_id: str) -> "dict[str, Verdict]":
         """Requirement → the newest verdict on it: on the finished work, else on a task."""
         if final := self.final_verdict(run_id):
             return {one.id: final for one in final.requirements}
         return {one.id: verdict for verdict in self.task_verdicts(run_id) for one in verdict.requirements}
 
-    def _verdict_so_far(self, run_id: str) -> Verdict | None:
+    def _verdict_so_far(self, run_id: str) -> "Verdict | None":
         """The newest verdict on each requirement, as one verdict."""
+        from trued.engine.verdict_so_far import VerdictSoFar
+
         found = self._so_far.get(run_id) or _keep(self._so_far, run_id, VerdictSoFar())
         for number, key, _, value in self.journal.steps_after(run_id, found.last, PROOF):
             if is_task_verdict(key):
@@ -268,6 +285,9 @@ class RunStore:
         contract = self.contract(run_id) if given else None
         if contract is None:
             return given
+        from trued.proof.contract import contract_hash
+        from trued.run.approvals import WHOLE, Since, asked_of, standing, taken
+
         name = contract_hash(contract)
         given = [one for one in given if one.requirement != WHOLE or one.contract in ("", name)]
         latest = self.latest_verdicts(run_id)
@@ -282,15 +302,16 @@ class RunStore:
             return Since(paths_outside(found[1], owned), found[0]) if found else Since(known=False)
 
         asked = {one.id: asked_of(one) for one in contract.requirements}
-        return people.standing(given, at, people.taken(self._heard(run_id)), compare, asked)
+        return standing(given, at, taken(self._heard(run_id)), compare, asked)
 
     def unheard_approvals(self, run_id: str) -> list[Approval]:
         """Approvals and rejections that the run's workflow still has to take up."""
-
         given = self.journal.approvals(run_id)
         if not given:
             return []
-        return people.untaken(given, self._heard(run_id), every=records_approvals(self.journal.run(run_id)))
+        from trued.run.approvals import untaken
+
+        return untaken(given, self._heard(run_id), every=records_approvals(self.journal.run(run_id)))
 
     def _heard(self, run_id: str) -> list[Heard]:
         """What the run's workflow has taken up so far."""

@@ -1,12 +1,15 @@
 """Sums up what a run has used, next to its limits."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from trued.engine.limits import limits_in_force
 from trued.engine.run_store import RunStore
 from trued.model import Limit
 from trued.model.step_keys import feature_scope
-from trued.wire import Amount, Spend
+
+if TYPE_CHECKING:
+    from trued.wire import Amount, Spend
 
 
 def spending_lines(store: RunStore, run_id: str) -> Iterator[str]:
@@ -30,8 +33,10 @@ def _features(rows: "list[Spend]", limit: Limit) -> Iterator[str]:
         yield from [_spent(f"all of {feature}", own, limit)] if own else []
 
 
-def total_spent(rows: list[Spend]) -> Amount:
+def total_spent(rows: "list[Spend]") -> "Amount":
     """The sum of what was paid, without reservations."""
+    from trued.wire import Amount
+
     paid = [row.spent for row in rows]
     return Amount(
         usd=sum(one.usd for one in paid),
@@ -41,7 +46,7 @@ def total_spent(rows: list[Spend]) -> Amount:
     )
 
 
-def _spent(whose: str, rows: list[Spend], limit: Limit) -> str:
+def _spent(whose: str, rows: "list[Spend]", limit: Limit) -> str:
     used = total_spent(rows)
     how = {row.cost for row in rows}
     mark = "≤" if "ceiling" in how else "~" if "computed" in how else ""

@@ -3,16 +3,17 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import RunRecord
-from trued.run.editable_files import LiveCopies
-from trued.run.state import FileState
 from trued.support import atomic_files
 from trued.workflows.descriptor import load
 from trued.workflows.registry import descriptor, find_descriptor
+
+if TYPE_CHECKING:
+    from trued.run.editable_files import LiveCopies
 
 CONTINUABLE = ("not proven",)  # of `ENDED_STATES`: all others are final
 
@@ -69,6 +70,8 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
     if record.has_ended and record.state not in CONTINUABLE:
         what = f"run {record.id} is {record.state}: nothing of it can be opened again"
         raise BadInput(what, then="start a new run; it continues from what has landed")
+    from trued.engine.impersonation import refuse_if_agent_could_answer
+
     refuse_if_agent_could_answer(store, record)
     place = _copies(store, record).place(workflow.editable)
     if not place.is_file():
@@ -90,5 +93,8 @@ def is_continuable(store: RunStore, record: RunRecord) -> bool:
     raise BadInput(what, then="start a new run; it continues from what has landed")
 
 
-def _copies(store: RunStore, record: RunRecord) -> LiveCopies:
+def _copies(store: RunStore, record: RunRecord) -> "LiveCopies":
+    from trued.run.editable_files import LiveCopies  # loaded where an edit is looked for: `show` only names commands
+    from trued.run.state import FileState
+
     return LiveCopies(store.folder(record.id), FileState(owned=store.owned_files(record.id)), Counter())

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from trued.model import Contract, Event, Evidence, Grade, Judged, Outcomes, Question, RunRecord, Verdict
+from trued.model import Event, Grade, Outcomes, Question, RunRecord
 
 if TYPE_CHECKING:
+    from trued.model import Contract, Evidence, Judged, Verdict
     from trued.reporting.views.rows import Call
 
 HELD_BACK = "(held out until the run has ended)"
@@ -68,9 +69,10 @@ def _called(call: "Call", *, at_work: bool) -> dict[str, Any]:
     }
 
 
-def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) -> dict[str, Any]:
+def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool) -> dict[str, Any]:
     """`ledger RUN --json`: every requirement of the contract, whether or not it was looked at yet."""
-    from trued.proof.notes import facts_of  # imported here: `ls` needs no verdict
+    from trued.model import Verdict  # imported here: `ls` needs no verdict
+    from trued.proof.notes import facts_of
 
     verdict = verdict or Verdict.open("nothing yet")
     facts = {one.id: one for one in (*(contract.base_facts if contract else ()), *verdict.evidence)}
@@ -94,7 +96,7 @@ def min_grade(grades: Iterable[str]) -> str:
     return str(min((Grade(one) for one in grades), key=lambda grade: grade.rank, default=Grade.UNPROVEN))
 
 
-def _judged(one: Judged, facts: Mapping[str, Evidence], *, over: bool) -> dict[str, Any]:
+def _judged(one: "Judged", facts: "Mapping[str, Evidence]", *, over: bool) -> dict[str, Any]:
     return {
         "id": one.id,
         "grade": str(one.grade),
@@ -130,7 +132,7 @@ def _unseen(name: str, text: str, source: str) -> dict[str, Any]:
     }
 
 
-def _pictures(facts: Iterable[Evidence], *, over: bool) -> list[dict[str, Any]]:
+def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]]:
     """Before and after; of held-out cases nothing while an agent may still be asked."""
     from trued.proof.screenshots import (
         evidence_pictures,  # loaded when used: the command line imports this package for its help
@@ -141,7 +143,7 @@ def _pictures(facts: Iterable[Evidence], *, over: bool) -> list[dict[str, Any]]:
     ]
 
 
-def evidence(fact: Evidence, *, over: bool) -> dict[str, Any]:
+def evidence(fact: "Evidence", *, over: bool) -> dict[str, Any]:
     """One run of one check. Values that agents must not learn are left out while one of them may still be asked."""
     row = fact.model_dump(mode="json", exclude={"tried", "output"})
     row["passed"] = sum(one.outcome is Outcomes.PASSED for one in fact.tried)
