@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.text import Text
 
 from trued.cli.context import AsJson, RunName, chosen, is_over, newest, opened, runs_of, top_of, writable
 from trued.cli.format import GRADES, STATES, ago, clock, counted, line, money, tokens
@@ -22,6 +21,8 @@ from trued.reporting.views import ledger, listed, state_of
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from trued.engine.run_store import RunStore
     from trued.reporting.views.progress import Progress
 
@@ -71,6 +72,8 @@ def _used(store: "RunStore", record: RunRecord) -> dict[str, Any]:
 
 
 def _print_runs(rows: list[dict[str, Any]]) -> None:
+    from rich.text import Text
+
     console, columns = out(), ("id", "workflow", "state", "grade", "cost", "used")
     shown = [
         {"cost": money(row["cost_usd"], row["cost"]), "used": tokens(row["tokens"], estimated=False)} for row in rows
@@ -95,6 +98,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one run: calls and checks, tokens, cost, and what it waits for."""
+    from rich.text import Text
+
     from trued.cli.summary import advise, used_lines, whole
     from trued.cli.tree import footer, header, scope_lines
     from trued.reporting.views.progress import Progress
@@ -130,8 +135,10 @@ def _landed(seen: "Progress") -> str:
     return f", landed on {line(', '.join(seen.landed))}" if seen.landed else ""
 
 
-def _shortened(lines: list[Text], *, full: bool) -> Iterator[Text]:
+def _shortened(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":
     """Leave out the middle of a long tree: people look for what happened last."""
+    from rich.text import Text
+
     if full or len(lines) <= ROWS:
         yield from lines
         return
@@ -279,6 +286,8 @@ def diff(
     if not sys.stdout.isatty():
         sys.stdout.buffer.write(text)
         return
+    from rich.text import Text
+
     console = out()
     for one in plain(text.decode("utf-8", "replace")).splitlines():
         console.print(Text(one, _colour(one)), soft_wrap=True)

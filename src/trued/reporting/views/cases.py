@@ -3,9 +3,12 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from trued.model import CallCase, Case, HttpCase
 from trued.support.plurals import counted
+
+if TYPE_CHECKING:
+    from trued.model import Case
 
 ANSWERS = ("status", "headers", "json", "body")  # of an exchange: what must come back
 
@@ -15,15 +18,17 @@ def stood(cases: Mapping[str, int]) -> str:
     return ", ".join(counted(number, name, "" if name == "guard" else name) for name, number in cases.items())
 
 
-def described(one: Case) -> str:
+def described(one: "Case") -> str:
     """As a person would write it down, with all that it says. Its texts may be hostile: whoever shows it makes them
     safe."""
     limit = f", within {one.within_s:g} s" if "within_s" in one.model_fields_set else ""
     return f"{asked(one)} → {expected(one)}{limit}"
 
 
-def asked(one: Case) -> str:
+def asked(one: "Case") -> str:
     """What a case does: a call with its arguments, an exchange, a command line with its input and files."""
+    from trued.model import CallCase, HttpCase  # loaded where there is a case: `logs` has none
+
     if isinstance(one, CallCase):
         given = [*map(repr, one.args), *(f"{name}={value!r}" for name, value in one.kwargs.items())]
         return f"{one.call}({', '.join(given)})"
@@ -37,8 +42,10 @@ def asked(one: Case) -> str:
     return f"$ {shlex.join(one.run)}{fed}{f', where {files}' if files else ''}"
 
 
-def expected(one: Case) -> str:
+def expected(one: "Case") -> str:
     """What must come of a case."""
+    from trued.model import CallCase, HttpCase
+
     if isinstance(one, CallCase):
         after = f", and its arguments are then {[*one.args_after]!r}" if one.args_after is not None else ""
         return f"{f'raises {one.raises}' if one.raises else repr(one.returns)}{after}"
@@ -59,7 +66,7 @@ class FailedCase:
     got: str = ""
 
 
-def failed_case(name: str, detail: str, kind: str, cases: Sequence[Case]) -> FailedCase:
+def failed_case(name: str, detail: str, kind: str, cases: "Sequence[Case]") -> FailedCase:
     """One failed id of a check: with its case, if `cases` has it."""
     number = name.removeprefix("case ")
     if name == number or not number.isdigit() or not 0 < int(number) <= len(cases):
