@@ -11,6 +11,8 @@ resolve() {
 resolve dev pyproject.toml --group dev
 # what `make demo` needs: trued itself and its build backend, in the versions of dev.txt
 resolve demo pyproject.toml --group build --constraint requirements/dev.txt
+# the same for a worker of a hub, in a container
+resolve hub pyproject.toml --extra hub --group build --constraint requirements/dev.txt
 resolve docs --group docs
 resolve bench --group bench
 resolve uv - <<<"uv"
