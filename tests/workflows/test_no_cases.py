@@ -1,4 +1,4 @@
-"""No case, no bill: where no case could be sealed, another examiner tries once, and a person is asked before work."""
+"""No case, no bill: where no case could be sealed, another agent tries once, and a person is asked before work."""
 
 from typing import Any
 
@@ -7,8 +7,9 @@ import pytest
 from tests.workflows.conftest import Ground, saying
 from tests.workflows.test_examined import CODE, EXAMINED, GOAL, grades, playing, solo
 from trued.engine.approvals import answer_question
+from trued.engine.engine import Engine
 from trued.engine.inputs import Request
-from trued.model import Grade
+from trued.model import Grade, RunRecord
 from trued.wire import Order
 
 VACUOUS: dict[str, Any] = {"interface": EXAMINED["interface"], "cases": EXAMINED["cases"][:1]}  # a constant passes it
@@ -36,9 +37,9 @@ async def test_another_agent_examines_once_more_and_its_cases_count_as_any_exami
 
 @pytest.mark.spec("DAY-11", "LAW-2")
 async def test_examiners_that_only_pretend_get_nothing_built_and_a_person_decides(ground: Ground) -> None:
-    engine, record, orders = await solo(ground, playing(VACUOUS))
+    engine, record, orders = await solo(ground, playing(VACUOUS), agents=TWO)
     assert (record.state, record.code) == ("waiting", 3)
-    assert "solo solo" not in roles(orders)
+    assert roles(orders) == ["examiner seal/examiner", "examiner seal/again/examiner"]
     assert "a constant passes" in record.why
     (question,) = engine.store.journal.questions(record.id, only_open=True)
     assert question.options == ("again", "without", "stop")
@@ -52,20 +53,46 @@ async def test_examiners_that_only_pretend_get_nothing_built_and_a_person_decide
 
 @pytest.mark.spec("DAY-11")
 @pytest.mark.parametrize(("answers", "state"), [((("stop", ""),), "stopped"), ((("again", ""),), "waiting")])
+@pytest.mark.parametrize("agents", [{"*": "scripted:inside"}, TWO], ids=["one agent", "two agents"])
 async def test_at_a_terminal_it_is_asked_before_anything_is_built(
-    ground: Ground, answers: tuple[tuple[str, str], ...], state: str
+    ground: Ground, agents: dict[str, str], answers: tuple[tuple[str, str], ...], state: str
 ) -> None:
+    vain = 2 * len(agents)  # each agent is asked, and told once what is wrong with its cases
     tries: list[str] = []
 
     def examiner(order: Order) -> dict[str, Any]:
         tries.append(order.key)
-        return EXAMINED if len(tries) > 4 else VACUOUS  # both examiners are told once what is wrong
+        return EXAMINED if len(tries) > vain else VACUOUS
 
     engine, runtime = ground.engine(playing(examiner), person=saying(*answers))
-    record = await ground.run(engine, GOAL, required=False, workflow="solo", yes=False)
+    record = await ground.run(engine, GOAL, required=False, workflow="solo", yes=False, agents=agents)
     assert record.state == state
+    assert len(tries) == vain + (state == "waiting")  # nobody is asked again before the person said so
     assert ("solo solo" in roles(runtime.orders)) == (state == "waiting")
     assert record.grade is (Grade.EXAMINED if state == "waiting" else Grade.UNPROVEN)
+
+
+@pytest.mark.spec("DAY-11")
+async def test_without_another_agent_a_person_is_asked_at_once_and_the_contract_says_who_was_asked_again(
+    ground: Ground,
+) -> None:
+    def examiner(order: Order) -> dict[str, Any]:
+        return EXAMINED if order.key.startswith("seal/again/") else VACUOUS
+
+    engine, record, orders = await solo(ground, playing(examiner))
+    assert (record.state, len(orders)) == ("waiting", 2)
+    (question,) = engine.store.journal.questions(record.id, only_open=True)
+    assert "ask scripted:inside again" in question.text
+    answer_question(engine.store, record.id, "again", comment="", who="ann")
+    again, runtime = ground.engine(playing(examiner))
+    record = await again.resume(record.id)
+    assert roles(runtime.orders) == ["examiner seal/again/examiner", "solo solo"]
+    assert record.grade is Grade.EXAMINED  # asked twice or not: nobody else stands behind its cases
+    contract = again.store.contract(record.id)
+    assert contract
+    (note,) = [one for one in contract.undecided if "could be used" in one]
+    assert "scripted:inside was asked again" in note
+    assert "these are by" not in note
 
 
 @pytest.mark.spec("DAY-11")
@@ -80,12 +107,34 @@ async def test_a_run_that_was_told_so_or_has_no_examiner_builds_at_once(ground: 
     assert (orders[-1].role, record.state, record.grade) == ("solo", "waiting", Grade.UNPROVEN)
 
 
-@pytest.mark.spec("DAY-11", "RUN-3")
-async def test_a_run_of_an_earlier_version_goes_on_as_it_began(ground: Ground) -> None:
-    engine, runtime = ground.engine(playing(VACUOUS))
+async def begun(ground: Ground, engine: Engine, edition: int) -> RunRecord:
+    """A run that was begun by the version with this edition, as far as it comes."""
     flags = {"yes": True, "agents": {"*": "scripted:inside"}}
     inputs, repository = await engine.ready(
         Request(goal=GOAL, repository=ground.repository, workflow="solo", flags=flags)
     )
-    await engine.drive(*engine.begin(inputs.model_copy(update={"edition": 1}), repository))
+    return await engine.drive(*engine.begin(inputs.model_copy(update={"edition": edition}), repository))
+
+
+@pytest.mark.spec("DAY-11", "RUN-3")
+async def test_a_run_of_an_earlier_version_goes_on_as_it_began(ground: Ground) -> None:
+    engine, runtime = ground.engine(playing(VACUOUS))
+    await begun(ground, engine, 1)
     assert roles(runtime.orders) == ["examiner seal/examiner", "solo solo"]
+
+
+@pytest.mark.spec("DAY-11", "RUN-3")
+async def test_a_run_that_asked_one_agent_twice_keeps_its_question_and_its_note(ground: Ground) -> None:
+    """Both are part of what it recorded: another text would make it diverge when it is resumed."""
+    engine, runtime = ground.engine(playing(VACUOUS))
+    record = await begun(ground, engine, 3)
+    assert roles(runtime.orders) == ["examiner seal/examiner", "examiner seal/again/examiner"]
+    (question,) = engine.store.journal.questions(record.id, only_open=True)
+    assert "again: ask another examiner" in question.text
+    answer_question(engine.store, record.id, "again", comment="", who="ann")
+    engine, runtime = ground.engine(playing(EXAMINED))
+    record = await engine.resume(record.id)
+    assert roles(runtime.orders)[-1] == "solo solo"
+    contract = engine.store.contract(record.id)
+    assert contract
+    assert "no case of scripted:inside could be used; these are by scripted:inside" in contract.undecided

@@ -12,8 +12,9 @@ from trued.run.budget import Budget
 
 # What a replay has to repeat: rules, briefs and files are part of recorded steps. 1: runs whose agents were
 # not given the log; 2: MEMORY.md is recalled; a chunk or task needs a change of its own, and one that is met already is
-# not built; team and pipeline ask nobody; 3: what only the environment lacks costs a pair no round.
-EDITION = 3
+# not built; team and pipeline ask nobody; 3: what only the environment lacks costs a pair no round; 4: no
+# agent is asked for cases a second time unless a person says so.
+EDITION = 4
 
 # Puts a question to a person: answer, comment and name; None if nobody is there.
 Person: TypeAlias = Callable[[Question], Awaitable[tuple[str, str, str] | None]]

@@ -1,4 +1,4 @@
-"""No case, no bill: where no case could be sealed, another examiner tries once; then a person is asked before work."""
+"""No case, no bill: where no case could be sealed, another agent tries once; then a person is asked before work."""
 
 from dataclasses import replace
 
@@ -13,12 +13,13 @@ from trued.support.hashing import digest
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
 ASKING = 2  # the edition since which another examiner tries and a person is asked; earlier runs continue as they began
+NOBODY_TWICE = 4  # the edition since which no agent is asked for cases a second time unless a person says so
 REASONS = 4  # that the question names; the contract's notes have them all
 
 
 async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bool) -> Examination:
-    """The requirements with cases. If an examiner was asked and no case is left, another one tries once; if that gives
-    none either, a person decides whether the work is built without.
+    """The requirements with cases. If an examiner was asked and no case is left, another agent of the run tries once;
+    if that gives none either, or there is no other agent, a person decides whether the work is built without.
 
     `provable`: something else than an examiner's case can prove a part of it, so that building it is not pointless.
     Raises `Waiting` if nobody answers, `Stopped` if the person says so.
@@ -27,7 +28,8 @@ async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bo
     told = context.settings.without_cases or context.edition < ASKING
     if provable or told or not found.is_fruitless:
         return found
-    found = await _examine_again(steps, asked, found)
+    if context.edition < NOBODY_TWICE or _next_agent(steps, found) not in found.examiners:
+        found = await _examine_again(steps, asked, found)
     while found.is_fruitless and not steps.context.settings.plan_only:
         answer = await _decision(steps, asked, found)
         if answer == STOP:
@@ -39,14 +41,20 @@ async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bo
 
 
 async def _examine_again(steps: Steps, asked: Requirements, before: Examination) -> Examination:
-    """What another examiner makes of the same words, in a session that knows nothing of the first."""
-    agent = other_examiner(steps.context, before.examiners)
+    """What the next examiner makes of the same words, in a session that knows nothing of those before."""
+    agent = _next_agent(steps, before)
     found = await ExaminerConversation(steps.below("again").apart(), asked, agent=agent).run()
     sessions = (*before.sessions, *found.sessions)
     if found.is_fruitless:
         return replace(found, sessions=sessions, undecided=tuple(dict.fromkeys((*before.undecided, *found.undecided))))
-    note = f"no case of {', '.join(before.examiners)} could be used; these are by {agent}"
+    asked_again = agent in before.examiners and steps.context.edition >= NOBODY_TWICE
+    these = f"{agent} was asked again, and these are its new ones" if asked_again else f"these are by {agent}"
+    note = f"no case of {', '.join(before.examiners)} could be used; {these}"
     return replace(found, sessions=sessions, undecided=(note, *found.undecided))
+
+
+def _next_agent(steps: Steps, before: Examination) -> str:
+    return other_examiner(steps.context, before.examiners)
 
 
 async def _decision(steps: Steps, asked: Requirements, found: Examination) -> str:
@@ -54,10 +62,13 @@ async def _decision(steps: Steps, asked: Requirements, found: Examination) -> st
     context, key = steps.context, steps.key("no cases")
     names = [one.id for one in asked.requirements if is_open(one) and not one.parts]
     why = "; ".join(found.undecided[:REASONS])
+    agent = _next_agent(steps, found)
+    is_known = agent in found.examiners and context.edition >= NOBODY_TWICE
+    again = f"ask {agent} again, no other agent plays" if is_known else "ask another examiner"
     text = (
         f"No case could be sealed for {', '.join(names)}, because: {why}\n"
         "Agents would build it, and nothing could prove it.\n"
-        f"{AGAIN}: ask another examiner · {WITHOUT}: build it without cases · {STOP}: end here, nothing is built"
+        f"{AGAIN}: {again} · {WITHOUT}: build it without cases · {STOP}: end here, nothing is built"
     )
 
     async def step() -> str:
