@@ -274,6 +274,32 @@ def test_three_failures_are_red_whatever_their_kinds(kinds: tuple[str, ...], gra
     assert judge(requirement, Facts(base=base, head=liar, held_out=True)).grade is Grade.REFUTED
 
 
+BOTH_SIDES = [
+    (("time", "time", "time"), "time", Grade.UNJUDGED),  # a program that is compiled first, on a slow machine
+    (("memory", "memory", "memory"), "memory", Grade.UNJUDGED),
+    (("time", "time", "time"), "returned", Grade.REFUTED),  # a wrong answer is one, however slow the base was
+    (("time", "time", "time"), "memory", Grade.REFUTED),
+    (("time", "returned", "time"), "time", Grade.REFUTED),  # the base can answer: who hangs does so by itself
+    (("returned", "returned", "returned"), "time", Grade.REFUTED),
+    (("", "time", "time"), "time", Grade.REFUTED),
+]
+
+
+@pytest.mark.spec("DAY-2", "LAW-2")
+@pytest.mark.parametrize(("kinds", "here", "grade"), BOTH_SIDES)
+def test_a_head_is_not_refuted_for_a_limit_that_the_base_never_kept_either(
+    kinds: tuple[str, ...], here: str, grade: Grade
+) -> None:
+    base = [evidence(EXAMPLES, "base", turn, {"case 1": F if kind else P}, kind) for turn, kind in enumerate(kinds, 1)]
+    head = [evidence(EXAMPLES, "head", turn, {"case 1": F}, here) for turn in (1, 2)]
+    found = judge(Requirement(id="r", text="x", checks=(EXAMPLES,)), Facts(base=base, head=head, held_out=True))
+    assert found.grade is grade
+    assert not found.holds
+    if grade is Grade.UNJUDGED:
+        assert [one.name for one in found.missing] == [here]
+        assert "raise its limit" in found.missing[0].fix
+
+
 def test_a_case_that_passed_once_on_the_base_is_not_red_and_the_reason_says_so() -> None:
     found = judged(EXAMPLES, {"case 1": ((F, P, F), (P, P))})
     assert found.grade is Grade.UNPROVEN

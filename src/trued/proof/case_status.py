@@ -14,7 +14,8 @@ _SILENT = {"id": HUSHED, "detail": ""}
 _OPEN_ENDED = ("exit", "module", "path", "program")  # kinds that end with a name that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 ENGINES = ("environment", "start")  # how the engine itself failed: nothing that a head says can look like it
-NOT_OUR_FAILURE = ("time", "memory", *ENGINES)  # on base they show the machine, not the project
+LIMITS = ("time", "memory")
+NOT_OUR_FAILURE = (*LIMITS, *ENGINES)  # on base they show the machine, not the project
 
 
 class Base(StrEnum):
@@ -106,13 +107,22 @@ def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
     return frozenset((one.id, one.kind) for one in tried if one.outcome is Outcomes.UNJUDGED)
 
 
+def unending(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
+    """Id and kind of what ran into a limit of time or memory whenever it was tried in these facts, and showed nothing
+    else: on the base that is the machine's doing, or the limit's."""
+    seen: dict[str, set[str]] = {}
+    for one in (one for fact in facts for one in fact.tried):
+        seen.setdefault(one.id, set()).add("" if one.outcome is Outcomes.PASSED else one.kind)
+    return frozenset((name, *kinds) for name, kinds in seen.items() if len(kinds) == 1 and kinds <= set(LIMITS))
+
+
 def on_head(
     name: str, facts: Iterable[Evidence], lacks: frozenset[tuple[str, str]] = frozenset()
 ) -> tuple[Head, list[Tried]]:
     """The worst that was seen of one id, and the times that it did not pass.
 
     A head that says that something is missing has failed, unless the base lacked the same: its own words never make it
-    unjudged.
+    unjudged. One that does not end in time has failed, unless the base never ended in time either.
     An id that stands for a whole file (base could not collect it) passes if every test that the file turns out to hold
     passes, and there is one.
     """
@@ -158,7 +168,7 @@ def _hushed(one: Tried) -> Tried:
 
 def _unjudged(one: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:
     if one.outcome is not Outcomes.UNJUDGED:
-        return False
+        return one.kind in LIMITS and (name, one.kind) in lacks
     return one.kind in ENGINES or not lacks.isdisjoint({(name, one.kind), (WHOLE_CHECK, one.kind)})
 
 

@@ -36,6 +36,7 @@ from trued.proof.case_status import (
     number_of_tests,
     on_base,
     on_head,
+    unending,
 )
 from trued.proof.checks.command import BY_OWN_DRIVERS
 from trued.proof.gaps import DATA, MOST_TEXT, NO_WORK, gap, is_hidden_data, reason
@@ -255,7 +256,8 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     name = check_hash(check)
     base = [one for one in facts.base if one.check == name and one.requirement == requirement.id]
     head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
-    stands, lacks = on_base(base, facts.own_modules), lacking(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
+    stands = on_base(base, facts.own_modules)
+    lacks = lacking(base) | unending(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
     if not stands:
         count.broken.append((WHOLE_CHECK, "it was never run on the base"))
     for case, stood in stands.items():

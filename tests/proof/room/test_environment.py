@@ -10,7 +10,7 @@ import pytest
 from tests.proof.trial import Trial, bare_interpreter, only, quiet
 from trued.model import Grade, Outcomes
 from trued.proof.room.environment import choose_environment, declared_changes
-from trued.proof.room.virtualenv import registries
+from trued.proof.room.virtualenv import SYSTEM_PATH, machine_path, registries
 from trued.proof.seal import SealTerms, seal
 
 TESTS = "from m import f\n\n\ndef test_f():\n    assert f(1) == 2\n\n\ndef test_zero():\n    assert f(0) == 0\n"
@@ -251,3 +251,13 @@ async def test_services_are_up_for_checks_that_may_use_the_loopback(tmp_path: Pa
     (fact, *_) = (await broken.seal()).base_facts
     assert {one.outcome for one in fact.tried} == {Outcomes.UNJUDGED}
     assert "no-such-service did not come up" in fact.why_void
+
+
+@pytest.mark.spec("DAY-2", "LAW-4")
+def test_checks_find_programs_where_the_users_path_has_them_and_every_sandbox_shows_them() -> None:
+    """A Go in /usr/local/go/bin, where its makers put it; nothing of HOME, of a checkout, or of whoever writes `..`."""
+    path = (
+        "/home/ann/go/bin:.:/usr/local/go/bin:node_modules/.bin:/usr/bin:/opt/tools/bin:/usr/../home/ann/bin::/tmp/bin"
+    )
+    assert machine_path(path) == f"{SYSTEM_PATH}:/usr/local/go/bin:/opt/tools/bin"
+    assert machine_path("") == SYSTEM_PATH

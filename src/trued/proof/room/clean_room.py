@@ -32,7 +32,7 @@ from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.node_modules import node_modules
 from trued.proof.room.package_json import is_package_json, merge_manifests
 from trued.proof.room.preparation import prepare_room
-from trued.proof.room.virtualenv import SYSTEM_PATH
+from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
@@ -494,7 +494,7 @@ def _asked(room: Path, contract: Contract) -> tuple[str, ...]:
 
 def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[str, str]) -> dict[str, str]:
     return {
-        "PATH": f"{Path(interpreter.path).parent}:{SYSTEM_PATH}",
+        "PATH": f"{Path(interpreter.path).parent}:{machine_path(os.environ.get('PATH', ''))}",
         "LANG": "C.UTF-8",
         **({"PYTHONPATH": ":".join(roots)} if roots else {}),  # for programs that checks start; our own start isolated
         "PYTHONDONTWRITEBYTECODE": "1",

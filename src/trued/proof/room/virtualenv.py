@@ -13,6 +13,7 @@ from trued.proof.room.interpreter import Interpreter
 TRUSTED = "trued-trusted.pth"  # leads from a prepared environment to the packages of the trusted one
 BEHIND = "added"  # folder of packages that are looked for last
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PROGRAMS = ("/usr/", "/opt/")  # folders that every sandbox shows, and that only the machine's owner fills
 CUSTOMIZING = ("sitecustomize", "usercustomize")
 BUNDLED = ("/usr/share/python-wheels",)  # where Debian keeps what `ensurepip` has elsewhere
 PIP_SETTINGS = ("index-url", "extra-index-url", "find-links", "trusted-host", "cert", "no-index")
@@ -20,6 +21,15 @@ _REGISTRY = re.compile(r"(PIP|UV|npm_config|NPM_CONFIG)_\w+|SSL_CERT_(FILE|DIR)|
                        r"CURL_CA_BUNDLE|(https?|all|no)_proxy|(HTTPS?|ALL|NO)_PROXY")  # fmt: skip
 _SECRET = re.compile(r"://[^/\s]*@|password|token|secret", re.IGNORECASE)
 _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
+
+
+def machine_path(path: str) -> str:
+    """Where checks look for programs: the system's folders, then those of the user's PATH that every sandbox shows
+    (`/usr/local/go/bin`, `/opt/…`). Folders of HOME or of a checkout are never among them.
+    """
+    known = SYSTEM_PATH.split(":")
+    more = [os.path.normpath(one) for one in path.split(":") if one.startswith(PROGRAMS)]
+    return ":".join(dict.fromkeys((*known, *(one for one in more if one.startswith(PROGRAMS)))))
 
 
 def site_packages(environment: Path, interpreter: Interpreter) -> Path:
