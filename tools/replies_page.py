@@ -30,6 +30,11 @@ MEANINGS = {
     "status": "how your work ended, by the completion contract of your role",
     "summary": "what people should know, in a sentence or two",
 }
+IN_PARTS = {  # of objects inside replies, where a name may mean something else than in a reply
+    "quotes": "the clause that it shows, word for word",
+    "within_s": "seconds that it may take; give more where a program is compiled first, as by `go run`",
+    "setup": "it only prepares the exchanges after it",
+}
 NULL = {"type": "null"}
 NAMES = {
     "string": "text",
@@ -70,7 +75,7 @@ def page() -> str:
     body.append("## Parts\n\nObjects inside replies, by the name of their type.\n\n")
     for title, (section, part) in sorted(names.titled.items()):
         body.append(f"### {title}\n\n{_sentence(part)}")
-        body += [*_table(part, {}, names.inside(section)), "\n"]
+        body += [*_table(part, {}, names.inside(section), meanings=IN_PARTS), "\n"]
     return "".join(body).rstrip("\n") + "\n"
 
 
@@ -129,14 +134,20 @@ def _role(roles: list[str], replies: tuple[type[Reply], ...], write: Namer) -> I
         yield f"\nThe shortest one that is valid:\n\n```json\n{json.dumps(sample(reply), ensure_ascii=False)}\n```\n\n"
 
 
-def _table(schema: Mapping[str, Any], known: Mapping[str, Any], write: Namer, prompt: str = "") -> Iterator[str]:
+def _table(
+    schema: Mapping[str, Any],
+    known: Mapping[str, Any],
+    write: Namer,
+    prompt: str = "",
+    meanings: Mapping[str, str] = MEANINGS,
+) -> Iterator[str]:
     """The fields of an object that are not `known` already, required ones first."""
     yield "| field | value | meaning |\n| --- | --- | --- |\n"
     required = set(schema.get("required", ()))
     rows = {name: one for name, one in schema.get("properties", {}).items() if known.get(name) != one}
     for name in sorted(rows, key=lambda name: name not in required):
         needed = ", required" if name in required else ""
-        meaning = rows[name].get("description") or _outputs(prompt).get(name) or MEANINGS.get(name, "")
+        meaning = rows[name].get("description") or _outputs(prompt).get(name) or meanings.get(name, "")
         yield f"| `{name}` | {_type(rows[name], write)}{needed} | {meaning.replace('|', '/')} |\n"
 
 

@@ -39,3 +39,12 @@ def test_every_value_of_a_case_is_in_its_words(data: dict[str, Any]) -> None:
             known = ("method", "path", "headers", "body", "True")  # names of fields, and a flag that has a word
             assert text in known or repr(text)[1:-1] in shown, text
     assert ("first, " in shown) is data.get("setup", False)
+
+
+@pytest.mark.spec("DAY-9", "DAY-12")
+def test_json_is_shown_as_json() -> None:
+    data = {"http": {"path": "/books"}, "status": 200, "json": [{"title": "Emma", "sold": None, "new": True}]}
+    shown = case(TypeAdapter(Case).validate_python(data))
+    assert shown == 'GET /books → status 200, json [{"title": "Emma", "sold": null, "new": true}]'
+    data = {"run": ["books"], "stdout_json": {"new": True}}
+    assert 'prints {"new": true} as JSON' in case(TypeAdapter(Case).validate_python(data))

@@ -1,5 +1,6 @@
 """A case in words: what is done, and what must come of it."""
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,10 +51,17 @@ def expected(one: "Case") -> str:
         after = f", and its arguments are then {[*one.args_after]!r}" if one.args_after is not None else ""
         return f"{f'raises {one.raises}' if one.raises else repr(one.returns)}{after}"
     if isinstance(one, HttpCase):
-        return ", ".join(f"{name} {value!r}" for name, value in one.model_dump().items() if name in ANSWERS)
-    wanted = f"prints {one.stdout!r}" if one.stdout is not None else f"prints {one.stdout_json!r} as JSON"
+        answers = {name: value for name, value in one.model_dump().items() if name in ANSWERS}
+        return ", ".join(
+            f"{name} {_as_json(value) if name == 'json' else repr(value)}" for name, value in answers.items()
+        )
+    wanted = f"prints {one.stdout!r}" if one.stdout is not None else f"prints {_as_json(one.stdout_json)} as JSON"
     nothing = one.stdout is None and "stdout_json" not in one.model_fields_set
     return f"{'' if nothing else f'{wanted}, '}exit code {one.exit}"
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 @dataclass(frozen=True, slots=True)
