@@ -113,7 +113,7 @@ def unending(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
     seen: dict[str, set[str]] = {}
     for one in (one for fact in facts for one in fact.tried):
         seen.setdefault(one.id, set()).add("" if one.outcome is Outcomes.PASSED else one.kind)
-    return frozenset((name, *kinds) for name, kinds in seen.items() if len(kinds) == 1 and kinds <= set(LIMITS))
+    return frozenset((name, kind) for name, kinds in seen.items() for kind in LIMITS if kinds == {kind})
 
 
 def on_head(
