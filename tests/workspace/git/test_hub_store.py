@@ -114,6 +114,27 @@ async def test_a_store_that_is_away_is_waited_for_and_then_named(
         await opened(shared).refs("r-one")
 
 
+@pytest.mark.spec("HUB-4", "HUB-6")
+async def test_a_store_that_works_on_what_it_got_is_not_asked_again_and_the_users_settings_for_pushes_do_not_count(
+    tmp_path: Path, repository: Path, shared: Path
+) -> None:
+    one, base = await begun(repository, tmp_path / "home")
+    asked, hook, ssh, own = tmp_path / "asked", shared / "hooks" / "pre-receive", tmp_path / "ssh", tmp_path / "config"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\necho once >>{asked}\nsleep 3\n")  # three times as long as git may be silent
+    ssh.write_text('#!/bin/sh\nfor word; do last="$word"; done\nexec sh -c "$last"\n')  # to this machine
+    for program in (hook, ssh):
+        program.chmod(0o755)
+    own.write_text("[push]\n\tgpgSign = true\n\tpushOption = ci.skip\n")
+    variables = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin", "GIT_CONFIG_GLOBAL": str(own)}
+    hub = HubStore(
+        f"ssh://git@host{shared}", {**variables, "GIT_SSH_COMMAND": str(ssh)}, patience_s=120.0, silence_s=1.0
+    )
+    await hub.push(one, [base])
+    assert asked.read_text().splitlines() == ["once"]
+    assert list((await hub.refs("r-one")).values()) == [base]
+
+
 @pytest.mark.spec("HUB-6", "LAW-4")
 async def test_a_hostile_repository_runs_nothing_on_the_second_machine(
     tmp_path: Path, repository: Path, shared: Path

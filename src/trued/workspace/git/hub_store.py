@@ -25,12 +25,17 @@ if TYPE_CHECKING:
 PATIENCE_S = 300.0  # how long a store that is away is waited for, as for a hub's database
 SILENCE_S = 10.0  # git has no time-out of its own: one that says nothing for so long is started again
 AGAIN_S = 1.0  # before another try
+# All objects went over the line, so the store was there. What it, or git here, does with those of a large repository
+# takes minutes, and nothing is said meanwhile.
+_WENT_OVER = re.compile(rb"(?:Writing|Receiving) objects: 100%")
 PER_CALL = 200  # commits that one command line names
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
 # Whoever has no login: no key, ticket or password, and no connection that the user has open already.
 ANYBODY = f"{SSH} -o PreferredAuthentications=none -o ControlMaster=no -o ControlPath=none"
 NOBODY = {"HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 LOGINS = (".netrc", ".git-credentials", ".config/git/credentials")  # where git and curl look for a login
+# What the user wants of other pushes: a store that does not offer it would refuse every one of ours.
+_PLAIN_PUSH = ("push.gpgSign=false", "push.pushOption=", "push.negotiate=false")
 _KEPT = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL")
 # Gives git the login of the address: in its own words it would be in a command line, which everybody here can read.
 _LOGIN = '!f() { printf "username=%s\\npassword=%s\\n" "$TRUED_STORE_USER" "$TRUED_STORE_PASSWORD"; }; f'
@@ -151,13 +156,15 @@ class HubStore:
 
     async def _insist(self, words: Sequence[str], doing: str, local: "Store | None" = None) -> str:
         """Run git again and again while the store does not answer."""
-        until = time.monotonic() + self.patience_s
+        until, may_begin_again = time.monotonic() + self.patience_s, True
         silence_s = self.silence_s
         while True:
             code, out, stderr = await self._once(words, local=local, silence_s=silence_s)
             if code == 0:
                 return out
             why = _last(stderr)
+            if code is None and may_begin_again and _WENT_OVER.search(stderr.encode()):
+                until, may_begin_again = time.monotonic() + self.patience_s, False  # it was cut off after that
             if code is not None and _REFUSED.search(stderr):
                 raise StateFailed(f"cannot {doing} the store {self.name}: {_sentence(stderr)}")
             if time.monotonic() + AGAIN_S > until:
@@ -178,7 +185,8 @@ class HubStore:
     ) -> tuple[int | None, str, str]:
         """Exit code (None: it said nothing for too long), output and stderr."""
         place = (f"--git-dir={local.folder}",) if local else ()
-        settings: tuple[str, ...] = (*SYNCED, "protocol.version=2", "credential.interactive=false", "core.askPass=")
+        settings: tuple[str, ...] = (*SYNCED, *_PLAIN_PUSH, "protocol.version=2", "credential.interactive=false")
+        settings += ("core.askPass=",)
         if self.password and not more:
             settings += ("credential.helper=", f"credential.helper={_LOGIN}")
         with local.git.shared_lock() if local else nullcontext(()) as handles:
@@ -192,7 +200,7 @@ class HubStore:
                 pass_fds=handles,
             )
         try:
-            return await _heard(process, silence_s or self.silence_s)
+            return await _heard(process, silence_s or self.silence_s, self.patience_s)
         finally:
             await end_process(process)
 
@@ -222,8 +230,9 @@ class HubStore:
         }
 
 
-async def _heard(process: Process, silence_s: float) -> tuple[int | None, str, str]:
-    """All that git says until it ends: exit code, output, stderr. The code is None if it is silent for too long."""
+async def _heard(process: Process, silence_s: float, at_the_end_s: float) -> tuple[int | None, str, str]:
+    """All that git says until it ends: exit code, output, stderr. The code is None if it is silent for too long: for
+    `at_the_end_s` when all objects went over the line, else for `silence_s`."""
     assert process.stdout  # noqa: S101  (both are pipes)
     assert process.stderr  # noqa: S101
     out, stderr = bytearray(), bytearray()
@@ -236,11 +245,12 @@ async def _heard(process: Process, silence_s: float) -> tuple[int | None, str, s
     try:
         while True:
             before = len(out) + len(stderr)
-            _, left = await asyncio.wait(reading, timeout=silence_s)
+            most_s = max(silence_s, at_the_end_s) if _WENT_OVER.search(stderr) else silence_s
+            _, left = await asyncio.wait(reading, timeout=most_s)
             if not left:
                 break
             if len(out) + len(stderr) == before:
-                return None, "", f"no answer within {silence_s:g} s"
+                return None, "", f"{stderr.decode(errors='replace')}\nno answer within {most_s:g} s"
     finally:
         for task in reading:
             task.cancel()
