@@ -10,7 +10,9 @@ import pytest
 from tests.hub.conftest import Hub, record
 from trued.errors import Fenced, Postponed
 from trued.hub.postgres import PostgresJournal
-from trued.wire import Amount, Spend
+from trued.model import Settings
+from trued.run.budget import Budget, CallRequest
+from trued.wire import Amount, Report, Spend, Usage
 
 CALL = Spend("dev", 1, "dev#1", "", "dev", "claude:opus")
 PAID = Amount(usd=0.5, tokens=10, seconds=3.0)
@@ -90,6 +92,28 @@ def test_a_call_that_was_paid_elsewhere_is_asked_for_again_and_holds_no_place_un
             reserve(second, call=again)
             settle(second, call=again)
             assert attempts(hub) == [(1, "w1#1", "done", 0.5), (2, "w2#1", "done", 0.5)]
+
+
+@pytest.mark.spec("HUB-2", "HUB-5")
+def test_what_another_machine_did_not_finish_is_settled_while_the_cap_is_reached(hub: Hub, tmp_path: Path) -> None:
+    """Nothing begins here: it waits for no place, and takes none from others in that minute."""
+    first, second = hub.opened("w1#1", home=tmp_path / "a"), hub.opened("w2#1", home=tmp_path / "b")
+    second.add(record("r-two"))
+    hub.execute("update run set place = null")
+    with first.claim("r-one"), second.claim("r-two"):
+        reserve(first)
+        reserve(second, "r-two")
+        hub.execute("insert into cap values ('claude', 1, 1)")
+        hub.end_lease()
+        before = attempts(hub)
+        with second.claim("r-one"):
+            lost = CallRequest("dev", 1, "dev#1", "dev", "claude:opus", "")
+            report = Report("dev", 1, "died", why="another machine began it", usage=Usage(estimated=True))
+            Budget(second.of("r-one"), Settings()).held(lost).settle(report)
+            assert [one.state for one in second.spends("r-one")] == ["died"]
+            assert attempts(hub) == before  # what the first did with it may still come
+            with pytest.raises(Postponed):
+                reserve(second, call=replace(CALL, attempt=2))
 
 
 @pytest.mark.spec("HUB-5")

@@ -260,11 +260,11 @@ async def _work_until_reported(
     for attempt in count(1):
         clone = f"{ask.clone}.{exchange.died + 1}" if exchange.died else ask.clone
         wanted = CallRequest(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
-        is_lost = context.is_begun_elsewhere(exchange.name, attempt)
-        async with context.budget.reserve(wanted) as reserved:
-            if is_lost:
-                report = _lost_report(wanted, ask)
-            else:
+        if context.is_begun_elsewhere(exchange.name, attempt):
+            await context.journal.available()
+            report = context.budget.held(wanted).settle(_lost_report(wanted, ask))
+        else:
+            async with context.budget.reserve(wanted) as reserved:
                 # One token for all orders of the call: after a refusal the agent continues with the files it left.
                 work, home = await context.workspace.clone(
                     clone, here.head, token=f"{folder_name(ask.key)}.{exchange.died + 1}"
@@ -273,10 +273,10 @@ async def _work_until_reported(
                 order = _order(context, ask, exchange, reserved)
                 order = replace(order, folder=str(work), home=str(home))
                 report = await _work_unless_stopped(context, ask, exchange, order, tell)
-            await context.journal.available()
-            report = reserved.settle(report)
-            if report.quota:
-                context.journal.emit(QuotaReported(agent=ask.agent, **report.quota), ask.key)
+                await context.journal.available()
+                report = reserved.settle(report)
+                if report.quota:
+                    context.journal.emit(QuotaReported(agent=ask.agent, **report.quota), ask.key)
         if report.state != "died":
             return report, clone
         exchange.spent = add_usage(exchange.spent, report.usage)
@@ -293,7 +293,7 @@ async def _work_until_reported(
 
 def _lost_report(request: CallRequest, ask: AgentRequest) -> Report:
     """Of an attempt that was begun on another machine: whatever it used there, nobody can tell any more."""
-    why = "it was begun on another machine, which has not ended it"
+    why = "another machine began it and did not finish it"
     return Report(request.call, request.attempt, "died", why=why, session=ask.session, usage=Usage(estimated=True))
 
 

@@ -133,6 +133,19 @@ class Budget:
             self._at_work.discard((request.call, request.attempt))
             self._freed.set()
 
+    def held(self, request: CallRequest) -> "Reservation":
+        """The reservation that a call has, wherever it was made: to settle it, without asking for another. Nothing is
+        waited for, and no cap counts it."""
+        mine = (request.call, request.attempt)
+        known: list[Spend] = []
+
+        def look(rows: Sequence[Spend]) -> None:
+            known[:] = [row for row in rows if (row.call, row.attempt) == mine]
+
+        self._journal.spend(look)
+        reserved = known[0].reserved if known else Amount()
+        return Reservation(self, request, reserved, self._price(request.agent, request.model))
+
     def has_used_up(self, call: str) -> bool:
         """Whether a call was ended because it used up its reservation, so that it may ask for more."""
         found: list[bool] = []
