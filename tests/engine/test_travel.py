@@ -1,6 +1,8 @@
 """What one machine sends of a run, and how it confines agents of a run that was begun elsewhere."""
 
 import hashlib
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,11 +11,12 @@ import pytest
 from tests.engine.two_commits import git, project
 from trued.engine.inputs import Inputs
 from trued.engine.journals.sqlite import SqliteJournal
-from trued.engine.travel import ARTIFACTS, SentWork, Travel
+from trued.engine.travel import ARTIFACTS, SentWork, Travel, fit_for_travel
 from trued.errors import BadInput
 from trued.model import Goal, RunRecord, Settings
 from trued.model.step_keys import SENT
 from trued.workspace.git.hub_store import HubStore
+from trued.workspace.git.repository import open_repository
 from trued.workspace.sandbox.levels import LEVELS, NONE, level_state
 
 
@@ -61,6 +64,53 @@ async def test_a_kept_file_is_sent_when_it_is_whole(travel: Travel, journal: Sql
     assert await kept() == names
 
 
+@pytest.mark.spec("HUB-6")
+async def test_a_workflows_own_step_of_the_same_name_says_nothing_about_what_was_sent(
+    travel: Travel, journal: SqliteJournal
+) -> None:
+    async def reply() -> str:
+        return '{"reply": "it is sent"}'
+
+    with journal.claim("r-one"):
+        for key in (f"{SENT}1", f"chunk 1A/{SENT}2"):
+            await journal.of("r-one").once(key, "h", reply)
+    assert travel.sent() == ()
+    assert travel.is_origin
+
+
+@pytest.mark.spec("HUB-6")
+async def test_files_in_git_lfs_and_a_partial_clone_are_found_by_few_processes(tmp_path: Path) -> None:
+    """One for each file would be thousands before a run begins."""
+    project(tmp_path / "repo")
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 7\n"
+    (tmp_path / "repo" / ".gitattributes").write_text("*.bin filter=lfs\n")
+    for number in range(300):
+        (tmp_path / "repo" / f"{number}.txt").write_text(f"small {number}\n\n")
+    git(tmp_path / "repo", "add", "-A")
+    git(tmp_path / "repo", "commit", "-qm", "small files")
+    inputs = Inputs.model_construct(settings=Settings(), ticket=None, base="")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    found = shutil.which("git")
+    (programs / "git").write_text(f'#!/bin/sh\necho >>{tmp_path}/started\nexec {found} "$@"\n')
+    (programs / "git").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+        assert await fit_for_travel(inputs, open_repository(tmp_path / "repo")) is inputs
+        assert len((tmp_path / "started").read_text()) < 20
+        (tmp_path / "repo" / "zoo.bin").write_text(pointer)
+        git(tmp_path / "repo", "add", "-A")
+        git(tmp_path / "repo", "commit", "-qm", "a pointer")
+        with pytest.raises(BadInput, match=r"the content of zoo\.bin is in git LFS"):
+            await fit_for_travel(inputs, open_repository(tmp_path / "repo"))
+    (tmp_path / "repo" / "zoo.bin").unlink()
+    git(tmp_path / "repo", "commit", "-qam", "no pointer")
+    blob = git(tmp_path / "repo", "rev-parse", "HEAD:7.txt")
+    (tmp_path / "repo" / ".git" / "objects" / blob[:2] / blob[2:]).unlink()  # as a partial clone leaves it out
+    with pytest.raises(BadInput, match=r"partial clone without the content of 7\.txt"):
+        await fit_for_travel(inputs, open_repository(tmp_path / "repo"))
+
+
 @pytest.mark.spec("HUB-7")
 async def test_that_agents_may_work_without_a_sandbox_counts_on_the_machine_where_it_was_said(
     tmp_path: Path, travel: Travel, journal: SqliteJournal
@@ -79,7 +129,7 @@ async def test_that_agents_may_work_without_a_sandbox_counts_on_the_machine_wher
         version="1",
     )
     assert travel.level(inputs) == NONE  # nothing was sent: it was begun here
-    await journal.of("r-one").once(f"{SENT}1", "", step)
+    await journal.of("r-one").once(f"{SENT}{'a' * 16}", "", step)
     if any(level_state(one).works for one in LEVELS if one != NONE):
         assert travel.level(inputs) != NONE
     else:

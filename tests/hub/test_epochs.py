@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from tests.hub.conftest import Hub
+from tests.hub.conftest import Hub, record
 from tests.hub.driver import drive
 from trued.errors import BadInput, Busy, Fenced
-from trued.hub.postgres import PostgresJournal
+from trued.hub.postgres import MACHINE, PostgresJournal
 from trued.model.events.run import RunResumed
 from trued.wire import Spend
 
@@ -36,6 +37,25 @@ def test_each_claim_is_the_next_epoch_and_names_its_driver(hub: Hub) -> None:
     with two.claim("r-one"):
         assert one.driver("r-one") == 2
     with pytest.raises(BadInput, match="r-none"), one.claim("r-none"):
+        pass
+
+
+def test_a_copy_of_a_state_folder_on_another_machine_waits_for_the_lease(hub: Hub, tmp_path: Path) -> None:
+    """It cannot see that the lock is held there: whoever drives would count as dead, and its calls be paid twice."""
+    one = hub.opened("w1", home=tmp_path / "a")
+    one.add(record("r-two"))
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    (tmp_path / "b" / MACHINE).write_text("another one")
+    copy = hub.opened("w2", home=tmp_path / "b")
+    with one.claim("r-two"):
+        with pytest.raises(Busy, match=r"w1 \(epoch 1\)"), copy.claim("r-two"):
+            pass
+        assert copy.driver("r-two") == 1
+        hub.end_lease("r-two")
+        with copy.claim("r-two"):
+            assert copy.driver("r-two") == 2
+    shutil.copytree(tmp_path / "a", tmp_path / "same")  # as after a crash of its driver, on its own machine
+    with hub.opened("w1", home=tmp_path / "same").claim("r-two"):
         pass
 
 

@@ -17,8 +17,10 @@ from tests.warm import Warm
 from trued.errors import Busy, Fenced, StateFailed
 from trued.hub.postgres import PostgresJournal
 from trued.hub.roles import prepare_hub
+from trued.hub.schema import MIGRATIONS
 from trued.model import Approval, Comment, Grade
 from trued.model.events.people import CommentGiven
+from trued.model.events.run import LimitRaised
 
 pytestmark = pytest.mark.spec("HUB-7")
 
@@ -39,6 +41,7 @@ def url(postgres: PostgresServer, prepared: str) -> Iterator[str]:
 
 WORKER_ROW = """insert into worker (name, life, queue, agents, levels, runs, host, version, token)
     values ('w1', 9, 'runs', '{}', '{}', 9, 'h', '1', gen_random_uuid())"""
+WRITE = "select write_event('r-one', 0, 1, '', 'KIND', '', '{}', '{}', '{}', gen_random_uuid())"
 LOGINS = {"ann": "trued_worker", "bob": "trued_asker"}
 
 
@@ -83,9 +86,10 @@ async def test_an_asker_says_what_people_say_and_nothing_else(url: str) -> None:
         given = CommentGiven(number=1, to="", text="hello", who="bob", way="", stops="")
         assert asker.add_comment("r-one", said, lambda _: given, "")
         asker.change_limit("r-one", "", "usd", 3.0, "bob")
+        asker.of("r-one").emit(LimitRaised(scope="", what="usd", to=3.0, who="bob"))
         asker.cancel("r-one")
         assert asker.is_cancelled("r-one")
-        assert asker.events("r-one")[-1].data["text"] == "hello"
+        assert [one.kind for one in asker.events("r-one")[-2:]] == ["comment", "limit raised"]
         with pytest.raises(StateFailed, match="may not do that"), asker.claim("r-one"):
             pass
         with pytest.raises(StateFailed, match="may not do that"):
@@ -121,6 +125,11 @@ async def test_an_asker_says_what_people_say_and_nothing_else(url: str) -> None:
         "update run set cancelled = false where cancelled",
         "update question set text = 'Sure?'",
         "update question set answer = 'stop' where answer <> ''",
+        "insert into event (run, kind, token) values ('r-one', 'verdict', gen_random_uuid())",
+        "insert into event (run, token) values ('r-one', gen_random_uuid())",
+        WRITE.replace("KIND", "ended"),
+        WRITE.replace("KIND", "machine changed"),
+        "drop trigger refuse_event on event",
         "update event set data = '{}'",
         "delete from event",
         "delete from comment",
@@ -142,6 +151,27 @@ async def test_an_asker_says_what_people_say_and_nothing_else(url: str) -> None:
         "set role trued_worker",
         "set role trued",
     )
+
+
+async def test_workers_use_tables_that_an_ordinary_command_of_the_owner_converted(
+    url: str, postgres: PostgresServer
+) -> None:
+    older = postgres.new_database()
+    with psycopg.connect(older, autocommit=True) as db:
+        db.execute("create schema trued")
+        db.execute("set search_path = trued")
+        db.execute("create table format (version integer not null)")
+        for number, statements in enumerate(MIGRATIONS[:-1], 1):
+            db.execute(statements)
+            db.execute("insert into format values (%s)", (number,))
+        db.execute("grant usage on schema trued to trued_worker, trued_asker")  # as its `hub init` did
+    PostgresJournal(older).close()
+    with closing(PostgresJournal(as_login(older, "ann"))) as store:
+        await story(store)
+    refused(as_login(older, "bob"), WRITE.replace("KIND", "ended"))
+    strange = postgres.new_database()  # beside it, and never prepared for anybody
+    PostgresJournal(strange).close()
+    refused(as_login(strange, "ann"), "select * from trued.run")
 
 
 def refused(login: str, *statements: str) -> None:

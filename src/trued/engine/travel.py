@@ -18,12 +18,12 @@ from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import RunRecord, Value
 from trued.model.events.run import MachineChanged
-from trued.model.step_keys import SENT
+from trued.model.step_keys import SENT, is_sent
 from trued.support import atomic_files
 from trued.support.hashing import digest
 from trued.workspace.git.command import Git
 from trued.workspace.git.hub_store import HubStore
-from trued.workspace.git.large_files import POINTER
+from trued.workspace.git.large_files import POINTER, POINTER_BYTES
 from trued.workspace.git.repository import Repository
 from trued.workspace.git.store import ENGINE, CommitAuthor, Store
 from trued.workspace.sandbox.levels import NONE, check_agent_network, choose_level
@@ -63,7 +63,7 @@ class Travel:
     def sent(self) -> tuple[SentWork, ...]:
         """Everything that was recorded as sent, oldest first."""
         found = self._journal.steps_after(self._run, 0, SENT)
-        return tuple(SentWork.model_validate_json(value) for _, _, _, value in found)
+        return tuple(SentWork.model_validate_json(value) for _, key, _, value in found if is_sent(key))
 
     @property
     def is_origin(self) -> bool:
@@ -167,7 +167,7 @@ class Travel:
         """Put on record that the run is on another machine than before, and how its agents are confined here."""
         place = self._place()
         before = self._journal.events_of_kind(self._run, MachineChanged.KIND)
-        if str(before[-1].data["place"]) != place if before else not self.is_origin:
+        if str(before[-1].data.get("place", "")) != place if before else not self.is_origin:
             journal.emit(MachineChanged(machine=os.uname().nodename, place=place, level=self.level(inputs)))
 
     @property
@@ -261,7 +261,11 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
     files = await _files(git, base)
     if module := next((path for path, (mode, _) in files.items() if mode == "160000"), ""):
         raise BadInput(f"the submodule {module} is in another repository: it cannot travel", then=then)
-    if large := await _large_file(git, files):
+    sizes = await _sizes(git, files)
+    if lacking := next((path for path in files if path not in sizes), ""):
+        what = f"{repository.root} is a partial clone without the content of {lacking}: it cannot travel"
+        raise BadInput(what, then="`git fetch --refetch --no-filter` brings it")
+    if large := await _large_file(git, files, sizes):
         raise BadInput(f"the content of {large} is in git LFS, not in the repository: it cannot travel", then=then)
     if not inputs.ticket:
         return inputs
@@ -276,17 +280,32 @@ async def _files(git: Git, base: str) -> dict[str, tuple[str, str]]:
     return {path: (about.split(" ")[0], about.split(" ")[2]) for about, _, path in found}
 
 
-async def _large_file(git: Git, files: dict[str, tuple[str, str]]) -> str:
+async def _sizes(git: Git, files: dict[str, tuple[str, str]]) -> dict[str, int]:
+    """Path → length of every file whose content is here."""
+    asked = "".join(f"{blob}\n" for _, blob in files.values()).encode()
+    told = (await git("cat-file", "--batch-check=%(objectsize)", stdin=asked)).splitlines()
+    return {path: int(size) for path, size in zip(files, told, strict=True) if size.isdigit()}
+
+
+async def _large_file(git: Git, files: dict[str, tuple[str, str]], sizes: dict[str, int]) -> str:
     """The first file that is only a pointer to content elsewhere; "" if there is none."""
     attributes = [blob for path, (_, blob) in files.items() if path.rpartition("/")[2] == ".gitattributes"]
-    if not any([LFS in await git("cat-file", "blob", blob) for blob in attributes]):
+    if not any(LFS in content for content in await _contents(git, attributes)):
         return ""
-    asked = "".join(f"{blob}\n" for _, blob in files.values()).encode()
-    sizes = (await git("cat-file", "--batch-check=%(objectsize)", stdin=asked)).split()
-    for (path, (_, blob)), size in zip(files.items(), sizes, strict=True):
-        if size.isdigit() and int(size) <= 1024 and POINTER.match(await git("cat-file", "blob", blob)):
-            return path
-    return ""
+    small = [path for path, size in sizes.items() if size <= POINTER_BYTES]
+    contents = await _contents(git, [files[path][1] for path in small])
+    return next((path for path, content in zip(small, contents, strict=True) if POINTER.match(content)), "")
+
+
+async def _contents(git: Git, blobs: Sequence[str]) -> list[bytes]:
+    """The content of each of these, which are all here, by one git."""
+    told = await git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs).encode()) if blobs else b""
+    found, at = [], 0
+    for _ in blobs:
+        begin = told.index(b"\n", at) + 1  # <hash> blob <length>
+        at = begin + int(told[at:begin].split()[2]) + 1
+        found.append(told[begin : at - 1])
+    return found
 
 
 async def _travelling_picture(git: Git, name: str, root: Path, files: dict[str, tuple[str, str]]) -> str:

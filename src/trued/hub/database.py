@@ -20,6 +20,7 @@ from trued.hub.schema import MIGRATIONS
 T = TypeVar("T")
 Connection: TypeAlias = psycopg.Connection[DictRow]
 
+PATIENCE_S = 5.0  # how long somebody who drives nothing waits for a database that is away
 LOCK_S = 20  # longer than any write of ours; then another process has hung in mid-write
 IDLE_S = 5  # a client that is frozen in mid-write loses the transaction, and with it every lock
 AGAIN_S = 0.1  # between two attempts to connect
@@ -120,15 +121,20 @@ class Database:
             self._open.clear()
 
     def lets_anybody_in(self) -> bool:
-        """Whether this login needs no password. Tried with one that is surely wrong."""
+        """Whether this login needs neither a password nor a key that agents cannot see. Tried with a password that is
+        surely wrong, without the login's certificate, and refusing to show a ticket of Kerberos."""
+        wrong = make_conninfo(self.info, password=secrets.token_hex(16))
+        with suppress(psycopg.ProgrammingError):  # a libpq before 16 knows neither
+            wrong = make_conninfo(wrong, sslcertmode="disable", require_auth="none", gssencmode="disable")
         try:
-            psycopg.connect(make_conninfo(self.info, password=secrets.token_hex(16))).close()
+            psycopg.connect(wrong).close()
         except psycopg.Error:
             return False
         return True
 
-    def migrate(self) -> None:
-        """Make or convert the tables. `read_only`: only look whether they are those of this version."""
+    def migrate(self, then: Callable[[Connection], None] | None = None) -> None:
+        """Make or convert the tables, and do `then` if they were converted, in the same transaction. `read_only`: only
+        look whether they are those of this version."""
         if self.read_only:
             self._check(self._version_found())
             return
@@ -144,6 +150,8 @@ class Database:
             for number, statements in enumerate(MIGRATIONS[version:], version + 1):
                 db.execute(statements)
                 db.execute("insert into format values (%s)", (number,))
+            if version and then:
+                then(db)
 
         if self._version_found() != len(MIGRATIONS):
             self.transaction(convert)

@@ -25,11 +25,14 @@ from trued.errors import BadInput, Busy, Diverged, Fenced, StateFailed
 from trued.hub import run_history
 from trued.hub.attempts import Attempts, Driver, reserve_call, settle_call
 from trued.hub.claim import SOON, Claim
-from trued.hub.database import Connection, Database
+from trued.hub.database import PATIENCE_S, Connection, Database
+from trued.hub.roles import grant_again
 from trued.hub.run_history import accepted_grade
 from trued.hub.short_events import bare, claims, folded, lean
 from trued.model import Approval, Comment, Event, Question, RunRecord
-from trued.model.step_keys import SENT
+from trued.model.step_keys import SENT_KEY
+from trued.support import atomic_files
+from trued.support.hashing import digest
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
@@ -37,8 +40,7 @@ if TYPE_CHECKING:
     from trued.wire import Spend
 
 LEASE_S = 300.0  # far longer than any cut or restart of the database: it costs waiting after a machine's death only
-PATIENCE_S = 5.0  # how long somebody who drives nothing waits for a database that is away
-SENT_WORK = "exists (select 1 from step where step.run = run.id and starts_with(step.key, %s))"
+SENT_WORK = "exists (select 1 from step where step.run = run.id and step.key ~ %s)"
 ASKED_FOR = "asked > served"  # somebody wants a run of a queue to be driven, and nobody has begun to since
 
 
@@ -70,6 +72,8 @@ class PostgresJournal:
         self._home = home
         self.travels = False  # whether work of other machines can be had here, if they sent it
         self._place = place_of(home, create=not read_only) if home else None
+        # where whoever is dead can be seen to be: not if this folder is a copy from another machine, or shared with one
+        self._own_place = self._place if home and is_named_here(home, create=not read_only) else None
         self._epochs: dict[str, int] = {}  # of the runs that are claimed, and of those that were lost
         self._announced: dict[str, int] = {}
         self._unsent: list[Callable[[], None]] = []  # events, while the database is away
@@ -86,7 +90,7 @@ class PostgresJournal:
         self.attempts = Attempts(self._database, clock)
         self.as_driver = Driver(self.name, self._place, lease_s)
         try:
-            self._database.migrate()
+            self._database.migrate(then=lambda db: grant_again(db, schema))
         except BaseException:
             self._database.close()
             raise
@@ -177,7 +181,7 @@ class PostgresJournal:
         for row in self._rows(f"select {columns} from run where id = %s", (run,)):  # noqa: S608  (constants)
             if row["will_be"]:
                 return max(1, int(row["epoch"]))
-            here = self._home and self._place and row["place"] == self._place
+            here = self._home and self._own_place and row["place"] == self._own_place
             is_dead = here and self._home and not RunLock(self._home, run).holder()
             return int(row["epoch"]) if row["holds"] and not is_dead else 0
         return 0
@@ -213,7 +217,8 @@ class PostgresJournal:
     def _take(self, run: str) -> int:
         """The next epoch of a run that nobody drives. The token makes it ours if it has to be asked for twice.
 
-        Of a run of this machine whose lock is free, or ours, the driver is dead: there is no lease to wait for.
+        Of a run of this machine whose lock is free, or ours, the driver is dead: there is no lease to wait for. Another
+        machine cannot see locks that are held here, even if it has a copy of this state folder.
         """
         token, place = uuid.uuid4(), self._place
         here = f"(place is null or %s::uuid is null or place = %s or (%s and {SENT_WORK}))"
@@ -221,7 +226,8 @@ class PostgresJournal:
         statement = f"""update run set epoch = epoch + 1, driver = %s, claim = %s, until = {SOON}, served = asked,
                 place = case when place is null then null else coalesce(%s::uuid, place) end
             where id = %s and {here} and {free} returning epoch"""  # noqa: S608  (constants)
-        values = (self.name, token, self.lease_s, place, run, place, place, self.travels, SENT, token, place)
+        values = (self.name, token, self.lease_s, place, run, place, place, self.travels, SENT_KEY, token)
+        values += (self._own_place,)
         if taken := self._rows(statement, values):
             return int(taken[0]["epoch"])
         self.run(run)  # which says so if there is none
@@ -232,7 +238,7 @@ class PostgresJournal:
 
     def refuse_if_elsewhere(self, run: str) -> None:
         """Raise BadInput if the run's work is on another machine, and cannot be had here."""
-        (row,) = self._rows(f"select driver, place, {SENT_WORK} as sent from run where id = %s", (SENT, run))  # noqa: S608
+        (row,) = self._rows(f"select driver, place, {SENT_WORK} as sent from run where id = %s", (SENT_KEY, run))  # noqa: S608
         is_elsewhere = self._place and row["place"] and row["place"] != self._place
         if is_elsewhere and not (self.travels and row["sent"]):
             what = f"run {run} was started on {row['driver']}, and its work is there"
@@ -633,6 +639,8 @@ class PostgresRunJournal:
 
 WRITE_EVENT = f"select write_event({', '.join(['%s'] * 11)}) as number"
 PLACE = "place"  # a file in the state folder: which of all machines and folders it is
+MACHINE = "machine"  # a file beside it: where the folder got its name
+MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
 def _event_values(
@@ -661,6 +669,21 @@ def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
         return None
     except (OSError, ValueError) as error:
         raise StateFailed(f"{file} does not name this state folder ({error}): restore it from a backup") from error
+
+
+def is_named_here(home: Path, *, create: bool) -> bool:
+    """Whether the state folder got its name on this machine. False for a copy on another one, and for a folder that
+    several machines share, on all but one of them; True where machines have no ids."""
+    own = next((one.read_text().strip() for one in MACHINE_IDS if one.is_file()), "")
+    named, file = digest(f"trued {own}"), home / MACHINE  # the id itself is nobody's business
+    if not own:
+        return True
+    if create and not file.exists():
+        atomic_files.write(file, named.encode(), sync=False)
+    try:
+        return file.read_text().strip() == named
+    except OSError:
+        return not file.exists()
 
 
 def _named(names: Sequence[str]) -> tuple[str, list[str]]:

@@ -3,17 +3,42 @@
 from psycopg import sql
 
 from trued.errors import StateFailed
-from trued.hub.database import Connection, Database
-from trued.hub.postgres import PATIENCE_S
+from trued.hub.database import PATIENCE_S, Connection, Database
 from trued.hub.queue import prepare_queue
+from trued.model.events.people import CommentGiven, QuestionAnswered
+from trued.model.events.run import (
+    AgentsDetected,
+    BranchContinued,
+    ForeignRoleUsed,
+    LimitLowered,
+    LimitRaised,
+    RunBegan,
+    TicketIncomplete,
+    WorkingTreeDirty,
+)
 
 WORKER, ASKER = "trued_worker", "trued_asker"
+# What the commands of an asker put on record. By other kinds it could show what no worker has found.
+SAID_BY_ASKERS = (
+    *(RunBegan, BranchContinued, TicketIncomplete, AgentsDetected, WorkingTreeDirty, ForeignRoleUsed),
+    *(QuestionAnswered, CommentGiven, LimitRaised, LimitLowered),
+)
 
 # Nobody but the owner changes what is recorded. A worker adds to it, and keeps the state of runs, questions, attempts
 # and reservations. An asker reads, answers, comments, changes limits, cancels, and puts runs into queues by two
-# functions that run as the owner; it can neither drive nor approve.
+# functions that run as the owner; it can neither drive nor approve. Whoever may record no step is an asker.
 # Numbers that order rows are given out by the database, whatever an asker would like them to be.
 GRANTS = """
+    create or replace function refuse_event() returns trigger language plpgsql as $$
+    begin
+        if not has_table_privilege(format('%I.step', tg_table_schema), 'insert')
+            and (new.kind is null or new.kind not in ({kinds})) then
+            raise exception 'an asker records no event "%"', new.kind using errcode = 'insufficient_privilege';
+        end if;
+        return new;
+    end $$;
+    drop trigger if exists refuse_event on event;
+    create trigger refuse_event before insert on event for each row execute function refuse_event();
     revoke all on schema {schema} from public;
     revoke all on all tables in schema {schema} from public, {worker}, {asker};
     revoke all on all functions in schema {schema} from public, {worker}, {asker};
@@ -55,6 +80,13 @@ def prepare_hub(url: str, schema: str = "trued") -> str:
     return database.name
 
 
+def grant_again(db: Connection, schema: str) -> None:
+    """Let workers and askers use tables that were converted, if the owner let them use those before."""
+    used = "select 1 from pg_roles where rolname = %s and has_schema_privilege(oid, %s, 'usage')"
+    if db.execute(used, (WORKER, schema)).fetchone():
+        _grant(db, schema)
+
+
 def _grant(db: Connection, schema: str) -> None:
     found = """select tableowner as name, pg_has_role(current_user, tableowner, 'usage') as is_ours
         from pg_tables where schemaname = %s and tablename = 'run'"""
@@ -66,4 +98,5 @@ def _grant(db: Connection, schema: str) -> None:
         if not db.execute("select 1 from pg_roles where rolname = %s", (role,)).fetchone():
             db.execute(sql.SQL("create role {} nologin").format(sql.Identifier(role)))
     names = {"schema": sql.Identifier(schema), "worker": sql.Identifier(WORKER), "asker": sql.Identifier(ASKER)}
-    db.execute(sql.SQL(GRANTS).format(**names))
+    kinds = sql.SQL(", ").join(sql.Literal(one.KIND) for one in SAID_BY_ASKERS)
+    db.execute(sql.SQL(GRANTS).format(kinds=kinds, **names))

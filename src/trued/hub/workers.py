@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from trued.engine.inputs import Inputs
 from trued.errors import BadInput
 from trued.hub.claim import SOON
-from trued.hub.database import Connection, Database
-from trued.hub.postgres import ASKED_FOR, PATIENCE_S
+from trued.hub.database import PATIENCE_S, Connection, Database
+from trued.hub.postgres import ASKED_FOR
 from trued.hub.queue import SCHEMA
 from trued.run.budget import agent_kind
 

@@ -12,7 +12,8 @@ AMENDMENT = "amend#"
 PROOF, FINISH = "prove#", "finish#"
 CONTRACTS = ("seal#", "sealed anew#", AMENDMENT)
 DECISIONS = ("by hand ", "decided#")
-SENT = "sent#"  # what is in the store through which work travels
+SENT = "sent#"  # what is in the store through which work travels; a workflow's own step can have this name, too
+SENT_KEY = f"^{SENT}[0-9a-f]{{16}}$"  # as regular expressions of Python and Postgres have it
 
 
 def scope_of(key: str) -> str:
@@ -54,6 +55,11 @@ def comments_key(key: str, stop: int = 0) -> str:
 def is_comments(key: str) -> bool:
     """Whether a step's result is the comments that a call was given."""
     return re.search(r"#\d+ comments(?: \d+)?$", key) is not None
+
+
+def is_sent(key: str) -> bool:
+    """Whether a step says what was sent to the store. A workflow's own step has a small number there."""
+    return re.search(SENT_KEY, key) is not None
 
 
 def feature_scope(key: str) -> str:
