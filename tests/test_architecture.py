@@ -1,16 +1,20 @@
 """Rules of the house that no linter knows."""
 
 import ast
+import importlib
 import os
+import pkgutil
 import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import trued
 from trued.workflows.registry import descriptors
 
 ROOT = Path(__file__).parent.parent
@@ -125,6 +129,40 @@ def test_names_are_the_domains_own() -> None:
     assert found == []
 
 
+def our_classes() -> list[type]:
+    names = [one.name for one in pkgutil.walk_packages(trued.__path__, "trued.") if not one.name.endswith("__main__")]
+    modules = [importlib.import_module(name) for name in names]
+    return [
+        one
+        for module in modules
+        for one in vars(module).values()
+        if isinstance(one, type) and one.__module__ == module.__name__
+    ]
+
+
+# Class names that two modules use, and why.
+SHARED_NAMES = {
+    "Channel": "the same in two probes: a probe is one file that imports nothing of ours",
+    "Supplied": "the same in two probes",
+    "Failure": "part of two replies: its name is in their schemas, whose hash is in journals",
+}
+
+
+def test_no_class_name_is_used_for_two_things() -> None:
+    seen = Counter(one.__name__ for one in our_classes())
+    assert {name for name, times in seen.items() if times > 1} == set(SHARED_NAMES)
+
+
+def test_no_class_has_more_than_two_of_ours_above_it() -> None:
+    """Composition instead of towers. Protocols do not count: they say what a class can do, and bring nothing."""
+
+    def depth(one: type) -> int:
+        above = [base for base in one.__bases__ if base.__module__.split(".")[0] == "trued"]
+        return max((1 + depth(base) for base in above if not getattr(base, "_is_protocol", False)), default=0)
+
+    assert [f"{one.__module__}.{one.__name__}" for one in our_classes() if depth(one) > 2] == []
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -191,6 +229,13 @@ def test_shared_code_names_no_workflow() -> None:
     names = {one.name for one in descriptors()}
     found = {(file, node.value) for file, node in shared_code() if isinstance(node, ast.Constant)}
     assert {one for one in found if one[1] in names} == set(NO_NAME)
+
+
+def test_our_own_code_imports_nothing_from_the_top_of_the_package() -> None:
+    """`from trued import …` is for workflows of others; from below, it would be an import upward."""
+    modules = [(path, ast.walk(ast.parse(path.read_text()))) for path in tracked("src/*.py")]
+    found = [(path, one.module) for path, nodes in modules for one in nodes if isinstance(one, ast.ImportFrom)]
+    assert [str(path) for path, module in found if module == "trued"] == []
 
 
 @pytest.mark.spec("DAY-15")

@@ -13,7 +13,7 @@ import pytest
 from trued.engine.journals.sqlite import MIGRATIONS, SqliteJournal
 from trued.errors import LimitReached
 from trued.inputs.settings.limits import parse_limits
-from trued.model import Limit, Rate, RunRecord, Settings, Spending
+from trued.model import Limit, Rate, RunLimits, RunRecord, Settings
 from trued.run.budget import Budget, CallRequest, QuotaWindow, command_for_more
 from trued.wire import Amount, Price, Report, Usage
 
@@ -28,7 +28,7 @@ def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
 
 
 def budget(journal: SqliteJournal, source: str = "a table", **limits: Any) -> Budget:
-    settings = Settings(limits=Spending.model_validate(limits))
+    settings = Settings(limits=RunLimits.model_validate(limits))
     return Budget(journal.of(RUN), settings, RUN, lambda agent, model: Price(3.0, 15.0, 0.3, source))
 
 
@@ -228,7 +228,7 @@ def test_a_journal_of_the_first_version_learns_to_reserve(tmp_path: Path) -> Non
 
 
 def test_a_rate_is_what_a_million_tokens_cost() -> None:
-    assert Spending().ceiling == Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0)  # docs/guide/limits.md states it
+    assert RunLimits().ceiling == Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0)  # docs/guide/limits.md states it
 
 
 @pytest.mark.spec("RUN-6")

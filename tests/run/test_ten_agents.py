@@ -14,7 +14,7 @@ import pytest
 
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.errors import LimitReached
-from trued.model import RunRecord, Settings, Spending
+from trued.model import RunLimits, RunRecord, Settings
 from trued.run.budget import LEAST, Budget, CallRequest
 from trued.wire import Amount, Price, Report, Usage
 
@@ -116,7 +116,7 @@ class House:
 
 async def history(journal: SqliteJournal, seed: int) -> House:
     dice = random.Random(seed)
-    limits = Spending(usd=dice.choice([0.5, 3.0, 8.0, 1000.0]), call_usd=dice.choice([0.3, 1.0, 2.0]))
+    limits = RunLimits(usd=dice.choice([0.5, 3.0, 8.0, 1000.0]), call_usd=dice.choice([0.3, 1.0, 2.0]))
     house = House(journal, dice, Settings(limits=limits))
     for _ in range(30):
         try:
@@ -156,10 +156,10 @@ from pathlib import Path
 from trued.run.budget import Budget, CallRequest
 from trued.errors import LimitReached
 from trued.engine.journals.sqlite import SqliteJournal
-from trued.model import Settings, Spending
+from trued.model import Settings, RunLimits
 
 async def main(path, name):
-    budget = Budget(SqliteJournal(Path(path)).of("r-ten"), Settings(limits=Spending(usd=10.0, call_usd=1.0)))
+    budget = Budget(SqliteJournal(Path(path)).of("r-ten"), Settings(limits=RunLimits(usd=10.0, call_usd=1.0)))
     granted = 0
     try:
         for number in range(12):
@@ -183,7 +183,7 @@ def test_two_processes_together_reserve_no_more_than_there_is(journal: SqliteJou
 
 
 async def test_who_finds_all_reserved_waits_for_those_at_work_and_is_not_refused(journal: SqliteJournal) -> None:
-    budget = Budget(journal.of(RUN), Settings(limits=Spending(usd=2.0, call_usd=2.0)), RUN)
+    budget = Budget(journal.of(RUN), Settings(limits=RunLimits(usd=2.0, call_usd=2.0)), RUN)
     order: list[str] = []
 
     async def call(name: str) -> None:
@@ -199,7 +199,7 @@ async def test_who_finds_all_reserved_waits_for_those_at_work_and_is_not_refused
 
 
 async def test_a_limit_that_is_reached_breaks_off_nobody_who_is_at_work(journal: SqliteJournal) -> None:
-    budget = Budget(journal.of(RUN), Settings(limits=Spending(calls=1)), RUN)
+    budget = Budget(journal.of(RUN), Settings(limits=RunLimits(calls=1)), RUN)
     ended: list[str] = []
 
     async def call(name: str) -> None:

@@ -76,9 +76,9 @@ def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
     """What a run has used of its limits; nothing if it has none."""
     from trued.engine.limits import limits_in_force
     from trued.engine.spending import spending_lines
-    from trued.model import Spending
+    from trued.model import RunLimits
 
-    if limits_in_force(store, record.id) != Spending():
+    if limits_in_force(store, record.id) != RunLimits():
         yield from (Text(f"used by {line(one)}", "dim") for one in spending_lines(store, record.id))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from trued.model import Spending
+from trued.model import RunLimits
 from trued.wire import Price, Spend
 
 Range: TypeAlias = tuple[float, float]
@@ -74,7 +74,7 @@ class Estimate:
         return {**whole, "parts": [asdict(part) for part in self.parts], "remarks": list(self.remarks)}
 
 
-def estimate(cast: Sequence[PlannedRole], past: Callable[[str, str], Sequence[Spend]], limits: Spending) -> Estimate:
+def estimate(cast: Sequence[PlannedRole], past: Callable[[str, str], Sequence[Spend]], limits: RunLimits) -> Estimate:
     parts = tuple(_part(one, [row for row in past(one.role, one.agent) if row.state == "done"]) for one in cast)
     found = Estimate(parts)
     remarks = [*_ceilings(parts, cast), *_stated(parts), *_limited(found, limits)]
@@ -129,7 +129,7 @@ def _stated(parts: Sequence[RoleEstimate]) -> list[str]:
     return []
 
 
-def _limited(found: Estimate, limits: Spending) -> list[str]:
+def _limited(found: Estimate, limits: RunLimits) -> list[str]:
     told = []
     for what, limit, said in (
         ("usd", limits.usd, _money(limits.usd)),

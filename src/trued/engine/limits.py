@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.model import RunRecord, Spending, Value
+from trued.model import RunLimits, RunRecord, Value
 
 if TYPE_CHECKING:  # loaded where limits are changed or prices looked up: `show` needs only the limits
     from trued.inputs.settings.limits import LimitChange
@@ -30,10 +30,10 @@ class LimitStep(Value):
         return bool(self.before) and self.to > self.before
 
 
-def limits_in_force(store: RunStore, run_id: str) -> Spending:
+def limits_in_force(store: RunStore, run_id: str) -> RunLimits:
     """The limits that the run was started with, as people changed them since."""
     stored = store.stored_inputs(run_id)["settings"]
-    limits = Spending.model_validate(stored["limits"]) if "limits" in stored else Spending()
+    limits = RunLimits.model_validate(stored["limits"]) if "limits" in stored else RunLimits()
     changes = store.journal.limit_changes(run_id)
     if not changes:
         return limits

@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # for type checkers and readers; when a program runs, `__geta
         Tried,
         Verdict,
     )
-    from trued.model.grades import Answer, Grade, Outcomes, Severity, Status, Value
+    from trued.model.grades import Answer, Grade, Outcomes, Severity, Status
     from trued.model.records import (
         Approval,
         Comment,
@@ -78,12 +78,13 @@ if TYPE_CHECKING:  # for type checkers and readers; when a program runs, `__geta
         Rate,
         Role,
         RoleForm,
+        RunLimits,
         SandboxLevel,
         Settings,
-        Spending,
         TeamSettings,
         TicketSettings,
     )
+    from trued.model.value import Value
 else:
     from importlib import import_module
 
@@ -97,7 +98,7 @@ else:
             Tried Verdict
         """,
         "grades": """
-            Answer Grade Outcomes Severity Status Value
+            Answer Grade Outcomes Severity Status
         """,
         "records": """
             Approval Comment Delivery Event Heard Question RecordedState RunRecord TakenComments Way
@@ -110,8 +111,11 @@ else:
             Source Task Ticket
         """,
         "settings": """
-            AgentNetwork Commands ForgeSettings Limit LoginPolicy Rate Role RoleForm SandboxLevel Settings
-            Spending TeamSettings TicketSettings
+            AgentNetwork Commands ForgeSettings Limit LoginPolicy Rate Role RoleForm RunLimits SandboxLevel
+            Settings TeamSettings TicketSettings
+        """,
+        "value": """
+            Value
         """,
     }
     _MODULES = {name: module for module, names in NAMES.items() for name in names.split()}

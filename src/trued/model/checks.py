@@ -4,33 +4,19 @@ Cases are part of what agents reply: their docstrings are in the JSON Schema tha
 journal. Changing one makes runs of older versions diverge.
 """
 
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field
 
-from trued.model.grades import ExtendedValue, Value
+from trued.model.value import Value, newer_fields, only_given_fields
 
 Network: TypeAlias = Literal["none", "loopback"]
 
 
-class _Aliased(Value):
-    """A model with fields named `from` and `json` in files, which Python does not allow as names."""
-
-    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
-
-
-class _AsGiven(_Aliased):
-    """A model that writes only the fields that were given: an expected null is not the same as no expectation."""
-
-    @model_serializer(mode="wrap")
-    def _given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = type(self).model_fields
-        given = {fields[name].alias or name for name in self.model_fields_set}
-        return {name: part for name, part in write(self).items() if name in given}
-
-
-class CallCase(_AsGiven):
+class CallCase(Value):
     """A function called in another process; its answer is compared in the engine's."""
+
+    _given = only_given_fields()
 
     call: str  # "package.module:function", or "path/module.js:name" for Node
     args: tuple[Any, ...] = ()
@@ -47,8 +33,10 @@ def is_node(call: str) -> bool:
     return call.rpartition(":")[0].endswith((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"))
 
 
-class RunCase(_AsGiven):
+class RunCase(Value):
     """A command line, what it is fed, and what it must say."""
+
+    _given = only_given_fields()
 
     run: tuple[str, ...]
     files: dict[str, str] = {}  # written to a scratch folder that is named {files} in the command line
@@ -60,8 +48,10 @@ class RunCase(_AsGiven):
     quotes: str = ""
 
 
-class HttpRequest(_AsGiven):
+class HttpRequest(Value):
     """What is sent to the server that the contract starts."""
+
+    _given = only_given_fields()
 
     method: str = "GET"
     path: str
@@ -69,12 +59,15 @@ class HttpRequest(_AsGiven):
     body: str = ""
 
 
-class HttpCase(_AsGiven):
+class HttpCase(Value):
     """One exchange with the server; the cases of a check go to the same server, in order."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+    _given = only_given_fields()
 
     http: HttpRequest
     status: int | None = None
-    json_: Any = Field(default=None, alias="json")
+    json_: Any = Field(default=None, alias="json")  # a field cannot have that name in Python
     body: str | None = None
     headers: dict[str, str] = {}  # a subset of the answer's
     within_s: float = 10.0
@@ -85,11 +78,12 @@ class HttpCase(_AsGiven):
 Case: TypeAlias = CallCase | RunCase | HttpCase
 
 
-class TestsCheck(ExtendedValue, _Aliased):
+class TestsCheck(Value):
     """Counted tests; the files are frozen as they are on the base commit, or come with the contract."""
 
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
     __test__ = False  # its name looks like a test class to pytest
-    later: ClassVar[tuple[str, ...]] = ("e2e",)
+    _as_before = newer_fields("e2e")
 
     kind: Literal["tests"] = "tests"
     command: str = "python -m pytest -q"
@@ -108,8 +102,10 @@ class ExamplesCheck(Value):
     cases: tuple[Case, ...] = Field(min_length=1)
 
 
-class PageAction(_AsGiven):
+class PageAction(Value):
     """One thing that a person does on a page: click, type or choose in a field, press a key, or wait for a text."""
+
+    _given = only_given_fields()
 
     click: str | None = None  # what stands on it, or its line of the accessibility tree, like: link "Buy"
     type: str | None = None
@@ -136,10 +132,10 @@ class PageBefore(Value):
     hides: tuple[str, ...] = ()
 
 
-class BrowserCheck(ExtendedValue):
+class BrowserCheck(Value):
     """A page in a real browser: what a person sees on it, and what not."""
 
-    later: ClassVar[tuple[str, ...]] = ("visible", "actions", "before")
+    _as_before = newer_fields("visible", "actions", "before")
 
     kind: Literal["browser"] = "browser"
     page: str
@@ -165,10 +161,10 @@ class CommandCheck(Value):
     within_s: float = 600.0
 
 
-class DependenciesCheck(ExtendedValue):
+class DependenciesCheck(Value):
     """No package is declared that the base does not declare. The engine reads the manifests; nothing is run."""
 
-    later: ClassVar[tuple[str, ...]] = ("unchanged",)
+    _as_before = newer_fields("unchanged")
 
     kind: Literal["dependencies"] = "dependencies"
     unchanged: bool = False  # nor is any removed, or asked for in another version

@@ -1,13 +1,14 @@
 """What the engine establishes: evidence, verdicts, contracts, outcomes."""
 
 from collections.abc import Collection
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from pydantic import Field
 
-from trued.model.grades import ExtendedValue, Grade, Outcomes, OutcomeState, Value
+from trued.model.grades import Grade, Outcomes, OutcomeState
 from trued.model.replies import Finding
 from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
+from trued.model.value import Value, newer_fields
 
 Lacks: TypeAlias = Literal["", "attest", "approve"]  # a person accepts the requirement, or approves the contract
 
@@ -45,10 +46,10 @@ class Picture(Shot):
     met: tuple[str, ...] = ()  # expectations that were met, or the test that passed
 
 
-class Evidence(ExtendedValue):
+class Evidence(Value):
     """What happened when the engine, not an agent, ran a check on a commit."""
 
-    later: ClassVar[tuple[str, ...]] = ("pictures",)
+    _as_before = newer_fields("pictures")
 
     id: str
     requirement: str
@@ -197,10 +198,10 @@ class Author(Value):
     independent: bool = False  # one of them is from another vendor than planner and implementers
 
 
-class Contract(ExtendedValue):
+class Contract(Value):
     """Requirements and checks, sealed before work starts: kept outside every clone, named by its hash."""
 
-    later: ClassVar[tuple[str, ...]] = ("suites", "unguarded", "unserved", "reported")
+    _as_before = newer_fields("suites", "unguarded", "unserved", "reported")
 
     base: str
     requirements: tuple[Requirement, ...]

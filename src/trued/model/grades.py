@@ -1,26 +1,7 @@
-"""The base class of all values, and the scales: grades, severities, outcomes of a case."""
+"""The scales: grades, severities, outcomes of a case."""
 
 from enum import IntEnum, StrEnum
-from typing import Any, ClassVar, Literal, TypeAlias
-
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
-
-
-class Value(BaseModel):
-    """A frozen value that refuses unknown fields."""
-
-    # defer_build: a short command needs only a few of all these classes
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class ExtendedValue(Value):
-    """A value whose newer fields (`later`) are written only if set: hashes of older values stay valid."""
-
-    later: ClassVar[tuple[str, ...]] = ()
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: part for name, part in write(self).items() if part or name not in self.later}
+from typing import Literal, TypeAlias
 
 
 class Grade(StrEnum):

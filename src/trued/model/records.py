@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from trued.model.grades import ExtendedValue, Grade, OutcomeState, Value
+from trued.model.grades import Grade, OutcomeState
 from trued.model.step_keys import call_name
+from trued.model.value import Value, newer_fields
 
 if TYPE_CHECKING:
     from trued.model.replies import Finding
@@ -39,10 +40,10 @@ class Event(Value):
     data: dict[str, Any] = {}
 
 
-class Approval(ExtendedValue):
+class Approval(Value):
     """A person's approval or rejection of the whole contract (requirement "*"), or of one requirement at one commit."""
 
-    later = ("commit", "asked", "rejected", "stale", "way")
+    _as_before = newer_fields("commit", "asked", "rejected", "stale", "way")
 
     requirement: str
     who: str

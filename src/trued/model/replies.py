@@ -7,10 +7,11 @@ Changing one makes runs of older versions diverge.
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from trued.model.checks import Case
-from trued.model.grades import Severity, Status, Value
+from trued.model.grades import Severity, Status
+from trued.model.value import Value
 
 WORDS = tuple(name.lower() for name in Severity.__members__)
 
@@ -39,8 +40,10 @@ class Finding(Value):
     by: str = ""  # the role that says so, filled in by the engine
 
 
-class Reply(Value):
+class Reply(BaseModel):
     """What an agent claims. Subclass it to state the contract of a role."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     # Definition → fields that its schema was given after the first edition, whose runs are asked without them.
     schema_additions: ClassVar[Mapping[str, tuple[str, ...]]] = {}

@@ -1,10 +1,10 @@
 """What the user asks for: requirements, goals, plans and tickets, in the user's own words."""
 
 import re
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from trued.model.checks import Check
-from trued.model.grades import ExtendedValue, Value
+from trued.model.value import Value, newer_fields
 
 SLUG_LIMIT = 40
 TITLE_LIMIT = 80  # characters: a title stands on one line of a terminal
@@ -23,10 +23,10 @@ class Source(Value):
         return f"{self.file}:{self.line}" if self.file else ""
 
 
-class Requirement(ExtendedValue):
+class Requirement(Value):
     """One thing that must hold when the goal is met: the user's words, verbatim."""
 
-    later: ClassVar[tuple[str, ...]] = ("proposed", "aside", "author")
+    _as_before = newer_fields("proposed", "aside", "author")
 
     id: str
     text: str
@@ -126,10 +126,10 @@ class Goal(Value):
         return next(filter(str.strip, lines), self.text.strip().partition("\n")[0])[:TITLE_LIMIT]
 
 
-class Plan(ExtendedValue):
+class Plan(Value):
     """The goal as tasks, with every criterion of its source."""
 
-    later: ClassVar[tuple[str, ...]] = ("undecided", "done", "whole")
+    _as_before = newer_fields("undecided", "done", "whole")
 
     title: str = ""
     tasks: tuple[Task, ...] = ()

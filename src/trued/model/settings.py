@@ -5,8 +5,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from trued.model.grades import Grade, Value
+from trued.model.grades import Grade
 from trued.model.requests import Environment, Serve
+from trued.model.value import Value
 
 RoleForm: TypeAlias = Literal["trued", "claude", "github", "opencode"]  # whose kind of file a role is written in
 SandboxLevel: TypeAlias = Literal["auto", "bubblewrap", "landlock", "none"]
@@ -45,7 +46,7 @@ class Rate(Value):
     usd_cached: float = Field(ge=0, allow_inf_nan=False)
 
 
-class Spending(Limit):
+class RunLimits(Limit):
     """The limits of a run, of each of its features and tasks, and of each role."""
 
     feature: Limit = Field(default_factory=Limit)
@@ -137,13 +138,13 @@ class PreviewSettings(Value):
     within_s: float = Field(default=300.0, gt=0, allow_inf_nan=False)  # until it must answer
 
     def address(self, branch: str, commit: str) -> str:
-        """The address for a branch, which stands in it as hosts write it: lower case, with dashes."""
+        """The preview's address for a branch, with the branch name as hosts write it: lower case, with dashes."""
         slug = re.sub(r"[^a-z0-9]+", "-", branch.lower()).strip("-")
         return self.url.replace("{branch}", slug).replace("{commit}", commit)
 
 
 def _can_be_enough(grade: object) -> object:
-    """Refuse what is no grade, and grades with which nothing is shown, by the ones that can be accepted."""
+    """Refuse what is not a grade, or a grade that shows nothing; the error lists the accepted ones."""
     enough = [str(one) for one in Grade if one >= Grade.TESTED]
     if str(grade) not in enough:
         what = "can never be enough" if str(grade) in list(Grade) else "is no grade"
@@ -187,7 +188,7 @@ class Settings(Value):
     bring: tuple[str, ...] = ()  # agents that may load the project's own hooks, servers and skills
     wait: bool = True  # for a provider's limit to pass; false: the run ends and can be resumed
     prompts: Literal["policy", "ask"] = "policy"  # what a role's tools do not allow is refused, or becomes a question
-    limits: Spending = Field(default_factory=Spending)
+    limits: RunLimits = Field(default_factory=RunLimits)
     prices: dict[str, Rate] = {}  # the user's own, by model or agent
     environment: Environment = Field(default_factory=Environment)  # of checks, if the requirements file has none
     serve: Serve | None = None  # for pages, previews and HTTP cases, if the requirements file has none

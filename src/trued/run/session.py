@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from trued.errors import AgentFailed, BadInput
-from trued.model import Comment, Goal, Plan, Reply, Role, Task, Value
+from trued.model import Comment, Goal, Plan, Reply, Role, Task
 from trued.model.events.call import FreshSession
 from trued.model.events.run import SealedFileEdited
 from trued.run.agent_call import AgentAnswer, AgentRequest, Equipment, call_agent
@@ -27,7 +27,7 @@ MOST_NAMED = 50  # files in one event
 NOBODY_WORKS = ("auth", "credit", "missing", "refused")  # a fault of the set-up: asking others would only cost more
 
 Subject: TypeAlias = Goal | Plan | Task
-BriefContext: TypeAlias = Value | Sequence[Value] | Mapping[str, Value] | str
+BriefContext: TypeAlias = BaseModel | Sequence[BaseModel] | Mapping[str, BaseModel] | str
 Prepare: TypeAlias = Callable[[], Awaitable[None]]
 R = TypeVar("R", bound=Reply)
 

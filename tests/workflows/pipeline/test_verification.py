@@ -22,9 +22,9 @@ from trued.workflows.pipeline.replies import (
     BuildChecked,
     Critique,
     PipelineReply,
-    Planned,
     Researched,
     Reviewed,
+    TasksPlanned,
     Verified,
 )
 from trued.workflows.pipeline.verification import CheckResult, grave_critiques, overruled, runnable_objections
@@ -152,7 +152,7 @@ def test_findings_of_a_round_are_those_of_all_but_the_reviewer_for_knowledge() -
     )
     checked = CheckResult(ClusterDecision(status=REVISE), {}, replies)
     assert [one.what for one in checked.findings] == ["T1: open: no code", "AC-1 does not hold"]
-    assert Planned(tasks=()).failures == ()
+    assert TasksPlanned(tasks=()).failures == ()
 
 
 @pytest.mark.spec("PIPE-3", "PIPE-7")

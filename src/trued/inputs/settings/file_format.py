@@ -13,7 +13,7 @@ from trued.inputs.settings.limits import read_amount
 from trued.inputs.validation import RuleBroken, rule
 from trued.integrations.github import check_repository
 from trued.integrations.http import check_address
-from trued.model import Commands, Environment, ForgeSettings, Limit, Rate, Settings, Spending, TicketSettings, Value
+from trued.model import Commands, Environment, ForgeSettings, Rate, RunLimits, Settings, TicketSettings, Value
 
 ALL_ROLES = "*"  # the files say `default`
 
@@ -106,7 +106,7 @@ AgentName: TypeAlias = Annotated[str, AfterValidator(check_agent)]
 # -- tables
 
 
-class LimitTable(Limit):
+class LimitTable(Value):  # the amounts of a `Limit` as people write them: "1.5M", "2h"
     usd: Money = 0.0
     tokens: Tokens = 0
     calls: Calls = 0
@@ -134,9 +134,9 @@ class LimitsTable(LimitTable):
     call_tokens: Annotated[int, _amount("call_tokens", more_than_0=True)] = 0
     ceiling: RateTable | None = None
 
-    def spending(self) -> Spending:
+    def limits(self) -> RunLimits:
         given = self.model_dump(exclude_unset=True, exclude={"ceiling"})
-        return Spending(**given, **({"ceiling": self.ceiling.rate()} if self.ceiling else {}))
+        return RunLimits(**given, **({"ceiling": self.ceiling.rate()} if self.ceiling else {}))
 
 
 class EnvironmentTable(Environment):
@@ -225,7 +225,7 @@ def _by_role(table: dict[str, str]) -> dict[str, str]:
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "agents": _by_role,
     "login": _by_role,
-    "limits": LimitsTable.spending,
+    "limits": LimitsTable.limits,
     "prices": lambda prices: {model: rate.rate() for model, rate in prices.items()},
     "environment": _as_given,
     "team": TeamTable.settings,

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from trued.errors import BadInput
 from trued.inputs.validation import RuleBroken
-from trued.model import Limit, Spending
+from trued.model import Limit, RunLimits
 from trued.support.located import nearest
 
 WHAT = ("usd", "tokens", "calls", "time")
@@ -68,7 +68,7 @@ def _with_units(what: str, text: str) -> float:
     return sum(float(number.replace("_", "")) * units[unit] for number, unit in parts)
 
 
-def apply_limits(limits: Spending, given: Iterable[LimitChange]) -> Spending:
+def apply_limits(limits: RunLimits, given: Iterable[LimitChange]) -> RunLimits:
     """The limits with these changes applied in order."""
     for scope, what, number in given:
         value = int(number) if what in WHOLE_NUMBERS else number
@@ -82,7 +82,7 @@ def apply_limits(limits: Spending, given: Iterable[LimitChange]) -> Spending:
     return limits
 
 
-def limit_of(limits: Spending, scope: str) -> Limit:
+def limit_of(limits: RunLimits, scope: str) -> Limit:
     """The limit of the run (""), of each feature or task, or of a role."""
     parts = {"": limits, FEATURE: limits.feature, TASK: limits.task}
     return parts[scope] if scope in parts else limits.roles.get(scope, Limit())
@@ -91,7 +91,7 @@ def limit_of(limits: Spending, scope: str) -> Limit:
 # -- layers
 
 
-def lower_limits(mine: Spending, project: Spending) -> Spending:
+def lower_limits(mine: RunLimits, project: RunLimits) -> RunLimits:
     """The lower of both limits everywhere: a repository may lower its user's limits, and never raise one."""
     roles = {
         name: _lower(mine.roles.get(name, Limit()), project.roles.get(name, Limit()))

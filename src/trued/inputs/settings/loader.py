@@ -24,7 +24,7 @@ from trued.inputs.settings.folders import user_config as user_config
 from trued.inputs.settings.folders import user_home as user_home
 from trued.inputs.settings.limits import apply_limits, lower_limits, parse_limits
 from trued.inputs.validation import RuleBroken, explain, validate
-from trued.model import Settings, Spending
+from trued.model import RunLimits, Settings
 from trued.support.located import Located, nearest, read_text, read_toml
 from trued.support.located.spots import Spot
 
@@ -140,9 +140,9 @@ def _network(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mappin
     return str(named[-1] if named else min(files, key=NETWORKS.index, default="host"))
 
 
-def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> Spending:
+def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> RunLimits:
     """A repository may lower its user's limits; environment and flags replace both."""
-    limits = lower_limits(user.get("limits", Spending()), project.get("limits", Spending()))
+    limits = lower_limits(user.get("limits", RunLimits()), project.get("limits", RunLimits()))
     for layer in above:
         limits = apply_limits(limits, layer.get("limits", ()))
     return limits

@@ -8,20 +8,19 @@ single workflow live in `trued.workflows.<name>.events`.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from trued.model.grades import Value
 from trued.model.records import Event
 
 
-class JournalEvent(Value):
+class JournalEvent(BaseModel):
     """What one kind of event says. Subclass it with `kind="…"`, the name that is stored.
 
     `shown`: the name that people read in logs, where the stored one no longer fits. `omits`: fields that are
     left out of the stored object while they have their default. All others are written.
     """
 
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True, defer_build=True)
 
     KIND: ClassVar[str] = ""
     SHOWN: ClassVar[str] = ""  # "": the stored name
@@ -47,7 +46,7 @@ class JournalEvent(Value):
 
     @classmethod
     def read(cls, stored: Event) -> Self | None:
-        """A stored event of this kind; None if it is of another kind or beyond understanding."""
+        """A stored event of this kind; None if it is of another kind or cannot be read."""
         return cls.from_data(stored.data) if stored.kind == cls.KIND else None
 
     @classmethod

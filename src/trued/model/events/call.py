@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from trued.model.events import JournalEvent, UnknownEvent, kinds
-from trued.model.grades import Value
+from trued.model.value import Value
 
 
 class TokenCount(Value):
@@ -52,7 +52,7 @@ class CallAnswered(JournalEvent, kind="answered"):
     changed: tuple[str, ...]
     tokens: TokenCount = Field(default_factory=TokenCount)
     cost_usd: float
-    cost: str  # how it is known: reported, computed, ceiling; "" where nobody knows
+    cost: str  # how it is known: reported, computed, ceiling; "" if unknown
     requests: int
     compactions: int
     began: float
@@ -142,7 +142,7 @@ class CallDied(JournalEvent, kind="died"):
 
 
 class CallStopped(JournalEvent, kind="stopped for a comment"):
-    """A person stopped the call to say something to the agent: it goes on in the same session."""
+    """A person stopped the call to say something to the agent: the call continues in the same session."""
 
     who: tuple[str, ...]
 

@@ -5,7 +5,8 @@ from typing import Literal
 from pydantic import ConfigDict
 
 from trued.model.events import JournalEvent
-from trued.model.grades import Grade, Outcomes, Value
+from trued.model.grades import Grade, Outcomes
+from trued.model.value import Value
 
 
 class EnvironmentBuilt(JournalEvent, kind="environment"):

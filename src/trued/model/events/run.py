@@ -113,7 +113,7 @@ class SealedFileEdited(JournalEvent, kind="sealed file edited", omits=("put_back
 
 
 class TaskSkipped(JournalEvent, kind="task skipped"):
-    """Nobody works on a task: it was met before the run, or the plan marks it as done and nothing contradicts."""
+    """A task is skipped: it was met before the run, or the plan marks it as done and no check contradicts."""
 
     task: str
     why: str

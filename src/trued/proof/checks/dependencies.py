@@ -16,7 +16,7 @@ from typing import Any
 from trued.model import DependenciesCheck, Outcomes, Tried
 from trued.proof.checks.package_words import DATA_FILES, INERT, is_read_by_code, new_words, parsed, read_names
 from trued.proof.room.bench import Bench, Fact
-from trued.proof.room.dependencies import provides_module
+from trued.proof.room.dependencies import provides_module, values_by_name
 from trued.protocols import Workspace
 
 ID = "dependencies"
@@ -178,13 +178,7 @@ def _of_setup_py(text: str) -> Iterator[str]:
 def _setup_values(text: str) -> Iterator[ast.expr]:
     """What is given as requirements, in the call itself or under a name."""
     module = ast.parse(text)
-    named = {
-        target.id: one.value
-        for one in module.body
-        if isinstance(one, ast.Assign)
-        for target in one.targets
-        if isinstance(target, ast.Name)
-    }
+    named = values_by_name(module)
     for node in ast.walk(module):
         if isinstance(node, ast.keyword) and node.arg and node.arg.endswith(("_requires", "_require")):
             yield named.get(node.value.id, node.value) if isinstance(node.value, ast.Name) else node.value

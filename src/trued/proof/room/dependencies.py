@@ -230,15 +230,20 @@ def _setup(text: str) -> Iterator[str]:
             yield from _lines(extras[name])
 
 
-def _setup_call(module: ast.Module) -> Iterator[str]:
-    """What a setup.py declares in plain lists, in the call itself or under a name. Nothing of it is run."""
-    names = {
+def values_by_name(module: ast.Module) -> dict[str, ast.expr]:
+    """What a module assigns to names at its top level: a setup.py often gives its requirements under one."""
+    return {
         target.id: one.value
         for one in module.body
         if isinstance(one, ast.Assign)
         for target in one.targets
         if isinstance(target, ast.Name)
     }
+
+
+def _setup_call(module: ast.Module) -> Iterator[str]:
+    """What a setup.py declares in plain lists, in the call itself or under a name. Nothing of it is run."""
+    names = values_by_name(module)
     calls = [one for one in ast.walk(module) if isinstance(one, ast.Call)]
     for call in [one for one in calls if ast.unparse(one.func).split(".")[-1] == "setup"]:
         given = {one.arg: _literal(one.value, names) for one in call.keywords}

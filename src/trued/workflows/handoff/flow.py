@@ -1,6 +1,10 @@
 """Handoff: an initializer lists the features of a specification; then coders build them, one by one."""
 
-from trued import Finding, Goal, Outcome, Plan, Run, Session, SetUp, Stopped
+from trued.errors import Stopped
+from trued.model import Finding, Goal, Outcome, Plan
+from trued.run.branch import SetUp
+from trued.run.run import Run
+from trued.run.session import Session
 from trued.workflows.handoff import steps
 from trued.workflows.handoff.events import PassUndone, SetUpFailed
 from trued.workflows.handoff.feature_list import Feature
@@ -117,7 +121,7 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
                 return project.with_verdict(feature, verdict, attested=run.people.approved_now(approval))
             gaps = (approval.gap,)
         if broken:
-            run.branch.reset(before)  # nobody builds upon work that breaks a finished feature
+            run.branch.reset(before)  # work that breaks a finished feature is not built upon
         if run.judgement.check_for_stall(verdict.model_copy(update={"remarks": gaps})):
             break
     kept = await run.branch.set_aside(project.side_name(feature), back_to=before, work=work)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from trued import Finding, Reply, Value
+from trued.model import Finding, Reply, Value
 
 
 class Planned(Value):

@@ -1,7 +1,9 @@
 """Pipeline: research, spec, design, critique, plan, waves, verification, review; a table decides after each."""
 
-from trued import Goal, Outcome, Plan, Returned, Run, Severity, Status
+from trued.model import Goal, Outcome, Plan, Severity, Status
 from trued.model.events.run import StepRepeated
+from trued.run.clusters import Returned
+from trued.run.run import Run
 from trued.workflows.pipeline import verification
 from trued.workflows.pipeline.decision_tables import (
     CHECKERS,
@@ -19,10 +21,10 @@ from trued.workflows.pipeline.replies import (
     BuildChecked,
     Critique,
     Designed,
-    Planned,
     Researched,
     Reviewed,
     Specified,
+    TasksPlanned,
     Verified,
 )
 from trued.workflows.pipeline.verification import CONTENT, AgentAnswers, CheckEnd, CheckResult
@@ -35,7 +37,9 @@ async def pipeline(run: Run, goal: Goal) -> Outcome:
     spec = await lead.send_one("spec", lead.errand("spec", Specified, (REQUEST, *RESEARCH_FILES)))
     lead.criteria = with_distinct_ids(spec.criteria)
     await design(lead)
-    await lead.make_plan(lead.errand("planner", Planned, (*RESEARCH_FILES, FEATURE, DESIGN), **lead.critique_context))
+    await lead.make_plan(
+        lead.errand("planner", TasksPlanned, (*RESEARCH_FILES, FEATURE, DESIGN), **lead.critique_context)
+    )
     plan = await run.seal(lead.plan)
     await implement(lead, lead.tasks)
     outcome, end = await check(lead, plan)
@@ -157,7 +161,7 @@ async def replan(lead: Orchestrator, found: CheckResult) -> bool:
     """The planner reads the verification files and assigns every failure to a task; those tasks are fixed."""
     reads = (FEATURE, DESIGN, PLAN, *lead.task_files, *VERIFICATION)
     before = lead.tasks
-    reply = await lead.make_plan(lead.errand("planner", Planned, reads, gaps=found.gaps), again=True)
+    reply = await lead.make_plan(lead.errand("planner", TasksPlanned, reads, gaps=found.gaps), again=True)
     assigned = [(one.task, one.what) for one in reply.failures] if reply else []
     return await fix(lead, verification.gaps_by_task(lead, found.findings, assigned, before))
 

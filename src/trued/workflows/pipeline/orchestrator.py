@@ -40,7 +40,7 @@ from trued.workflows.pipeline.feature_folder import (
     plan_files,
 )
 from trued.workflows.pipeline.memory import SHARED, Memory, SharedMemory, inert_line, memory_file, merge_memories
-from trued.workflows.pipeline.replies import PipelineReply, Planned, TaskState, Verified
+from trued.workflows.pipeline.replies import PipelineReply, TasksPlanned, TaskState, Verified
 from trued.workflows.pipeline.task_plan import Work, plan_problems
 
 RESEARCH_FILES = tuple(f"research/{focus}.md" for focus in FOCUSES)
@@ -311,12 +311,12 @@ class Orchestrator:
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
-    async def make_plan(self, errand: Errand[Planned], *, again: bool = False) -> Planned | None:
+    async def make_plan(self, errand: Errand[TasksPlanned], *, again: bool = False) -> TasksPlanned | None:
         """Have the planner make tasks, and write them as `plan.md` and `tasks/`. It is told once what is wrong with
         them. Without a plan the run ends; with `again` an unusable reply leaves the plan as it is."""
         step = "plan"
         await self.begin_step(step, (errand.name,))
-        wrong, one = tuple[Finding, ...](), Returned[Planned](errand.name, errand.role, None)
+        wrong, one = tuple[Finding, ...](), Returned[TasksPlanned](errand.name, errand.role, None)
         for known in ({each.id for each in self.criteria}, ()):  # a name that nobody knows ends no run
             asked = replace(errand, context={**errand.context, **({"gaps": wrong} if wrong else {})})
             one = (await self.run.clusters.send_all((asked,)))[errand.name]

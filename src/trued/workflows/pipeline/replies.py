@@ -1,14 +1,17 @@
 """What the agents of a pipeline reply. Every field is a claim; the engine makes their memories of it."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from trued import Finding, Reply, Severity, Spoken, Status, Value
+from trued.model import Finding, Reply, Severity, Spoken, Status, Value
 from trued.workflows.pipeline.decision_tables import CHECKERS, CRITICS, GATE, REVIEWERS
 from trued.workflows.pipeline.feature_folder import Acceptance
 from trued.workflows.pipeline.task_plan import Work
+
+# of an agent that may not ask for a revision
+Final: TypeAlias = Literal[Status.DONE, Status.ERROR]
 
 
 class Noted(Finding):
@@ -26,26 +29,25 @@ class PipelineReply(Reply):
     findings: tuple[Noted, ...] = Field(default=(), description="what stands in the way, one by one")
 
 
-class FinalReply(PipelineReply):
-    """The reply of an agent that may not ask for a revision."""
-
-    status: Literal[Status.DONE, Status.ERROR] = Status.DONE
-
-
-class Researched(FinalReply):
+class Researched(PipelineReply):
     """What a researcher found for its focus; the whole of it is in its file."""
 
+    status: Final = Status.DONE
 
-class Specified(FinalReply):
+
+class Specified(PipelineReply):
     """The feature as criteria that somebody else can check."""
 
+    status: Final = Status.DONE
     criteria: tuple[Acceptance, ...] = Field(
         min_length=1, max_length=100, description="every acceptance criterion of feature.md"
     )
 
 
-class Designed(FinalReply):
+class Designed(PipelineReply):
     """How it is to be built; the whole of it is in design.md."""
+
+    status: Final = Status.DONE
 
 
 class Critique(PipelineReply):
@@ -63,25 +65,28 @@ class Failure(Value):
     what: str
 
 
-class Planned(FinalReply):
+class TasksPlanned(PipelineReply, title="Planned"):  # the title is in the schema, whose hash is stored
     """The tasks; in a replan those that are new or changed, and which task each failure belongs to."""
 
+    status: Final = Status.DONE
     tasks: tuple[Work, ...] = Field(description="with their dependencies; in a replan only what is new or changed")
     failures: tuple[Failure, ...] = Field(default=(), description="in a replan: every failure, mapped to a task")
 
 
-class Implemented(FinalReply):
+class Implemented(PipelineReply):
     """What an implementer or a writer did for its one task. All of it is checked."""
 
+    status: Final = Status.DONE
     files: tuple[str, ...] = Field(default=(), description="every file that you changed")
     disputes: tuple[Finding, ...] = Field(
         default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
     )
 
 
-class BuildChecked(FinalReply):
+class BuildChecked(PipelineReply):
     """Whether it builds. The engine builds it itself, and the worse of both counts."""
 
+    status: Final = Status.DONE
     severity: Literal["", "pass", "fail"] = ""
 
 
@@ -113,7 +118,7 @@ REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be as
     "spec": (Specified,),
     "designer": (Designed,),
     **dict.fromkeys(CRITICS, (Critique,)),
-    "planner": (Planned,),
+    "planner": (TasksPlanned,),
     **dict.fromkeys(("implementer", "documentation-writer"), (Implemented,)),
     GATE: (BuildChecked,),
     **dict.fromkeys(CHECKERS, (Verified,)),

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from trued import Answer, Finding, Goal, Outcome, Plan, Run, Task, Verdict
+from trued.model import Answer, Finding, Goal, Outcome, Plan, Task, Verdict
+from trued.run.run import Run
 from trued.workflows.purple.chunks import (
     as_chosen,
     claims_refuted,

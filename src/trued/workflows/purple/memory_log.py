@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator
 
 from trued.model import Grade, Verdict
-from trued.model.grades import ExtendedValue
+from trued.model.value import Value, newer_fields
 from trued.support.markdown import Heading, split_lines
 from trued.support.markdown import parse as parse_markdown
 
@@ -69,10 +69,10 @@ Texts: TypeAlias = Annotated[tuple[Text, ...], AfterValidator(_said)]
 Files: TypeAlias = Annotated[tuple[tuple[str, Text], ...], BeforeValidator(_files)]
 
 
-class Iteration(ExtendedValue):
+class Iteration(Value):
     """One round of the pair: what Team A says it did, what Team B found, and what the engine's own checks showed."""
 
-    later: ClassVar[tuple[str, ...]] = ("asked", "refuted", "put_back", "assessed", "verdict", "reasons")
+    _as_before = newer_fields("asked", "refuted", "put_back", "assessed", "verdict", "reasons")
 
     asked: Texts = ()  # of this round, by a person: the comment of a redo, the reason of a rejection
     implemented: Texts = ()
@@ -89,10 +89,10 @@ class Iteration(ExtendedValue):
     reasons: Texts = ()  # of the verdict
 
 
-class ChunkSection(ExtendedValue):
+class ChunkSection(Value):
     """The section of one chunk."""
 
-    later: ClassVar[tuple[str, ...]] = ("run",)
+    _as_before = newer_fields("run")
 
     chunk: Line
     scope: Line

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from trued import Finding, Reply, Value
+from trued.model import Finding, Reply, Value
 
 
 class Changed(Value):

@@ -1,6 +1,7 @@
 """Solo: one agent implements the whole goal, validates itself, and fixes gaps once. The baseline for comparisons."""
 
-from trued import Goal, Outcome, Run
+from trued.model import Goal, Outcome
+from trued.run.run import Run
 from trued.workflows.purple.memory_log import memory_files
 from trued.workflows.purple.replies import Built
 

@@ -1,9 +1,10 @@
 """Team: a PM, a tech lead, developers, QA and UAT work until the goal is accepted or nothing more can be done."""
 
-from trued import Finding, Goal, Outcome, Plan, Run, Task
+from trued.model import Finding, Goal, Outcome, Plan, Task
+from trued.run.run import Run
 from trued.workflows.team import briefs, steps
 from trued.workflows.team.consulting import consult, consult_until_sure, last_reply
-from trued.workflows.team.replies import Clarified, Fixes, Specified, Validated
+from trued.workflows.team.replies import Clarified, FeatureSpecified, Fixes, Validated
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
 from trued.workflows.team.task_desk import TaskDesk
@@ -80,7 +81,7 @@ async def specify(run: Run, crew: Crew, feature: str) -> Crew:
     if not crew.plays("techlead") or feature in crew.specs:
         return crew
     known = briefs.for_techlead(crew, feature)
-    specified = await consult_until_sure(run, "techlead", Specified, crew.feature_task(feature), **known)
+    specified = await consult_until_sure(run, "techlead", FeatureSpecified, crew.feature_task(feature), **known)
     return await steps.record_specification(run, crew, feature, specified)
 
 

@@ -5,10 +5,10 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from trued import Finding, Reply, Severity, Status
+from trued.model import Finding, Reply, Severity, Status
 from trued.workflows.team.reply_parts import Failure, FixTask, NamedTests, Needs, PlannedFeature, Query
 
-MOST = 1_000  # tasks of a goal: nobody reads more
+MOST = 1_000  # tasks of a goal; a longer list is not read
 
 
 class Breakdown(Reply):
@@ -40,7 +40,7 @@ class Clarified(Reply):
     decisions: tuple[str, ...] = ()
 
 
-class Specified(Reply):
+class FeatureSpecified(Reply, title="Specified"):  # the title is in the schema, whose hash is stored
     """The tech lead's: how a feature is to be built, and which tests will show it."""
 
     spec: str = Field(min_length=1, description="the technical specification, in Markdown")
@@ -106,7 +106,7 @@ def _idle(who: str, tried: tuple[str, ...]) -> tuple[Finding, ...]:
 
 REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
     "pm": (Breakdown, Fixes, Clarified),
-    "techlead": (Specified, Clarified),
+    "techlead": (FeatureSpecified, Clarified),
     "dev": (Developed,),
     "qa": (Tested,),
     "uat": (Validated,),

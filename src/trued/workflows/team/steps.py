@@ -32,7 +32,7 @@ from trued.workflows.team.events import (
 from trued.workflows.team.files import FOLDER, Records, changed, context_notes
 from trued.workflows.team.flat_plan import ORIGINAL, is_flat_plan, migrated
 from trued.workflows.team.quoting import quoted
-from trued.workflows.team.replies import Breakdown, Clarified, Fixes, Specified, Validated
+from trued.workflows.team.replies import Breakdown, Clarified, FeatureSpecified, Fixes, Validated
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.sheen_config import NAME as OLD_CONFIG
 from trued.workflows.team.sheen_config import team_settings
@@ -357,7 +357,7 @@ async def begin_feature(run: Run, crew: Crew, feature: str) -> Crew:
     return crew
 
 
-async def record_specification(run: Run, crew: Crew, feature: str, specified: Specified) -> Crew:
+async def record_specification(run: Run, crew: Crew, feature: str, specified: FeatureSpecified) -> Crew:
     """Record the tech lead's specification and decisions, and the tests that will show the feature."""
     crew = crew.with_spec(feature, specified.spec, specified.tests, specified.needs)
     crew = _with_planner_doubt(crew, "techlead", feature, feature, specified)

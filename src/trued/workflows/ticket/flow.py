@@ -1,6 +1,7 @@
 """Ticket: one fresh agent implements, one verifies, one fixes, one writes the pull request, each by summaries only."""
 
-from trued import Goal, Outcome, Plan, Run, Verdict
+from trued.model import Goal, Outcome, Plan, Verdict
+from trued.run.run import Run
 from trued.workflows.ticket.delivery import (
     check_claims,
     criteria_to_verify,
@@ -24,7 +25,7 @@ from trued.workflows.ticket.issues import (
     open_issues,
     rejection_issues,
 )
-from trued.workflows.ticket.replies import Fixed, Implemented, PullRequest, Verified
+from trued.workflows.ticket.replies import Fixed, PullRequest, TicketImplemented, TicketVerified
 
 
 async def ticket(run: Run, goal: Goal) -> Outcome:
@@ -45,7 +46,7 @@ async def implement(run: Run, verdict: Verdict) -> Summary:
     built = await run.ask(
         "impl-agent",
         ticket_task(run, told.text),
-        Implemented,
+        TicketImplemented,
         requirements=told.requirements,
         acceptance_criteria=told.acceptance,
         affected_areas="\n".join(told.areas),
@@ -91,7 +92,7 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
         if shown.broken:
             down = Issue(severity="critical", description=f"the preview does not come up: {shown.broken}")
             return open_issues(await run.prove(plan), (), down)
-        verifier = run.session("verify-agent", Verified, before=shown.up).equipped(shown.equipment)
+        verifier = run.session("verify-agent", TicketVerified, before=shown.up).equipped(shown.equipment)
         verified = await verifier.ask(
             ticket_task(run, "\n".join(one.text for one in criteria_to_verify(run))),
             files_changed="\n".join(await run.branch.changes()),

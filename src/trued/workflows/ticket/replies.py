@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from trued import Finding, Reply
+from trued.model import Finding, Reply
 from trued.workflows.ticket.issues import Beyond, Issue
 
 
-class Implemented(Reply):
+class TicketImplemented(Reply, title="Implemented"):  # the title is in the schema, whose hash is stored
     """What the implementer says that it left; each of it is held against git."""
 
     success: bool
@@ -17,7 +17,7 @@ class Implemented(Reply):
     commit_sha: str = Field(default="", description="your last commit; empty where you made none")
 
 
-class Verified(Reply):
+class TicketVerified(Reply, title="Verified"):
     """What the verifier saw."""
 
     passed: bool
@@ -46,8 +46,8 @@ class PullRequest(Reply):
 
 
 REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
-    "impl-agent": (Implemented,),
-    "verify-agent": (Verified,),
+    "impl-agent": (TicketImplemented,),
+    "verify-agent": (TicketVerified,),
     "fix-agent": (Fixed,),
     "pr-agent": (PullRequest,),
 }

@@ -1,0 +1,35 @@
+"""Value: the base class of all values, and two ways to leave fields out when one is written."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+
+
+class Value(BaseModel):
+    """A frozen value that refuses unknown fields."""
+
+    # defer_build: a short command needs only a few of all these classes
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+def newer_fields(*names: str) -> Any:
+    """A serializer that writes these fields only if they are set: hashes of values of older versions stay valid.
+
+    Assign it to any name in the class body. (Pydantic asks for a first parameter called `self`.)
+    """
+
+    def write_as_before(self: Value, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: part for name, part in write(self).items() if part or name not in names}
+
+    return model_serializer(mode="wrap")(write_as_before)
+
+
+def only_given_fields() -> Any:
+    """A serializer that writes only the fields that were given: an expected null differs from no expectation."""
+
+    def write_given(self: Value, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        given = {fields[name].alias or name for name in self.model_fields_set}
+        return {name: part for name, part in write(self).items() if name in given}
+
+    return model_serializer(mode="wrap")(write_given)
