@@ -32,6 +32,13 @@ def test_every_path_on_the_map_exists() -> None:
     assert missing_paths(PAGE) == []
 
 
+def test_every_name_that_the_map_places_in_a_file_is_there() -> None:
+    placed = re.findall(r"`([A-Za-z_.]+)`(?: \([^()]*\))? (?:in|of) `([a-z_/]+\.py)`", PAGE)
+    assert len(placed) > 30
+    words = {file: set(re.findall(r"\w+", (SOURCE / file).read_text())) for _, file in placed}
+    assert [(name, file) for name, file in placed if name.split(".")[-1] not in words[file]] == []
+
+
 def test_every_package_and_module_has_a_row_on_the_map() -> None:
     block = PAGE.partition("## Layers")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \|", block, re.M)

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from trued.cli.check_lines import check_lines
 from trued.cli.context import AsJson, RunName, chosen, is_over, opened, top_of
+from trued.cli.end_screen import case_lines, cases_of
 from trued.cli.format import GRADES, line
-from trued.cli.run_end import case_lines, cases_of
 from trued.cli.terminal import home, out, print_json
 from trued.errors import BadInput
 from trued.model import Approval, Case, RunRecord

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from trued.cli.check_lines import check_lines
 from trued.cli.context import branch_at, is_over, newest
+from trued.cli.end_screen import RunEnd, need_lines, result_lines, wrapped
 from trued.cli.format import GRADES, STATES, counted, line
-from trued.cli.run_end import RunEnd, need_lines, result_lines, wrapped
 from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
+from trued.cli.end_screen import case_lines
 from trued.cli.format import GRADES, counted, line
-from trued.cli.run_end import case_lines
 from trued.cli.terminal import err, is_plain_output, out
 from trued.model import Grade, Judged
 from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source

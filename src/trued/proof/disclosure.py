@@ -11,7 +11,7 @@ from trued.model import BrowserCheck, CallCase, Case, Check, Contract, ExamplesC
 from trued.model.events import JournalEvent
 from trued.model.events.proof import TextWithheld
 from trued.proof.commit_texts import text_files
-from trued.proof.gaps import is_held_out
+from trued.proof.held_out_checks import is_held_out
 from trued.proof.room.held_out_tests import hidden_tests
 from trued.protocols import Emit, Workspace
 from trued.support.redaction import forms

@@ -16,7 +16,7 @@ from trued.errors import StateFailed
 from trued.model import Contract, Evidence, Outcomes, Requirement
 from trued.proof.case_status import full_name
 from trued.proof.contract import contract_hash
-from trued.proof.gaps import is_held_out
+from trued.proof.held_out_checks import is_held_out
 from trued.proof.room.bench import check_hash
 from trued.support import atomic_files
 

@@ -5,7 +5,6 @@ from trued.model import (
     Case,
     Check,
     CommandCheck,
-    Contract,
     ExamplesCheck,
     Finding,
     Requirement,
@@ -14,11 +13,10 @@ from trued.model import (
 )
 from trued.proof.case_status import HUSHED
 from trued.proof.checks.examples import case_in_words
+from trued.proof.held_out_checks import DATA, is_hidden_data
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.frozen_files import is_below
-from trued.proof.room.held_out_tests import hidden_files
 
-DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; everything else shares the head's
 AGAIN = "existing checks fail when they are run a second time in the same checkout (another order, date, host and user)"
 NO_WORK = "the check did not work on the base"
 MOST_TEXT = 1500  # enough for one failed assertion
@@ -87,16 +85,6 @@ _VISIBLE = {
     "nothing collected": "no test was collected",
     "start": "the test runner could not start",
 }
-
-
-def is_hidden_data(check: Check) -> bool:
-    """Is it data that an implementer neither wrote nor saw, provided that the contract is held out?"""
-    return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
-
-
-def is_held_out(contract: Contract, check: Check) -> bool:
-    """Does the check rest on something that no agent may know: data, or test files that came with the contract?"""
-    return contract.held_out and (is_hidden_data(check) or bool(hidden_files(contract, check)))
 
 
 def how_it_failed(check: Check, kind: str) -> str:

@@ -39,7 +39,8 @@ from trued.proof.case_status import (
     unending,
 )
 from trued.proof.checks.command import BY_OWN_DRIVERS
-from trued.proof.gaps import DATA, MOST_TEXT, NO_WORK, gap, is_hidden_data, reason
+from trued.proof.gaps import MOST_TEXT, NO_WORK, gap, reason
+from trued.proof.held_out_checks import DATA, is_hidden_data
 from trued.proof.missing import each_once, missing_part
 from trued.proof.room.bench import WHOLE_CHECK, check_hash
 from trued.proof.room.frozen_files import is_below
@@ -67,7 +68,7 @@ class OwnTests:
     idle: tuple[str, ...] = ()  # they pass on the base, too, and so show nothing
     said: str = ""  # what the first failing one printed
     missing: tuple[MissingFromEnvironment, ...] = ()  # why some of them could not be judged
-    absent: tuple[str, ...] = ()  # test files that a check names, and that nobody has written
+    absent: tuple[str, ...] = ()  # test files that a check names and that do not exist
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Facts:
     own_modules: frozenset[str] = frozenset()
     # kind of failure → the package that the head is the first to declare, and that could not be installed
     awaited: Mapping[str, MissingFromEnvironment] = field(default_factory=dict)
-    undeclared: Sequence[str] = ()  # sentences about what the head imports and nobody declares
+    undeclared: Sequence[str] = ()  # sentences about what the head imports without declaring it
     unread: Sequence[str] = ()  # changed files that may bring a package in a way that no manifest tells
     left_out: Sequence[str] = ()  # test files that the head changed or added, and the contract did not take
     own_tests: OwnTests = OwnTests()  # of test files that its checks name and the base does not have
@@ -410,7 +411,7 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
         return Grade.SELF_TESTED, (words, reasons.NO_OTHER_CHECK), "attest"
     if guards and _all_green(counts):
         grade, why, lacks = _already_green(counts, guards, facts)
-        agreeing = lacks == "attest" and requirement.aside  # the plan calls it done: whoever approves, agrees
+        agreeing = lacks == "attest" and requirement.aside  # the plan marks it as done, and an approval agrees to that
         return (grade, (*why, requirement.aside), "approve") if agreeing else (grade, why, lacks)
     if facts.own_tests.failing:
         return Grade.UNPROVEN, (reasons.own_tests_fail(facts.own_tests.failing),), "nothing"
@@ -525,7 +526,7 @@ def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -
     ]
     if any(_lacks_module(tried) for _, tried in count.failed):
         failed += [Finding(what=f"{requirement.id}: {one}", requirement=requirement.id) for one in facts.undeclared]
-    return list(dict.fromkeys(failed))  # what the environment lacks is no gap in anybody's work
+    return list(dict.fromkeys(failed))  # what the environment lacks is not a gap in the work
 
 
 def _lacks_module(tried: Tried) -> bool:

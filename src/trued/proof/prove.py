@@ -29,7 +29,7 @@ from trued.proof.checks.dependencies import unread_additions
 from trued.proof.checks.examples import with_time_limit
 from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache
-from trued.proof.gaps import DATA, is_held_out, is_hidden_data
+from trued.proof.held_out_checks import DATA, is_held_out, is_hidden_data
 from trued.proof.implementer_tests import try_own_tests
 from trued.proof.judge import (
     CheckedObjection,

@@ -20,7 +20,7 @@ from trued.model import (
     TestsCheck,
 )
 from trued.proof.checks import browser, command, dependencies, examples, tests
-from trued.proof.gaps import DATA, is_held_out
+from trued.proof.held_out_checks import DATA, is_held_out
 from trued.proof.room.bench import Bench, CaseSelection, Fact, check_hash, unjudged_fact, void_fact
 from trued.proof.room.clean_room import held_out_files_left, lay_held_out_files, restore_frozen_files
 from trued.proof.room.frozen_files import is_below

@@ -32,7 +32,7 @@ from trued.proof.build import BuildResult, run_build
 from trued.proof.case_status import Base, on_base
 from trued.proof.checks.examples import case_in_words
 from trued.proof.contract import contract_hash
-from trued.proof.gaps import is_hidden_data
+from trued.proof.held_out_checks import is_hidden_data
 from trued.proof.objections import ObjectionLimits
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
@@ -54,7 +54,7 @@ from trued.support.redaction import in_json
 
 FRUITLESS = 2  # rounds that end with the same failing set: then one case is disclosed
 NO_PROGRESS = 2  # rounds that changed nothing: a third would not, either
-UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
+UNBUILT = "no build was run: no build command is known, so only an agent says that it builds"
 NOT_CHECKED = "not checked"
 LINE = 200  # characters of a build's output in a warning
 
@@ -69,7 +69,7 @@ class CommitBuild(Value):
 
     @property
     def ok(self) -> bool:
-        """It was built, or it could not be judged here, which is held against nobody."""
+        """It was built, or could not be judged here, which does not count against the work."""
         return self.outcome in (Outcomes.PASSED, Outcomes.UNJUDGED)
 
 
@@ -413,7 +413,7 @@ def subject_name(subject: Task | Plan) -> str:
 
 
 def _build_warnings(command: str, made: BuildResult) -> Iterator[str]:
-    """What a build does not show. It is held against nobody."""
+    """What a build does not show. It never counts against the work."""
     if made.tried.outcome is Outcomes.UNJUDGED:
         said = [one.strip() for one in made.tried.detail.splitlines() if one.strip()] or [made.tried.kind]
         words = " ".join(dict.fromkeys((said[0], said[-1])))

@@ -5,7 +5,8 @@ import pytest
 from trued.model import BrowserCheck, Evidence, Grade, Outcomes, Requirement, Shot, TestsCheck, Tried
 from trued.proof.checks import browser
 from trued.proof.checks import page_text as seeing
-from trued.proof.gaps import gap, is_hidden_data
+from trued.proof.gaps import gap
+from trued.proof.held_out_checks import is_hidden_data
 from trued.proof.judge import Facts, judge
 from trued.proof.room.bench import check_hash
 from trued.proof.screenshots import evidence_pictures

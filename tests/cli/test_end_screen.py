@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from trued.cli.run_end import VALUE, Need, RunEnd, exact, need_lines, result_lines
+from trued.cli.end_screen import VALUE, Need, RunEnd, exact, need_lines, result_lines
 from trued.engine.pending import Wait
 from trued.model import (
     Approval,
