@@ -475,7 +475,7 @@ class JournalStore(Protocol):
         ...
 
     def announce(self, run: str) -> None:
-        """Say that this process is about to drive a new run, so that nobody thinks it was left."""
+        """Say that this process is about to drive a new run, so that it does not look abandoned."""
         ...
 
     def driver(self, run: str) -> int:
@@ -554,7 +554,7 @@ class JournalStore(Protocol):
         ...
 
     def standing_still(self) -> AbstractContextManager[None]:
-        """Whatever is read meanwhile is of one moment. For who only reads: nothing can be written meanwhile."""
+        """All reads inside see the same moment. For readers only: nothing can be written inside."""
         ...
 
     # -- many runs: those begun since then, of one workflow if it is named

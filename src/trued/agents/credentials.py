@@ -14,7 +14,7 @@ from typing import Any
 LONGEST = 256 * 1024  # bytes; a longer file holds no credentials
 DEEPEST = 20  # nor does one that is nested more deeply
 MILLISECONDS = 1e11  # a later time in seconds is after the year 5000
-FARTHEST = 1e15  # a larger number is no time, not even in milliseconds
+FARTHEST = 1e15  # a larger number cannot be a time, even in milliseconds
 NEWER = re.compile(r"token|expir|refresh|^access$|^(?:exp|iat|nbf)$", re.IGNORECASE)  # what a renewal changes
 SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 

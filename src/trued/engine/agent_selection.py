@@ -115,7 +115,7 @@ def select_agents(
 
 
 def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> list[AgentStatus]:
-    """The agents that could start now; a raw model only if there is no agent, as its key may serve other ends."""
+    """The agents that could start now; a raw model only without an agent: its key may be meant for other things."""
     able = [one for one in seen if one.name in PREFERRED and one.ready]
     if able or any(one.name == "coder" and one.missing for one in seen):
         return able

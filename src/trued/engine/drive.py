@@ -22,7 +22,7 @@ STATES: dict[type[Exception], str] = {
 
 
 async def drive_workflow(run: Run, is_cancelled: Callable[[], bool], told: asyncio.Event, *, alone: bool = True) -> End:
-    """Call the workflow until it ends, and return how it ended.
+    """Run the workflow to its end and return how it ended.
 
     `is_cancelled`: whether somebody cancelled the run. `told` is set when its driver has to end. `alone`: handle
     signals here; several runs of one process leave that to `concurrent_runs`.

@@ -225,7 +225,7 @@ class Engine:
         with ExitStack() as claimed:
             try:
                 claimed.enter_context(self.store.journal.claim(record.id))
-            except BadInput:  # its clones are on another machine: nobody drives it there, or ever will
+            except BadInput:  # its clones are on another machine, and no process drives it there
                 return end_run(self.store, record, CANCELLED)
             return await self._cancel(self.store.journal.run(record.id))
 
@@ -239,7 +239,7 @@ class Engine:
         return end_run(self.store, record, CANCELLED)
 
     async def _driver_ended(self, record: RunRecord) -> None:
-        """Wait for whoever drives the run to end: it was told to."""
+        """Wait until the process that drives the run has ended; it was asked to."""
         for _ in range(int(CANCEL_S * 10)):
             if not (driver := self.store.journal.driver(record.id)):
                 return

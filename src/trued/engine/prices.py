@@ -15,7 +15,7 @@ from trued.wire import Price
 TABLE = Path(__file__).with_name("prices.toml")  # made by tools/prices.py
 CEILING = "ceiling"
 MAINTAINED = "genai_prices"  # comes with trued[models]; a newer one than our table was made from is asked first
-FREE = ("scripted",)  # no model stands behind it
+FREE = ("scripted",)  # it uses no model
 
 # Agents that choose a model by themselves, or take short names of families: as they did when the table was made. Their
 # own figures, where they report a cost, win over this.

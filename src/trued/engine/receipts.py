@@ -108,7 +108,7 @@ async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, ho
     base, head = [await commit_lookup.find_commit(one, repository.absolute()) for one in (request.base, request.head)]
     contract = await _seen(sealed, base, head)
     async with temporary_workspace(request, home, base, head) as workspace:
-        workspace.kept = None  # no fact that was taken before, not even by ourselves; environments may be there
+        workspace.kept = None  # use no cached facts, even our own; cached environments are fine
         fresh = await seal(workspace, contract_requirements(contract), _sealing(contract), tell=tell)
         judging = contract.model_copy(update={"base_facts": fresh.base_facts, "frozen": fresh.frozen})
         verdict = await prove(

@@ -146,7 +146,7 @@ def input_kind(goal: Goal) -> Input:
         return Input.WORDS
     found = recognise_file(goal.text, file)
     if found.kind is FileKind.UNKNOWN:
-        what = f"this is no plan, ticket, specification or goal: {found.why}"
+        what = f"this is not a plan, ticket, specification or goal: {found.why}"
         raise BadInput(
             what, file, f"say how to read it: {ways_to_read()}; a requirements file goes with --requirements"
         )

@@ -93,7 +93,7 @@ class Travel:
         for name, content in (await store.read_all(commit, names) if names else {}).items():
             place = self.folder / ARTIFACTS / Path(name).name
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            atomic_files.write(place, content, sync=False)  # whoever reads it compares it with its name
+            atomic_files.write(place, content, sync=False)  # readers compare it with its name, a hash
 
     # -- sending -------------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ PLACES = "verifications"  # below the state folder; each verification has one fo
 class VerifyRequest(Value):
     """Which commit to judge, against which, by what."""
 
-    base: str  # REPO[@REV], or a revision of the repository that we stand in
+    base: str  # REPO[@REV], or a revision of the repository in the current folder
     head: str
     requirements: Requirements | None = None
     requirements_file: Path | None = None
@@ -172,7 +172,7 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
     if any(commit_lookup.is_shallow(one) for one in (base, head)):
         said.append("a history is shallow: whether an older commit holds the requirements cannot be seen")
     if file and any(one.root and file.resolve().is_relative_to(one.root) for one in (base, head)):
-        said.append(f"{file.name} lies in a working tree: whoever worked there could have read it")
+        said.append(f"{file.name} lies in a working tree: an agent that worked there could have read it")
     return said
 
 

@@ -81,7 +81,7 @@ class Checkout:
     def tips(self) -> dict[str, str]:
         """The trees of the local branches and of what is stashed → a commit that has it."""
         listed = self._said("for-each-ref", "--format=%(tree) %(objectname)", "refs/heads", "refs/stash").splitlines()
-        stashed = self.commit("refs/stash^3")  # files that were not tracked lie there
+        stashed = self.commit("refs/stash^3")  # it holds the untracked files
         listed += [f"{self.tree(stashed)} {stashed}"] if stashed else []
         return dict(line.split(" ") for line in listed if line.count(" ") == 1)
 

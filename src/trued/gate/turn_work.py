@@ -64,8 +64,8 @@ async def _left_behind(began: Beginning, judge: Judge) -> list[Snapshot]:
 
 
 async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
-    """Commits at the tip of a local branch or in the stash that hold files which were nowhere at the beginning. Whoever
-    only commits what was there has made nothing new."""
+    """Commits at the tip of a local branch or in the stash with files that were nowhere at the beginning. Committing
+    files that were there already is not new work."""
     known = {began.tree, *(began.tips or ())}
     new = {tree: commit for tree, commit in judge.checkout.tips().items() if tree not in known}
     if began.tips is None or not new:

@@ -1,4 +1,4 @@
-"""TurnLog: the working trees at which turns and subagents of Claude Code began, so that talk is told from work."""
+"""TurnLog: the working trees at which turns and subagents of Claude Code began, to tell work from talk."""
 
 import contextlib
 import hashlib
@@ -60,7 +60,7 @@ class TurnLog:
         return self._read(f"agent-{_name(agent)}")
 
     def is_alone(self, agent: str) -> bool:
-        """Whether no other subagent of the session worked since this one began: else nobody knows who changed what."""
+        """Whether no other subagent of the session worked since this one began: otherwise a change may be either's."""
         own = self.agent(agent)
         others = [self._read(path.stem) for path in self.folder.glob("agent-*.json") if path.stem[6:] != _name(agent)]
         return own is not None and not any(one and (not one.ended or one.ended > own.at) for one in others)

@@ -1,4 +1,4 @@
-"""What a file is that somebody hands in: a plan, a ticket, or words. Decided by its form, then by its names."""
+"""Recognises what an input file is: a plan, a ticket, or words. Its form decides first, then its names."""
 
 from dataclasses import dataclass
 from enum import Enum, auto

@@ -93,7 +93,7 @@ def github_session(at: Service, doing: str) -> "Iterator[Github]":
         raise refusal_of(at, error.status, _words(error.data), error.headers or {}, doing) from None
     except RequestException as error:
         raise unreachable(at, error, doing) from None
-    except RuntimeError:  # so the library speaks of a redirection to another host
+    except RuntimeError:  # how the library reports a redirection to another host
         raise redirected(at, doing) from None
     except (github.BadAttributeException, AssertionError, AttributeError, KeyError, TypeError, ValueError):
         raise unexpected_answer(at, doing) from None

@@ -44,7 +44,7 @@ def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
 def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[Approval, ...]) -> Judged:
     """What is made of others rises with them: a person who accepted every part need not accept the whole, too.
 
-    What is held against the whole alone (a check or a cap of its own, an objection) stays: no part settles it.
+    What counts against the whole alone (a check or a cap of its own, an objection) stays: no part settles it.
     """
     parts = [lifted[name] for name in judged.parts if name in lifted]
     if fallen := [one.id for one in parts if one.grade is Grade.REFUTED and judged.grade is not Grade.REFUTED]:
@@ -120,7 +120,7 @@ def _because(approval: Approval) -> str:
 
 
 def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
-    """Is there a requirement, is every one at the bar or above, and is nothing held against the commit?"""
+    """Is there a requirement, is every one at the bar or above, and does nothing count against the commit?"""
     reached = all(one.grade.is_met(accept) for one in verdict.requirements)
     return bool(verdict.commit and verdict.requirements and reached) and not verdict.remarks and not verdict.objections
 

@@ -29,7 +29,7 @@ MOST_FILES, MOST_BYTES = 2000, 4 * 2**20
 MOST_SAID, MOST_TOLD = 4000, 8  # characters, and tests, of what failed
 MOST_OUTPUT = 16 * 2**20
 OLDEST = (3, 10)  # that the engine's own coverage.py runs on
-ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python that is no part of the product
+ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python that is not part of the product
 NO_COVERAGE = "coverage is not installed: pip install 'trued[coverage]'"
 _LINES = re.compile(rb"^(?P<name>SF|LF|LH):(?P<value>(?<=SF:).*|\d{1,9})\r?$", re.MULTILINE)
 
@@ -218,7 +218,7 @@ async def _node(asked: RunnerCall, check: TestsCheck, bench: Bench, of: Sequence
     kept = [(lines, reached) for name, lines, reached in files if not of or name in of]
     lines, reached = sum(one for one, _ in kept), sum(one for _, one in kept)
     if not lines:
-        return None, f"Node {found.version} told no coverage of the product's files"
+        return None, f"Node {found.version} reported no coverage of the product's files"
     return round(100 * reached / lines, 1), ""
 
 

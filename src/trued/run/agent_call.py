@@ -212,7 +212,7 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
 
 
 async def _tell_after_stop(context: RunContext, ask: AgentRequest, report: Report, exchange: Exchange) -> None:
-    """Prepare the order that goes on in the same session, with what the person who stopped the call has to say."""
+    """Prepare an order that continues in the same session, with the comment of the person who stopped the call."""
     exchange.stops += 1
     comments = await comments_after_stop(context, ask.role.name, ask.key, exchange.stops)
     name = f"{folder_name(ask.key)}.c{exchange.stops}"
@@ -225,7 +225,7 @@ async def _tell_after_stop(context: RunContext, ask: AgentRequest, report: Repor
 
 
 async def _wait_for_provider(context: RunContext, ask: AgentRequest, report: Report, exchange: Exchange) -> None:
-    """Wait as long as the provider says, or a sensible time if it does not. Nobody is charged for it."""
+    """Wait as long as the provider says, or a sensible time if it does not. Waiting costs nothing."""
     exchange.refusals += 1
     if made_progress(report):
         exchange.row, exchange.waits = 0, []
@@ -292,7 +292,7 @@ async def _work_until_reported(
 
 
 def _lost_report(request: CallRequest, ask: AgentRequest) -> Report:
-    """Of an attempt that was begun on another machine: whatever it used there, nobody can tell any more."""
+    """For an attempt that began on another machine: what it used there is unknown."""
     why = "another machine began it and did not finish it"
     return Report(request.call, request.attempt, "died", why=why, session=ask.session, usage=Usage(estimated=True))
 

@@ -334,7 +334,7 @@ class Reservation:
         return report
 
     def _charged(self, report: Report) -> Usage:
-        """What the call cost; all that was reserved, if it ended in mid-work and nobody counted."""
+        """What the call cost; all that was reserved, if it broke off and its usage is unknown."""
         usage, free = with_cost(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
         untold = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
         if (

@@ -77,7 +77,7 @@ class People:
 
 
 def confirmation(subject: Task, verdict: Verdict, *, pauses: bool = False) -> str:
-    """The question whether to go on after a task. `pauses`: say what to stop means."""
+    """The question whether to continue after a task. `pauses`: say what to stop means."""
     gaps = "".join(f"\n  - {gap.what}" for gap in verdict.gaps)
     state = "holds" if verdict.holds else f"⚠ rounds are used up, with gaps:{gaps}"
     ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"

@@ -1,4 +1,4 @@
-"""Run: what a workflow holds in its hand. Every awaited method is a durable step with a name."""
+"""Run: the object that a workflow works with. Every awaited method is a durable step with a name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -210,7 +210,7 @@ class Run:
         return Outcome(state="stopped", grade=grade, head=self.branch.head, verdict=verdict, why=why)
 
     async def confirm(self, subject: Task, verdict: Verdict) -> Answer:
-        """Ask a person whether to go on after a task, and close the scope's sessions."""
+        """Ask a person whether to continue after a task, and close the scope's sessions."""
         pauses = self.context.edition > 1
         text = confirmation(subject, verdict, pauses=pauses)
         answer = await self.people.answer("confirm", text, can_pause=pauses)

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text; None if it is no JSON, was cut off, or is nested too deeply to be read."""
+    """The value of a JSON text; None if it is not JSON, was cut off, or is nested too deeply to be read."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

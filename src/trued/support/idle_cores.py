@@ -10,7 +10,7 @@ _LOAD = Path("/proc/loadavg")
 
 
 def idle_cores() -> int:
-    """Cores on which nothing runs but the caller; the most that was seen at several looks. 0 where nobody can tell."""
+    """Cores on which nothing runs but the caller; the most that was seen at several looks. 0 if unknown."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     most = 0
     for look in range(LOOKS):

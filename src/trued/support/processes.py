@@ -164,7 +164,7 @@ async def wait_for_exit(pid: int) -> None:
 
 def adopt_orphans() -> bool:
     """Become the parent of orphaned descendants (PR_SET_CHILD_SUBREAPER). Returns whether it worked."""
-    import ctypes  # most commands adopt nobody
+    import ctypes  # most commands adopt no process
 
     return bool(ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0) == 0)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-SHORTEST = 8  # a shorter "secret" is a word that stands in every second line
+SHORTEST = 8  # a shorter "secret" is a word that occurs in every second line
 LONGEST_LINE = 64 * 1024  # a line is cut there, so that a line that never ends costs no memory
 OVERLAP = 1024  # of such a cut: longer than any key shape below
 

@@ -28,7 +28,7 @@ def check_plan(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
         plan = parse_plan(goal.text, goal.source.file)
     except BadInput as error:
         others = ways_to_read(Input.WORDS, Input.TICKET)
-        raise BadInput(error.what, error.where, f"{error.then}; or it is no plan: {others}") from None
+        raise BadInput(error.what, error.where, f"{error.then}; or it is not a plan: {others}") from None
     user_requirements(plan, goal, requirements)
 
 

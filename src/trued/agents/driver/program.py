@@ -24,7 +24,7 @@ class Listener(Protocol):
 
     @property
     def stop(self) -> Stop | None:
-        """Why the program has to be ended; None while it may go on."""
+        """Why the program must be ended; None while it may continue."""
         ...
 
     @property

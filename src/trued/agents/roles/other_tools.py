@@ -117,7 +117,7 @@ def _name(matter: FrontMatter, stem: str, form: RoleFormat, reading: RoleReading
     name = role_name(written or stem)
     if not name:
         where = matter.fields.where("name")
-        raise BadInput(f"{written or stem!r} is no role name", where, "use letters, digits, '-' and '_'")
+        raise BadInput(f"{written or stem!r} is not a valid role name", where, "use letters, digits, '-' and '_'")
     if name != (written or stem):
         reading.notes.append((matter.fields.line("name"), f"called {written or stem} there"))
     return name

@@ -21,7 +21,7 @@ def parse_role(text: str, file: str, stem: str) -> Role:
             raise BadInput(f"unknown field {key}", located.where(key), nearest(str(key), KEYS))
     name = _text(fields, "name", located) or stem
     if not all(char.isalnum() or char in "-_" for char in name) or len(name) > 60:
-        raise BadInput(f"{name!r} is no role name", located.where("name"), "use letters, digits, '-' and '_'")
+        raise BadInput(f"{name!r} is not a valid role name", located.where("name"), "use letters, digits, '-' and '_'")
     if not matter.body.strip():
         what, where = f"role {name} has nothing to say", f"{file}:{matter.line}"
         raise BadInput(what, where, "write how it must work below the ---")

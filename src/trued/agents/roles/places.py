@@ -9,7 +9,7 @@ from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 
 ANSWER = "outside"  # a folder of this package that holds no role
-MOST = 2000  # of others' files in one place: more is no folder of roles
+MOST = 2000  # files of another tool in one place; a folder with more is not a folder of roles
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,7 @@ def _began(folder: Path) -> tuple[float, str]:
 
 
 def usage_reported(folder: Path) -> Usage:
-    """The usage that a call reported before it died: it was spent, whatever came of it."""
+    """The usage that a call reported before it died. It was spent, even without a result."""
     last: dict[str, Any] = {}
     spent = Usage()
     for event in read_events(folder):

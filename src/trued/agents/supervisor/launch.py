@@ -255,7 +255,7 @@ class _AgentProcess:
         self._process.wait()
 
     def drain(self) -> None:
-        """Read the rest of the pipes and close them. The tree is gone, so nobody writes any more."""
+        """Read the rest of the pipes and close them. All processes have ended, so nothing more is written."""
         for stream in self._pipes:
             if stream is not None:
                 for _ in range(PIPE_READS):

@@ -1,4 +1,4 @@
-"""What every journal makes of the rows of its tables, whatever database they are in."""
+"""Turns rows of the journal's tables into values; shared by all databases."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -47,7 +47,7 @@ LEAN = """
         'status', substr(json_extract(data, '$.reply.status'), 1, 300),
         'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
     else data end"""
-# The same for who folds events: what was asked in what words is no part of the picture. Role and agent stand before the
+# The same for views that fold events: they show no briefs. Role and agent come before the
 # brief; what is behind it is not parsed, since within a string every quote has a backslash before it.
 _BRIEF = """instr(substr(data, 1, 500), ', "brief": ')"""
 _NAMED = "json_object('role', json_extract(data, '$.role'), 'agent', json_extract(data, '$.agent'))"
@@ -176,7 +176,7 @@ class SqliteJournal:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Whatever is read meanwhile is of one moment. For who only reads: nothing can be written meanwhile."""
+        """All reads inside see the same moment. For readers only: nothing can be written inside."""
         self._rows("begin")
         try:
             yield
@@ -245,7 +245,7 @@ class SqliteJournal:
             yield
 
     def announce(self, run: str) -> None:
-        """Say that this process is about to drive a new run, so that nobody thinks it was left."""
+        """Say that this process is about to drive a new run, so that it does not look abandoned."""
         self._lock(run).announce()
 
     def driver(self, run: str) -> int:

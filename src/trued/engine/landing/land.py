@@ -126,7 +126,7 @@ async def _follow(store: RunStore, record: RunRecord, workspace: GitWorkspace) -
         raise BadInput(what, then="land it where the run was begun")
     workspace.publishes = True
     if record.head not in ("", record.base):
-        await workspace.publish(record.head)  # whoever lands is told below if it stands elsewhere
+        await workspace.publish(record.head)  # a branch that is elsewhere is reported below
 
 
 async def _nothing_yet(context: LandingContext) -> str:

@@ -18,7 +18,7 @@ from trued.workspace.git import rebase
 
 
 async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
-    """The landing of everything up to this chunk: its commit, the contract of it, and what speaks against it.
+    """The landing of everything up to this chunk: its commit, the contract for it, and the objections to landing it.
 
     Raises BadInput if the plan has no such chunk, nobody has worked on it, its commit holds work on others, or no
     requirement of its own stands for a part of it.
@@ -81,7 +81,7 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
     others = {one.id for one in context.contract.requirements} - kept
     if final := store.final_verdict(run):
         found = [*final.objections]
-    else:  # the run has not come to its end
+    else:  # the run has not ended
         newest = {verdict.subject: verdict for verdict in store.task_verdicts(run)}
         found = [one for verdict in newest.values() for one in verdict.objections]
         found += await _idle_chunks(context, part, chunks)

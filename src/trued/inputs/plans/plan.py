@@ -77,7 +77,7 @@ def tick_lines(text: str, done: Mapping[int, str]) -> str:
 
 
 def _harmless(note: str) -> str:
-    """On one line, and unable to close the comment that it stands in."""
+    """The text on one line, without what would close the comment around it."""
     words = "".join(char if char.isprintable() else " " for char in note).split()
     return " ".join(words).replace("--", "–").replace(">", "").strip("-") or "accepted"
 

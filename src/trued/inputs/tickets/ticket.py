@@ -16,7 +16,7 @@ LIMIT = 256 * 1024  # characters; trackers hold less
 BRACKETS = 5000  # each may begin a link: a text of nothing else keeps every Markdown parser busy for minutes
 SUMMARY_LIMIT = 200
 KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
-FILE_KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10})(?![^\W_])")  # in capitals: notes-2.md is no ticket
+FILE_KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10})(?![^\W_])")  # in capitals: notes-2.md is not a ticket
 TEACH = "write a header with key and summary, or a heading and sentences below it"
 # Names of a header or of JSON → the part of a ticket that they are.
 NAMES = {
@@ -237,7 +237,7 @@ def _is_json(text: str, file: str) -> bool:
 
 
 def _header(text: str, file: str) -> tuple[Located | None, str, int]:
-    """What is said by name, the Markdown that follows, and the line that it begins on."""
+    """The named fields, the Markdown after them, and the line where that begins."""
     if _is_json(text, file):
         located = read_json(text, file)
         if not isinstance(located.value, dict):

@@ -187,7 +187,7 @@ class Keeping:
                 made.get_result().tracing.start(screenshots=True, snapshots=True)
                 self.recorded.append(made.get_result())
             except Exception:
-                return  # it is no context of a browser, or somebody records it already
+                return  # not a browser context, or recorded already
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: Any) -> Any:

@@ -117,7 +117,7 @@ class CountingResult(unittest.TestResult):
 
     def addSkip(self, test: Any, reason: str) -> None:
         if hasattr(test, "test_case"):
-            return  # a part of a test; the rest of it will tell
+            return  # a part of a test; the whole test is reported later
         if isinstance(test, unittest.TestCase):
             method = getattr(type(test), test._testMethodName, None)
             marked = any(getattr(one, "__unittest_skip__", False) for one in (type(test), method))
@@ -280,7 +280,7 @@ def together(tests: list[Any]) -> list[Any]:
             heir = type(cls.__name__, (cls,), again | {"__module__": cls.__module__, "__qualname__": cls.__qualname__})
             made += [heir(name) for name in names]
         except Exception:  # noqa: S112
-            continue  # a class that lets nobody inherit; other tests will do
+            continue  # a class that forbids subclasses; other tests serve as well
     return made
 
 

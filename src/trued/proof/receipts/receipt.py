@@ -18,7 +18,7 @@ LARGEST = 64 * 1024 * 1024
 
 
 class Signer(Protocol):
-    """Whoever holds a private key."""
+    """Signs with a private key that it holds."""
 
     @property
     def public(self) -> bytes: ...
@@ -75,9 +75,9 @@ def parse_receipt(data: bytes) -> Receipt:
     """The receipt in these bytes. Raises BadInput where they are not exactly as a receipt is written."""
     if len(data) > LARGEST:
         raise _refused("it is too large for a receipt")
-    envelope = _json(data.removesuffix(b"\n"), "it is no receipt")
+    envelope = _json(data.removesuffix(b"\n"), "it is not a receipt")
     if not isinstance(envelope, dict) or not isinstance(envelope.get("payload"), str):
-        raise _refused("it is no receipt")
+        raise _refused("it is not a receipt")
     payload = _decoded(envelope["payload"])
     signature = _signature(envelope.get("signatures"))
     if envelope.get("sha256") != hashlib.sha256(canonical_bytes(_without(envelope, "sha256"))).hexdigest():
@@ -91,13 +91,13 @@ def parse_receipt(data: bytes) -> Receipt:
 
 
 def _statement(payload: bytes) -> Statement:
-    _json(payload, "its payload is no JSON")
+    _json(payload, "its payload is not JSON")
     try:
         stated = Statement.model_validate_json(payload, strict=True)
         base64.b64decode(stated.predicate.trued.signer, validate=True)
     except (ValidationError, binascii.Error, ValueError) as error:
         what = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise _refused(f"its payload is no statement of trued: {what}") from error
+        raise _refused(f"its payload is not a statement of trued: {what}") from error
     _coherent(stated)
     return stated
 
@@ -138,7 +138,7 @@ def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _refused("its payload is no base64") from error
+        raise _refused("its payload is not base64") from error
 
 
 def _signature(listed: Any) -> bytes:

@@ -91,7 +91,7 @@ class Account(_Shape):
     subject: str
     grade: Grade
     accept: Grade
-    why: tuple[str, ...]  # it is no success
+    why: tuple[str, ...]  # it is not a success
     base: str
     held_out: bool
     held_out_why: str
@@ -227,7 +227,7 @@ def _line(contract: Contract, verdict: Verdict, judged: Judged, approvals: Itera
 def _rests_on(
     contract: Contract, requirement: Requirement | None, judged: Judged, approvals: Iterable[Approval]
 ) -> Iterator[str]:
-    """Who wrote the checks, and who stands behind them."""
+    """Who wrote the checks, and who approved them."""
     if judged.rests_on:
         yield judged.rests_on
     elif requirement and requirement.checks:

@@ -85,7 +85,7 @@ async def _built(
     if len(needed) == 1 or why.startswith(UNREACHED):
         return None, dict.fromkeys(map(package_name, needed), why)
     lost: dict[str, str] = {}
-    for one in needed:  # one that nobody has must not take the others with it
+    for one in needed:  # one that cannot be installed must not stop the others
         _, why = await build_environment(
             workspace, interpreter, replace(recipe, requirements=(one,)), workspace.environments
         )

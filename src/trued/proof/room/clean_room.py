@@ -41,7 +41,7 @@ MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its s
 
 @dataclass(frozen=True, slots=True)
 class Graft:
-    """How a head's tests and test settings differ from the base's: listed in the report, never held against it."""
+    """How a head's tests and test settings differ from the base's: listed in the report; never lowers a grade."""
 
     restored: tuple[str, ...] = ()  # changed or removed by the head; the base's are used
     removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; not used
@@ -196,7 +196,7 @@ def _without_shadows(
 async def _manifests(
     workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
 ) -> dict[str, str]:
-    """package.json files that had to be brought together, as base64."""
+    """package.json files that had to be merged, as base64."""
     on_base, here = sides
     changed = [path for path in here if is_package_json(path) and on_base.get(path) != here[path]]
     found: dict[str, str] = {}
@@ -212,7 +212,7 @@ async def _manifests(
 
 
 def _content_inside(room: Path, place: Path) -> bytes:
-    """What whoever opens this file in the room would read; nothing, if it leads out of the room or is no file."""
+    """What a program in the room reads from this file; nothing if it leads out of the room or is not a file."""
     real = Path(os.path.realpath(place))
     return real.read_bytes() if real.is_relative_to(os.path.realpath(room)) and real.is_file() else b""
 
@@ -448,7 +448,7 @@ def _place(room: Path, path: str) -> Path:
 
 
 def _move(place: Path, to: Path) -> None:
-    """Whatever it is: a file, a link, a folder; nothing where there is nothing."""
+    """Move a file, a link or a folder, if it exists."""
     with contextlib.suppress(FileNotFoundError):
         place.rename(to)
 

@@ -23,7 +23,7 @@ from trued.proof.runners.reporting_script import python_order, run_reporting_scr
 NEUTRAL = (
     *("-p", "no:cacheprovider", "--continue-on-collection-errors", "--maxfail=0", "--color=no"),
     *("-o", "required_plugins="),
-    # What the runner's own next version will do is no business of the project's tests, however strict they are.
+    # Warnings about pytest's next version must not fail the project's tests, even strict ones.
     *("-W", "default::pytest.PytestDeprecationWarning", "-W", "default::pytest.PytestConfigWarning"),
 )
 CANARY = """import unittest

@@ -126,7 +126,7 @@ class LedgerLine:
     lacks: str
     met: bool
     guard: bool
-    judged: bool = True  # a verdict has it; else nobody has looked at any work for it
+    judged: bool = True  # False: no verdict has it yet
 
 
 def lines(material: Material) -> list[LedgerLine]:
@@ -264,7 +264,7 @@ class _Proofs:
         return VerdictStage(proved.key, judged.grade, proved.verdict.commit, why, proved.at, trials, pictures, left_out)
 
     def _trials(self, facts: Sequence[Evidence]) -> tuple[Trial, ...]:
-        """All of these or none: half of a proof tells nobody anything."""
+        """All of these or none: half of a proof is of no use."""
         size = sum(OF_A_TRIAL + OF_A_CASE * min(SHOWN, len(one.tried)) for one in facts)
         if size > self._left:
             return ()

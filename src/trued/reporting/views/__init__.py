@@ -13,7 +13,7 @@ HELD_BACK = "(held out until the run has ended)"
 
 
 def state_of(record: RunRecord, driver: int) -> str:
-    """As a person would put it: a run that nobody drives is not running, whatever was written last."""
+    """The state that people see: a run without a driver is not running, even if its last record says so."""
     return "interrupted" if record.state == "running" and not driver else record.state
 
 

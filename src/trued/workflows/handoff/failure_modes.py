@@ -149,7 +149,7 @@ def _overclaims(claimed: CoderClaims, counted: EngineCounts) -> Iterator[str]:
 def _absent(test: str, files: Collection[str], read: Callable[[str], str | None]) -> list[str]:
     path, _, inside = test.strip().partition("::")
     if not inside and not re.search(r"/|\.[a-z]{2,4}$", path):
-        return []  # a bare name or a sentence: nobody can say where it should be
+        return []  # a bare name or a sentence: its path is unknown
     if not _there(path, files):
         return [f"names the test {test}, and {path} is not in the commit"]
     text = read(path.removeprefix("./"))

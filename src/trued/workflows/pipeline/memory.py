@@ -21,7 +21,7 @@ RECENT_DECISIONS = 20
 RECENT_UPDATES = 12  # three clusters of four
 MISSING = "missing"
 
-# The order of the flow; whoever is not in it comes after, by name: implementers and writers by their tasks.
+# The order of the flow; others come after, by name: implementers and writers by their tasks.
 ORDER = (
     *("researcher-architecture", "researcher-impact", "researcher-dependencies", "researcher-patterns"),
     *("spec", "designer"),

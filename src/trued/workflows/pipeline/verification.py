@@ -72,7 +72,7 @@ class CheckResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Everything that stands in the way, found by the engine or by agents."""
+        """All open issues, found by the engine or by agents."""
         said = (
             one
             for name, back in self.returned.items()
@@ -139,7 +139,7 @@ def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
 
 
 async def build_project(lead: Orchestrator) -> CommitBuild | None:
-    """Build the project; None if nothing says how. The base's build command stays, whatever the head makes of it."""
+    """Build the project; None if nothing says how. The base's build command is used, even if the head changed it."""
     run = lead.run
     if own := run.settings.commands.build:
         return await run.judgement.build(own)
@@ -354,7 +354,7 @@ def _open_findings(name: str, checked: CheckResult) -> tuple[Finding, ...]:
     memory = checked.said.get(name)
     if memory is None:
         silent = Finding(what=f"{name} gave no answer", where=checked.decision.status)
-        return (silent,) if name in checked.returned else ()  # behind a closed gate nobody was asked
+        return (silent,) if name in checked.returned else ()  # behind a closed gate no agent was asked
     if memory.status is Status.DONE and memory.severity in ("", "pass", "Minor"):
         return ()
     return tuple(Finding(what=line) for line in memory.findings) or (Finding(what=f"{name}: {memory.status}"),)

@@ -265,8 +265,8 @@ def _task(stages: Stages, part: str) -> str:
 
 
 def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How a pipeline that ended continues: whoever gave no answer is asked again; if all answered, what they found is
-    fixed, and everything is checked again."""
+    """How a pipeline that ended continues: agents that gave no answer are asked again; if all answered, their
+    findings are fixed, and everything is checked again."""
     last = {one.cluster: one for _, one in of_kind(events, ClusterDecided)}
     checks = [last[name] for name in ("verification", "review") if name in last]
     critiques = [one.stands for _, one in of_kind(events, CritiqueClosed)]

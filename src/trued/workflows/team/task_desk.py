@@ -188,7 +188,7 @@ class TaskDesk:
 
 def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
     """The gaps of a verdict; if it does not hold and has none, the requirements that do not hold. What only the
-    environment lacks is no gap in anybody's work, and costs no attempt: the last verdict names it."""
+    environment lacks is not a gap in the work, and costs no attempt: the last verdict names it."""
     if verdict.gaps or verdict.holds or verdict.lacks_only_environment:
         return verdict.gaps
     lacking = [one for one in verdict.requirements if not one.holds]

@@ -321,7 +321,7 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
 def _unreached(url: str, *, errors: bool = False) -> str:
     """Why an address cannot be reached; "" if a server answers. `errors`: an answer that is an error is none."""
     if not re.match(r"https?://", url):
-        return "it is no address that a browser opens"
+        return "it is not an address that a browser opens"
     try:
         request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (looked at one line above)
         urllib.request.build_opener(_Stay).open(request, timeout=OUTSIDE_S).close()
@@ -330,7 +330,7 @@ def _unreached(url: str, *, errors: bool = False) -> str:
     except (OSError, ValueError) as error:
         return f"it cannot be reached: {getattr(error, 'reason', error)}"
     except http.client.HTTPException:
-        return "it is no address of a web server, or does not answer as one does"
+        return "it is not the address of a web server, or that server does not answer"
     return ""
 
 

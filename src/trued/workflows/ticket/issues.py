@@ -155,7 +155,7 @@ def _told(gap: Finding) -> Issue:
     return Issue(severity="critical", description=gap.what, location=gap.where, requirement=gap.requirement, by=ENGINE)
 
 
-# -- what an agent says, held against git ------------------------------------------------------------------------------
+# -- what an agent says, compared with git ---------------------------------------------------------------------------
 
 
 class ImplementerClaims(Value):

@@ -240,7 +240,7 @@ async def find_branch_point(head: NamedCommit) -> NamedCommit:
 
 
 async def _is_own_copy(git: Git, revision: str, upstream: str) -> bool:
-    """Whether the upstream is what was pushed of this very branch, which is no main branch."""
+    """Whether the upstream is this branch as it was pushed, and not a main branch."""
     names = []
     for one in (revision, upstream):
         code, out, _ = await git.attempt("rev-parse", "--symbolic-full-name", "--end-of-options", one)

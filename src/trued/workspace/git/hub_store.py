@@ -113,7 +113,7 @@ class HubStore:
         return tuple(one for one in named if one.is_file())
 
     async def refuse_if_open(self) -> None:
-        """Raise BadInput if whoever has no login can read it: agents could, too, whatever their sandbox hides."""
+        """Raise BadInput if it can be read without a login: agents could read it, too, in spite of their sandbox."""
         if self.folder:
             return  # the sandbox hides it, and every run tries whether it does
         bare = re.sub(r"(?<=://)[^/@\s]+@", "", self.address) if self.address.startswith("http") else self.address
@@ -123,7 +123,7 @@ class HubStore:
             raise BadInput(what, "[hub] store", "let it ask for one")
 
     async def refs(self, run: str) -> dict[str, str]:
-        """What the store says it has of a run: ref → hash. Nobody believes it: what is needed is fetched by hash.
+        """What the store says it has of a run: ref → hash. It is not believed: what is needed is fetched by hash.
 
         Raises StateFailed if it stays away, and BadInput if it is no repository or refuses.
         """

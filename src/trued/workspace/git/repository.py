@@ -130,7 +130,7 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
 
 
 def _start_without_commits(root: Path, tip: str) -> BranchStart:
-    """A run in a repository without commits starts from an empty commit, which holds nobody's work."""
+    """A run in a repository without commits starts from an empty commit, which contains no work."""
     roots = _git(root, "rev-list", "--max-parents=0", tip)[1].split()
     if len(roots) == 1 and not _git(root, "ls-tree", roots[0])[1]:
         return BranchStart(roots[0])

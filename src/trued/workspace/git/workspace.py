@@ -229,7 +229,7 @@ class GitWorkspace:
 
     @asynccontextmanager
     async def room(self, commit: str) -> AsyncIterator[Path]:
-        """A fresh checkout without `.git`, removed afterwards whatever happens in it."""
+        """A fresh checkout without `.git`, always removed afterwards."""
         place = self.folder / "rooms" / secrets.token_hex(6)
         work = place / "work"
         with _state_errors(self.folder):
@@ -396,7 +396,7 @@ def _result_of(ended: CommandExit, isolation: str) -> CommandResult:
 
 
 async def _run_or_refuse(launch: ConfinedCommand, *, channel: bool, inherited: tuple[int, ...] = ()) -> CommandExit:
-    """Run it; raise CannotJudge if the sandbox did not start, because that is no result of the command."""
+    """Run it; raise CannotJudge if the sandbox did not start: that is not a result of the command."""
     ended = await run_confined(launch, channel=channel, inherited=inherited)
     if not ended.started and ended.code is not None:
         complaint = bytes(ended.output.stderr[:2000]).decode(errors="replace").strip()

@@ -153,4 +153,4 @@ def _parent(process: str) -> str:
 
 
 if __name__ == "__main__":
-    os._exit(main(sys.argv[1], sys.argv[2:]))  # without tidying up, which nobody waits for
+    os._exit(main(sys.argv[1], sys.argv[2:]))  # without cleaning up: nothing needs it

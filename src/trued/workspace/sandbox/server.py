@@ -75,7 +75,7 @@ class SandboxServer:
 
 
 def _free_port() -> int:
-    """A port on which nobody listens now; in a network of its own, nobody will."""
+    """A free port; in a network of its own it stays free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

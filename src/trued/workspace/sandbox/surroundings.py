@@ -70,7 +70,7 @@ def describe_second_surroundings(level: str) -> str:
 
 
 def free_ports() -> tuple[int, ...]:
-    """Ports on which nobody listens: a check without a network of its own may use only these."""
+    """Free ports: a check without a network of its own may use only these."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(PORTS)]
         for one in sockets:

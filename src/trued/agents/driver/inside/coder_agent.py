@@ -99,7 +99,7 @@ class CoderTurn:
         try:
             self._agent = agent_for(self._order, self)
             await self._run_with_retries()
-        except UserError as error:  # a model or provider that nobody knows, a key that is not there
+        except UserError as error:  # an unknown model or provider, a missing key
             self.emit("refused", text=str(error)[:SHOWN], kind="auth" if VARIABLE in str(error) else "other")
         except UsageLimitExceeded as error:
             self.emit("refused", text=str(error)[:SHOWN], kind="budget")

@@ -16,7 +16,7 @@ Accepted: TypeAlias = Literal["pending", "passed", "failed"]  # by the user acce
 TaskStatus: TypeAlias = Literal["open", "done", "failed"]
 
 ATTEMPTS = 10
-TEXT_LIMIT = 2000  # characters of one entry: a longer one is no line that anybody reads
+TEXT_LIMIT = 2000  # characters of one entry: people do not read a longer line
 NEW = "new-"  # before the number of what a person added and nobody has given an id yet
 NO_NAME = "(no name)"
 TITLE = """\
@@ -42,7 +42,7 @@ _NEVER_BACK = ("title", "feature", "tasks")
 
 
 def one_line(text: str) -> str:
-    """Whatever it says: on one line, without controls, not endless."""
+    """The text on one line, without control characters, cut to a length."""
     words = " ".join(plain(text).split())
     return words if len(words) <= TEXT_LIMIT else f"{words[: TEXT_LIMIT - 4].rstrip()} […]"
 
