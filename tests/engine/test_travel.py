@@ -78,6 +78,19 @@ async def test_a_workflows_own_step_of_the_same_name_says_nothing_about_what_was
     assert travel.is_origin
 
 
+def inputs_with(settings: Settings, level: str = "") -> Inputs:
+    return Inputs(
+        goal=Goal(id="goal", text="a goal"),
+        settings=settings,
+        roles={},
+        requirements=None,
+        requirements_file="",
+        instructions="",
+        level=level,
+        version="1",
+    )
+
+
 @pytest.mark.spec("HUB-6")
 async def test_files_in_git_lfs_and_a_partial_clone_are_found_by_few_processes(tmp_path: Path) -> None:
     """One for each file would be thousands before a run begins."""
@@ -88,7 +101,7 @@ async def test_files_in_git_lfs_and_a_partial_clone_are_found_by_few_processes(t
         (tmp_path / "repo" / f"{number}.txt").write_text(f"small {number}\n\n")
     git(tmp_path / "repo", "add", "-A")
     git(tmp_path / "repo", "commit", "-qm", "small files")
-    inputs = Inputs.model_construct(settings=Settings(), ticket=None, base="")
+    inputs = inputs_with(Settings())
     programs = tmp_path / "programs"
     programs.mkdir()
     found = shutil.which("git")
@@ -118,16 +131,7 @@ async def test_that_agents_may_work_without_a_sandbox_counts_on_the_machine_wher
     async def step() -> str:
         return SentWork(commits=("a" * 40,)).model_dump_json()
 
-    inputs = Inputs(
-        goal=Goal(id="goal", text="a goal"),
-        settings=Settings(sandbox=NONE, allow_unsandboxed=True),
-        roles={},
-        requirements=None,
-        requirements_file="",
-        instructions="",
-        level=NONE,
-        version="1",
-    )
+    inputs = inputs_with(Settings(sandbox=NONE, allow_unsandboxed=True), NONE)
     assert travel.level(inputs) == NONE  # nothing was sent: it was begun here
     await journal.of("r-one").once(f"{SENT}{'a' * 16}", "", step)
     if any(level_state(one).works for one in LEVELS if one != NONE):

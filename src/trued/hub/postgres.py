@@ -226,9 +226,8 @@ class PostgresJournal:
         statement = f"""update run set epoch = epoch + 1, driver = %s, claim = %s, until = {SOON}, served = asked,
                 place = case when place is null then null else coalesce(%s::uuid, place) end
             where id = %s and {here} and {free} returning epoch"""  # noqa: S608  (constants)
-        values = (self.name, token, self.lease_s, place, run, place, place, self.travels, SENT_KEY, token)
-        values += (self._own_place,)
-        if taken := self._rows(statement, values):
+        where = (run, place, place, self.travels, SENT_KEY, token, self._own_place)
+        if taken := self._rows(statement, (self.name, token, self.lease_s, place, *where)):
             return int(taken[0]["epoch"])
         self.run(run)  # which says so if there is none
         self.refuse_if_elsewhere(run)
