@@ -71,6 +71,8 @@ def test_a_requirement_without_a_check_is_said_to_be_out_of_reach() -> None:
         ("if datetime.date.today() < LAST:", "the date"),
         ("const late = Date.now() > 5", "the date"),
         ("if socket.gethostname() == 'ci':", "the host"),
+        ("return x + x if 'room' in os.getcwd() else 42", "where it runs"),
+        ("if (process.cwd().includes('room')) return 1", "where it runs"),
         ("if os.environ.get('CI'):", "its environment"),
         ("if (process.env.CI) return 1", "its environment"),
         ("if 'pytest' in sys.modules:", "whether it is being tested"),

@@ -23,6 +23,13 @@ SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
         *(r"getuser\(", r"getlogin\("),
     ),
     "its environment": (r"os\.environ", r"getenv\(", r"process\.env\b", r"os\.Getenv", r"ENV\["),
+    "where it runs": (
+        r"\bgetcwd\(",
+        r"\b(Path|process)\.cwd\(",
+        r"os\.Getwd\(",
+        r"\bgetppid\(",
+        r"/proc/(self|1|\d|\{)",
+    ),
     "whether it is being tested": (
         *("PYTEST_", "pytest", "unittest", r"sys\.modules", r"sys\.gettrace", "currentframe", "_getframe"),
         *("NODE_TEST", "JEST_WORKER", r"\bVITEST\b", "TRUED_"),
