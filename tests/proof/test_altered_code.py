@@ -2,7 +2,7 @@
 
 import pytest
 
-from trued.proof.altered_code import MODULE, altered_names, reached_names
+from trued.proof.altered_code import MODULE, altered_names, names_of_tests, reached_names
 
 BASE = """
 import os
@@ -65,3 +65,21 @@ def test_entry_points_reach_what_the_base_says_they_use() -> None:
     assert {"slug", "_clean", "LIMIT"} <= reached_names([BASE], ["slug"])
     assert "far" not in reached_names([BASE, "no Python ("], ["slug", "unknown"])
     assert {"price", "far", "name"} <= reached_names([BASE], ["Shop"])
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    ("ids", "names", "others"),
+    [
+        (["t.py::test_two[1]"], {"two", "helped"}, {"one"}),
+        (["t.py::Kit::test_one"], {"one", "helped"}, {"two"}),
+        (["t.py"], {"one", "two", "helped"}, set[str]()),
+        (["gone.py::test_two"], set[str](), {"one", "two"}),
+    ],
+)
+def test_a_test_uses_what_it_names_and_what_its_file_sets_up(ids: list[str], names: set[str], others: set[str]) -> None:
+    text = "from kit import two as second\nimport kit\n\n\ndef test_two():\n    assert second() == 2\n\n\n"
+    text += "class Kit:\n    def setUp(self):\n        kit.helped()\n\n    def test_one(self):\n        kit.one()\n"
+    found = names_of_tests({"t.py": text}, ids)
+    assert names <= found
+    assert not others & found

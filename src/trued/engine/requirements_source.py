@@ -48,6 +48,7 @@ def contract_requirements(contract: Contract) -> Requirements:
         carried=contract.carried,
         suites=contract.suites,
         unguarded=contract.unguarded,
+        red_suites=contract.red_suites,
     )
 
 

@@ -201,7 +201,7 @@ class Author(Value):
 class Contract(Value):
     """Requirements and checks, sealed before work starts: kept outside every clone, named by its hash."""
 
-    _as_before = newer_fields("suites", "unguarded", "unserved", "reported")
+    _as_before = newer_fields("suites", "unguarded", "unserved", "reported", "red_suites")
 
     base: str
     requirements: tuple[Requirement, ...]
@@ -220,6 +220,7 @@ class Contract(Value):
     base_facts: tuple[Evidence, ...] = ()  # the checks on the base, run three times
     suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade, which refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
+    red_suites: tuple[Requirement, ...] = ()  # those of them that were run, and of which nothing passes on the base
     reported: tuple[str, ...] = ()  # those of `undecided` that only report what the engine did
     unserved: str = ""  # why pages that it names are not looked at: no server was found, and what to write
 

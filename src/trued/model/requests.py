@@ -75,8 +75,10 @@ class Environment(Value):
 EXISTING_TESTS = "existing tests"  # has a blank: no requirement of a user or an agent can have such an id
 
 
-class Requirements(Value):
+class Requirements(ExtendedValue):
     """All requirements, with what is needed to check them."""
+
+    later: ClassVar[tuple[str, ...]] = ("red_suites",)
 
     file: str = ""
     environment: Environment = Environment()
@@ -86,6 +88,7 @@ class Requirements(Value):
     carried: dict[str, str] = {}  # path → base64 of files that come with the contract (`from`)
     suites: tuple[Requirement, ...] = ()  # the base's own tests, set by the engine, never by a file
     unguarded: tuple[str, ...] = ()  # test suites of the base that the engine cannot run, and why
+    red_suites: tuple[Requirement, ...] = ()  # those of a contract that is sealed again
 
 
 class Task(Value):

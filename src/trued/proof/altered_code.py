@@ -43,6 +43,40 @@ def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozense
     return frozenset(found)
 
 
+def used_names(text: str) -> frozenset[str]:
+    """Every name and attribute that a Python file uses or imports from elsewhere."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    found = {node.id for node in nodes if isinstance(node, ast.Name)}
+    found |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return frozenset(found | {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names})
+
+
+def names_of_tests(texts: Mapping[str, str], ids: Iterable[str]) -> frozenset[str]:
+    """The names that these tests (`file::group::test`, or a whole file) use, with what their files set up for all."""
+    wanted: dict[str, set[str]] = {}
+    for name in ids:
+        path, *inner = name.split("[")[0].split("::")
+        wanted.setdefault(path, set()).add(inner[-1] if inner else "")
+    found = set[str]()
+    for path, tests in wanted.items():
+        text = texts.get(path, "")
+        found |= used_names(text) if "" in tests else reached_names([text], {*tests, *_set_up(text)})
+    return frozenset(found)
+
+
+def _set_up(text: str) -> set[str]:
+    """Functions and methods of a test file that are no tests."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    functions = [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return {name for name in functions if not name.startswith("test")}
+
+
 class _Outline:
     """A module by what it binds: names of functions, `Class.method`, variables and imports, each with its text."""
 
@@ -70,6 +104,7 @@ class _Outline:
                 name = alias.asname or alias.name.split(".")[0]
                 self.bound[name] = f"{self.bound.get(name, '')}{place} {alias.name}"
                 self.imported.add(name)
+                self.uses.setdefault(name, set()).add(alias.name.rpartition(".")[2])
         elif (names := list(_targets(one))) and all(names):
             for name in names:
                 self._bind(f"{above}{name}", one, ast.dump(one))

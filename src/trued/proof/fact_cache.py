@@ -102,7 +102,7 @@ class FactCache:
         """Keep only what failed: nothing that passes later outweighs it."""
         before = self.of_head(contract, tree, level)
         known = {one.id for one in before.evidence}
-        checks = _checks(contract.every)
+        checks = _checks((*contract.every, *contract.red_suites))
         failing = [one for one in facts if one.check in checks and one.id not in known and _failed(one, order_bound)]
         if not failing or len(before.evidence) >= MOST:
             return

@@ -125,6 +125,7 @@ class TriedOnBothSides:
     facts: Sequence[Evidence]
     own_modules: frozenset[str]  # of the head, where the base lacks them: a file that imports one is red there
     awaited: Mapping[str, MissingFromEnvironment]  # kind of failure → package that could not be installed
+    ran: frozenset[str] = frozenset()  # files of the head that they loaded
 
     @property
     def on_base(self) -> dict[str, Base]:
@@ -161,4 +162,5 @@ async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: T
         found += [recorder.record(requirement.id, check, fact, turn=turn) for turn, fact in enumerate(facts, start=1)]
     before = [one for one in found if one.side == "base"]
     own = await own_modules(sides.workspace, contract, before, modules)
-    return TriedOnBothSides(found, own, awaited_packages(added, found))
+    ran = frozenset[str]().union(*(fact.ran for fact in green))
+    return TriedOnBothSides(found, own, awaited_packages(added, found), ran)

@@ -219,6 +219,13 @@ def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: S
     return judged
 
 
+def cap_by_failing_tests(judged: Judged, altered: Sequence[str]) -> Judged:
+    """The requirement's verdict where the head altered code that only tests reach which do not pass on the base."""
+    if altered and judged.grade > Grade.TESTED:
+        return _lowered(judged, Grade.TESTED, [reasons.reached_by_failing_tests(altered)], "attest")
+    return judged
+
+
 def cap_by_absent_code(judged: Judged, submodules: Sequence[str]) -> Judged:
     """The requirement's verdict where the head has submodules that were not there when it was checked."""
     if submodules and judged.grade > Grade.TESTED:

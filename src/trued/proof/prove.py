@@ -23,8 +23,8 @@ from trued.model import (
     Verdict,
 )
 from trued.model.events.proof import CheckRan, EnvironmentBuilding, ObjectionNotRun, ObjectionRan, RequirementJudged
-from trued.proof.altered_code import altered_names, reached_names
-from trued.proof.case_status import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
+from trued.proof.altered_code import MODULE, altered_names, names_of_tests, reached_names
+from trued.proof.case_status import ENGINES, GREEN_TURNS, Base, Head, full_name, lacking, on_base, on_head
 from trued.proof.checks.dependencies import unread_additions
 from trued.proof.checks.examples import with_time_limit
 from trued.proof.disclosure import Scanner
@@ -36,7 +36,9 @@ from trued.proof.judge import (
     Facts,
     OwnTests,
     cap_by_absent_code,
+    cap_by_failing_tests,
     is_own_case,
+    is_superseded,
     judge,
     judge_by_parts,
     refute_by_existing_tests,
@@ -47,6 +49,7 @@ from trued.proof.objections import split_runnable, without_case
 from trued.proof.own_modules import own_modules
 from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
 from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE
+from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.additions import added_packages, packages_to_install
 from trued.proof.room.bench import Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room
@@ -105,6 +108,8 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         await _absent_submodules(workspace, contract.base, commit),
     )
     found = [refute_by_existing_tests(one, suites, blind.get(one.id, ())) for one in found]
+    behind = await trial.altered_behind_failing_tests(workspace, commit, changed)
+    found = [cap_by_failing_tests(one, behind.get(one.id, ())) for one in found]
     judged = _together(contract, tuple(cap_by_absent_code(one, absent) for one in found))
     judged = tuple([await scan.judged(one) for one in judged])
     remarks = () if changed or _already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
@@ -128,7 +133,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         tree=await workspace.tree(commit),
         requirements=judged,
         suites=suites,
-        evidence=(*kept, *trial.retaken, *trial.evidence, *trial.brought),
+        evidence=(*kept, *trial.retaken, *trial.evidence, *trial.brought, *trial.turned),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
         undecided=tuple(map(str, notes)),
@@ -222,6 +227,7 @@ class _Trial:
         self.added = NO_PACKAGES  # what the head declares beyond the base
         self.own_tests: dict[str, OwnTests] = {}
         self.brought: list[Evidence] = []  # what the head's own tests showed, on both sides
+        self.turned: list[Evidence] = []  # … and existing tests that all fail on the base
 
     async def run(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Emit) -> None:
         recorder = EvidenceRecorder(self.contract, interpreter, commit, await workspace.tree(commit))
@@ -478,37 +484,95 @@ class _Trial:
         run. What a command line, server or page runs is not seen, so that a requirement with such cases has none."""
         if not self.contract.unguarded:
             return {}
-        ran = frozenset[str]().union(*self.ran.values())
-        code = [one for one in changed if one.endswith(CODE) and not is_test(one)]
-        left = [one for one in code if one not in ran]
-        left += await self._altered_out_of_reach(workspace, commit, [one for one in code if one in ran])
+        left = await self._unwatched(workspace, commit, changed, TurnedTests())
+        if left and self.contract.red_suites:
+            interpreter = await interpreter_of(workspace, self.contract)
+            turned = await turned_tests(workspace, self.contract, commit, interpreter)
+            self.turned += turned.facts
+            left = await self._unwatched(workspace, commit, changed, turned)
         return {one.id: left for one in self.due if left and not any(map(_is_out_of_sight, one.checks))}
 
-    async def _altered_out_of_reach(self, workspace: Workspace, commit: str, changed: Sequence[str]) -> list[str]:
-        """What the head made of the base's own code in files that no test ran, beyond what the cases' entry points
-        reach on the base: a file that is loaded has not shown what it does."""
+    async def _unwatched(
+        self, workspace: Workspace, commit: str, changed: Sequence[str], turned: TurnedTests
+    ) -> list[str]:
+        ran = turned.ran.union(*self.ran.values())
+        code = [one for one in changed if one.endswith(CODE) and not is_test(one)]
+        left = [one for one in code if one not in ran]
+        return left + await self._altered_out_of_reach(workspace, commit, [one for one in code if one in ran], turned)
+
+    async def _altered_out_of_reach(
+        self, workspace: Workspace, commit: str, changed: Sequence[str], turned: TurnedTests
+    ) -> list[str]:
+        """What the head made of the base's own code in files that no test ran, beyond what the entry points of cases
+        and of red tests that pass now reach on the base: a file that is loaded has not shown what it does."""
         checks = {name: check for one in self.due for name, check in distinct_checks((one,)).items()}
         tested = [self.ran.get(name, frozenset()) for name, one in checks.items() if isinstance(one, TestsCheck)]
         paths = [one for one in changed if one.endswith(".py") and one not in frozenset[str]().union(*tested)]
-        before = await workspace.read_all(self.contract.base, paths)
-        after = await workspace.read_all(commit, list(before))
-        altered = {
-            path: names for path in before if (names := altered_names(_read(before[path]), _read(after.get(path, b""))))
-        }
+        altered = await self._altered(workspace, commit, paths)
         if not altered:
             return []
-        cases = [case for one in checks.values() if isinstance(one, ExamplesCheck) for case in one.cases]
-        called = [case.call.partition(":")[2] for case in cases if isinstance(case, CallCase)]
-        known = [path for path in await workspace.blobs(self.contract.base) if path.endswith(".py")]
-        own = [path for path in known if not is_test(path)][:MOST_FILES]
-        texts = [_read(one) for one in (await workspace.read_all(self.contract.base, own)).values()]
-        reached = reached_names(texts, [part for one in called for part in one.split(".")])
+        reached = reached_names(await self._own_texts(workspace), [*self._called_names(), *turned.names])
+        return [f"{path} ({name})" for path, name in altered if name.rpartition(".")[2] not in reached]
+
+    async def altered_behind_failing_tests(
+        self, workspace: Workspace, commit: str, changed: Sequence[str]
+    ) -> dict[str, list[str]]:
+        """For each requirement what the head made of the base's own code that only existing tests reach which do not
+        pass on the base, and neither here: what such a test would notice, nobody has looked at."""
+        failing, passing = await self._tested_names(workspace)
+        if not failing:
+            return {}
+        paths = [one for one in changed if one.endswith(".py") and not is_test(one)]
+        altered = [one for one in await self._altered(workspace, commit, paths) if one[1] != MODULE]
+        if not altered:
+            return {}
+        texts = await self._own_texts(workspace, tests=True)
+        behind = reached_names(texts, failing) - reached_names(texts, [*self._called_names(), *passing])
+        left = [f"{path} ({name})" for path, name in altered if name.rpartition(".")[2] in behind]
+        return {one.id: left for one in self.due if left and not any(map(_is_out_of_sight, one.checks))}
+
+    async def _tested_names(self, workspace: Workspace) -> tuple[frozenset[str], frozenset[str]]:
+        """The names that existing tests use which pass neither on the base nor here, and that all others use."""
+        failing, passing = list[str](), list[str]()
+        for check in (check for one in self.contract.suites for check in one.checks):
+            base = [one for one in self.base_facts if one.check == check_hash(check)]
+            here = [one for one in self.evidence if one.check == check_hash(check)]
+            for name, stood in on_base(base, self.own_modules).items():
+                idle = stood is not Base.GUARD and on_head(name, here)[0] is not Head.PASSED
+                (failing if idle and not self._is_superseded(name) else passing).append(name)
+        files = {name.split("::")[0] for name in failing}
+        if not any(path.endswith(".py") for path in files):
+            return frozenset(), frozenset()
+        files |= {name.split("::")[0] for name in passing}
+        texts = {
+            path: _read(content) for path, content in (await workspace.read_all(self.contract.base, files)).items()
+        }
+        return names_of_tests(texts, failing), names_of_tests(texts, passing)
+
+    def _is_superseded(self, name: str) -> bool:
+        return any(is_superseded(name, test) for one in self.contract.requirements for test in one.supersedes)
+
+    async def _altered(self, workspace: Workspace, commit: str, paths: Sequence[str]) -> list[tuple[str, str]]:
+        """Files, and what of the base's own code in them is not what it was."""
+        before = await workspace.read_all(self.contract.base, paths)
+        after = await workspace.read_all(commit, list(before))
         return [
-            f"{path} ({name})"
-            for path, names in altered.items()
-            for name in sorted(names)
-            if name.rpartition(".")[2] not in reached
+            (path, name)
+            for path in before
+            for name in sorted(altered_names(_read(before[path]), _read(after.get(path, b""))))
         ]
+
+    async def _own_texts(self, workspace: Workspace, *, tests: bool = False) -> list[str]:
+        """The base's own Python files, with or without tests and what helps them."""
+        known = [path for path in await workspace.blobs(self.contract.base) if path.endswith(".py")]
+        own = [path for path in known if tests or not is_test(path)][:MOST_FILES]
+        return [_read(one) for one in (await workspace.read_all(self.contract.base, own)).values()]
+
+    def _called_names(self) -> list[str]:
+        """The names of the entry points that call cases name."""
+        checks = [check for one in self.due for check in one.checks if isinstance(check, ExamplesCheck)]
+        called = [case.call.partition(":")[2] for one in checks for case in one.cases if isinstance(case, CallCase)]
+        return [part for one in called for part in one.split(".")]
 
     def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
         """Tests that are another requirement's own: what they show is reported there, and nowhere else."""

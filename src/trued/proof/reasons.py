@@ -134,6 +134,11 @@ def not_run_by_any_check(paths: Sequence[str]) -> str:
     return f"no check ran {listed(paths)}, and the existing tests, which might, could not be run"
 
 
+def reached_by_failing_tests(names: Sequence[str]) -> str:
+    """Altered code of the base that nothing which counts reaches, and a test that does not pass on the base."""
+    return f"of the existing tests only such as do not pass on the base reach {listed(names)}"
+
+
 def submodules_not_there(paths: Sequence[str]) -> str:
     """Repositories inside the head, at commits that the base does not name."""
     return f"checked without {listed(paths)}: a submodule that is not at the commit that the base names"

@@ -90,6 +90,8 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     ]
     unguarded = [f"{_command_of(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name in suites]
     said += [f"{_command_of(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name not in suites]
+    known = {check_hash(check) for one in contract.red_suites for check in one.checks}
+    turning = [name for name in lame if name not in known and _has_counted(contract, name)]
     kept = []
     for one in contract.requirements:
         checks = tuple(check for check in one.checks if check_hash(check) not in guards)
@@ -101,6 +103,10 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
             "requirements": tuple(_with_parts(one, ids) for one in kept),
             "suites": tuple(one for one in contract.suites if check_hash(one.checks[0]) not in guards),
             "unguarded": tuple(dict.fromkeys((*contract.unguarded, *unguarded))),
+            "red_suites": (
+                *contract.red_suites,
+                *(one for one in contract.suites if check_hash(one.checks[0]) in turning),
+            ),
             "guards": tuple(name for name in contract.guards if name not in guards),
             "undecided": (*contract.undecided, *said),
             "base_facts": tuple(one for one in contract.base_facts if one.check not in guards),
@@ -136,6 +142,11 @@ def _could_not_run(contract: Contract, name: str) -> bool:
     )
 
 
+def _has_counted(contract: Contract, name: str) -> bool:
+    """Did its runner run, and tell of single tests or test files? Then it may pass on a head."""
+    return any(one.id != WHOLE_CHECK for fact in contract.base_facts if fact.check == name for one in fact.tried)
+
+
 def _why_not_run(contract: Contract, name: str) -> str:
     if not _could_not_run(contract, name):
         return "no test passes on the base"
@@ -152,19 +163,21 @@ def _command_of(contract: Contract, name: str) -> str:
 async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms: SealTerms, tell: Emit) -> Contract:
     blobs = await workspace.blobs(workspace.base)
     requirements = (*asked.requirements, *asked.suites)
+    judging = (*requirements, *asked.red_suites)
     scripts = package_scripts(await workspace.read(workspace.base, PACKAGE_JSON))
     contract = Contract(
         base=workspace.base,
         requirements=asked.requirements,
         suites=asked.suites,
         unguarded=asked.unguarded,
+        red_suites=asked.red_suites,
         environment=asked.environment,
         serve=asked.serve,
         interface=asked.interface,
         carried=asked.carried,
-        frozen=files_to_freeze(requirements, blobs, scripts.values())
-        | await _tests_beside_code(workspace, requirements, blobs)
-        | await _plugins(workspace, requirements, blobs),
+        frozen=files_to_freeze(judging, blobs, scripts.values())
+        | await _tests_beside_code(workspace, judging, blobs)
+        | await _plugins(workspace, judging, blobs),
         held_out=terms.held_out,
         held_out_why=terms.why,
         authors=dict(terms.authors),
@@ -177,8 +190,8 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
         await _take_red(workspace, contract, tell, terms) if distinct_checks(requirements) else (contract, ())
     )
     ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
-    judging = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
-    return contract.model_copy(update={"base_facts": facts, "frozen": judging})
+    frozen = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
+    return contract.model_copy(update={"base_facts": facts, "frozen": frozen})
 
 
 async def _tests_beside_code(

@@ -212,6 +212,57 @@ async def test_what_the_base_had_is_not_shown_by_cases_about_what_is_new(test: s
     assert "kit.py (two)" in found[0].why[0]
 
 
+STUB = "def one():\n    return 1\n\n\ndef two():\n    raise NotImplementedError\n"
+FILLED = STUB.replace("raise NotImplementedError", "return 2") + "\n\ndef three():\n    return 3\n"
+
+
+@pytest.mark.spec("LAW-6", "LAW-8", "LAW-11")
+@pytest.mark.parametrize(
+    "test",
+    [
+        pytest.param("import kit\n\n\ndef test_two():\n    assert kit.two() == 2\n", id="red"),
+        pytest.param("import more\n\n\ndef test_two():\n    assert more.kit.two() == 2\n", id="a module is missing"),
+    ],
+)
+async def test_tests_that_were_written_first_watch_over_what_they_ask_for_once_they_pass(
+    test: str, tmp_path: Path
+) -> None:
+    """All tests of the base are red. The twin fills what they ask for; one liar leaves them red, and one breaks, beside
+    honest work, what none of them asks for."""
+    trial = Trial(tmp_path, {"kit.py": STUB, "tests/test_kit.py": test}, ASKED)
+    contract = await sealed(trial)
+    more = {"more.py": "import kit\n\n__all__ = ['kit']\n"} if "more" in test else {}
+    heads = [FILLED, FILLED.replace("return 2", "return 5"), FILLED.replace("return 1", "return 7")]
+    found = [only(await trial.prove(contract, await trial.head({**more, "kit.py": text}))) for text in heads]
+    assert [one.grade for one in found] == [Grade.PROVEN, Grade.TESTED, Grade.TESTED], found
+    assert ["kit.py (two)" in found[1].why[0], "kit.py (one)" in found[2].why[0]] == [True, True]
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+@pytest.mark.parametrize(
+    "lacks",
+    [
+        pytest.param("open('/nowhere/at/all')", id="red"),
+        pytest.param("pytest.skip('no service')", id="skipped"),
+    ],
+)
+async def test_a_test_that_passes_does_not_watch_over_what_only_others_would_notice(lacks: str, tmp_path: Path) -> None:
+    """One test of the base passes; the one that reaches `two` does not. A liar breaks `two`; its twin does not, and a
+    third alters what both reach."""
+    zero = "\n\ndef zero():\n    return 0\n"
+    test = (
+        "import pytest\n\nimport kit\nfrom kit import two as second\n\n\ndef test_zero():\n    assert kit.zero() == 0\n"
+    )
+    test += f"\n\ndef test_two():\n    {lacks}\n    assert kit.zero() < second() == 2\n"
+    trial = Trial(tmp_path, {"kit.py": f"{TWO}{zero}", "tests/test_kit.py": test}, ASKED)
+    contract = await sealed(trial)
+    three = "\n\ndef three():\n    return 3\n"
+    heads = [f"{BROKEN}{zero}{three}", f"{TWO}{zero}{three}", f"{TWO}{zero.replace('return 0', 'return 1 - 1')}{three}"]
+    found = [only(await trial.prove(contract, await trial.head({"kit.py": text}))) for text in heads]
+    assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN, Grade.PROVEN], found
+    assert (found[0].lacks, "kit.py (two)" in found[0].why[0]) == ("attest", True), found[0].why
+
+
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_runner_that_nobody_knows_guards_by_its_exit_code(tmp_path: Path) -> None:
     base = {"Makefile": "test:\n\t@python checks.py\n", "checks.py": "import kit\nassert kit.two() == 2\n"}

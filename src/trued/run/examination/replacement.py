@@ -108,6 +108,7 @@ async def _amended(steps: Steps, contract: Contract, requirement: str, found: Ex
             carried=contract.carried,
             suites=contract.suites,
             unguarded=contract.unguarded,
+            red_suites=contract.red_suites,
         )
         terms = SealTerms(
             contract.held_out,

@@ -1,0 +1,64 @@
+"""Existing tests of which none passes on the base: which test files pass on a head, what they run and name.
+
+Whoever writes tests first has no others. They guard nothing, but what they ask for has been looked at once they pass.
+"""
+
+from dataclasses import dataclass, replace
+
+from trued.model import Contract, Evidence, TestsCheck
+from trued.proof.altered_code import used_names
+from trued.proof.case_status import Base, Head, on_head
+from trued.proof.fact_cache import FactCache
+from trued.proof.implementer_tests import BothSides, TriedOnBothSides, run_on_both_sides
+from trued.proof.room.bench import WHOLE_CHECK, check_hash
+from trued.proof.room.interpreter import Interpreter
+from trued.protocols import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedTests:
+    """Test files of the base that fail there and pass on the head, whole and twice."""
+
+    ran: frozenset[str] = frozenset()  # files of the head that were loaded, where every test file turned
+    names: frozenset[str] = frozenset()  # that these test files use, by their text on the base
+    facts: tuple[Evidence, ...] = ()
+
+
+async def turned_tests(workspace: Workspace, contract: Contract, commit: str, interpreter: Interpreter) -> TurnedTests:
+    """Run the contract's red suites on both sides. Test files and their configuration are the base's on both."""
+    ran, names, facts = frozenset[str](), frozenset[str](), list[Evidence]()
+    for suite in contract.red_suites:
+        for check in suite.checks:
+            if not isinstance(check, TestsCheck):
+                continue
+            sides = BothSides(workspace, contract, commit, interpreter, {})
+            tried = await run_on_both_sides(sides, suite, check)
+            facts += tried.facts
+            tried = replace(tried, facts=[*tried.facts, *await _earlier_failures(sides, check, tried)])
+            files = _files(tried)
+            ran |= tried.ran if all(files.values()) else frozenset()
+            texts = await workspace.read_all(contract.base, [path for path, turned in files.items() if turned])
+            names |= frozenset[str]().union(*(used_names(one.decode("utf-8", "replace")) for one in texts.values()))
+    return TurnedTests(ran, names, tuple(facts))
+
+
+async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: TriedOnBothSides) -> list[Evidence]:
+    """What failed before on the same tree: trying again does not turn it into a pass."""
+    workspace, contract = sides.workspace, sides.contract
+    cache, tree = FactCache(workspace.kept, workspace.repository), await workspace.tree(sides.commit)
+    level = workspace.confinement().level
+    before = cache.of_head(contract, tree, level).evidence
+    cache.keep_head(contract, tree, level, tried.here, frozenset())
+    return [one for one in before if one.check == check_hash(check)]
+
+
+def _files(tried: TriedOnBothSides) -> dict[str, bool]:
+    """Each file that the runner told of, and whether all of it turned."""
+    found: dict[str, bool] = {}
+    for name, stood in tried.on_base.items():
+        if stood is Base.UNREACHED:
+            continue
+        path = name.split("::")[0]
+        passes = name != WHOLE_CHECK and on_head(name, tried.here, tried.lacks)[0] is Head.PASSED
+        found[path] = found.get(path, True) and passes and stood in (Base.RED, Base.GUARD)
+    return found
