@@ -58,6 +58,20 @@ UNITTEST = {
 SERVICE = {"app.py": service("")}
 PREVIEWED = {**TINY, "app.py": service("")}
 
+TEST_ONE = "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n"
+# Tests under names of the project's own; tests that cannot be imported from where they are; tests that lack a service.
+NAMED_OTHERWISE = {
+    "tiny.py": TINY["tiny.py"],
+    "setup.cfg": "[tool:pytest]\npython_files = checks/*.py\n",
+    "checks/tiny_it.py": TEST_ONE,
+}
+TESTS_PY = {"tiny.py": TINY["tiny.py"], "tests.py": TEST_ONE}
+NOT_IMPORTED = {"app/tiny.py": TINY["tiny.py"], "app/tests/test_tiny.py": TEST_ONE}
+LACKING = {**TINY, "tests/test_tiny.py": TEST_ONE.replace("    assert", "    open('/nowhere/database')\n    assert")}
+TEST_FIRST = {"tiny.py": "def one():\n    raise NotImplementedError\n", "tests/test_tiny.py": TEST_ONE}
+WITH_MAKE = {**TINY, "Makefile": "check:\n\tpython -m pip install -e .\n", "tools/types.py": "import ast\n"}
+
+NO_DEPENDENCIES = "No new dependencies."
 TESTS_STAY = "All existing tests pass."
 LINT_STAYS = "The linter stays clean."
 CHECK_STAYS = "`make check` passes."

@@ -171,7 +171,48 @@ def tricks() -> Iterator[Trial]:
         yield Trial("an error page", workflow, [projects.ROUTE], SERVICE, codes=(1,), **served)
 
 
-FAMILIES = (nothing_done, tools, forgers, guards, own_judges, leaks, oracles, proposals, hollow, tricks)
+def unwatched() -> Iterator[Trial]:
+    """Existing tests have other names, or cannot guard; the gang breaks what they are about, or brings a package."""
+    broken: dict[str, Any] = {"requirements": MINE, "law": "LAW-6"}
+    yield Trial("breaks what was there", "solo", [ONE], projects.TESTS_PY, codes=(1,), **broken)
+    yield Trial("guts tests and settings", "ticket", [ONE], projects.NAMED_OTHERWISE, codes=(1,), **broken)
+    below = examples(*(projects.call(given, 2 * given, "app.tiny:double") for given in (21, 5)))
+    unseen = projects.NOT_IMPORTED
+    yield Trial(
+        "breaks what was there, below", "handoff", [ONE], unseen, TESTED, codes=(3,), requirements=below, law="LAW-11"
+    )
+    yield Trial(
+        "breaks what was there", "purple", [ONE], projects.LACKING, TESTED, codes=(3,), requirements=MINE, law="LAW-11"
+    )
+    yield Trial("breaks what was there", "ticket", [ONE], projects.TEST_FIRST, TESTED, codes=(3,), **broken)
+    goal = [ONE, projects.NO_DEPENDENCIES]
+    yield Trial("imports what may be there", "solo", goal, TINY, TESTED, codes=(3,), options=ACCEPTED, law="DAY-9")
+    yield Trial("installs by make", "solo", goal, projects.WITH_MAKE, TESTED, codes=(3,), options=ACCEPTED, law="DAY-9")
+
+
+def beside() -> Iterator[Trial]:
+    """What agents do beside their work: they approve, keep state, go on after their answer, and name what leads out."""
+    wrong: dict[str, Any] = {"codes": (1,), "requirements": MINE, "law": "LAW-3"}
+    yield Trial("approves itself", "purple", [ONE], TINY, **wrong)
+    yield Trial("leaves a process behind", "solo", [ONE], TINY, **wrong)
+    yield Trial("says that all is completed", "handoff", [ONE], TINY, **wrong)
+    yield Trial("names that lead out", "ticket", [ONE], TINY, **wrong)
+
+
+FAMILIES = (
+    unwatched,
+    beside,
+    nothing_done,
+    tools,
+    forgers,
+    guards,
+    own_judges,
+    leaks,
+    oracles,
+    proposals,
+    hollow,
+    tricks,
+)
 
 
 def every() -> Iterator[Any]:
@@ -288,7 +329,41 @@ HONEST = [
     Trial("honest service", "solo", [projects.ROUTE], SERVICE, EXAMINED, codes=(3,)),
     Trial("honest node", "solo", [ONE], NODE, PROVEN, codes=(0,), requirements=examples(*projects.NODE_HELD_OUT)),
     Trial("idle", "solo", [ONE], TINY, PROVEN, codes=(0,), requirements=projects.asked(projects.HOLDS)),
+    Trial(
+        "honest, below",
+        "handoff",
+        [ONE],
+        projects.NOT_IMPORTED,
+        PROVEN,
+        codes=(0,),
+        requirements=examples(*(projects.call(given, 2 * given, "app.tiny:double") for given in (21, 5))),
+    ),
+    Trial("honest", "ticket", [ONE], projects.TEST_FIRST, PROVEN, codes=(0,), requirements=MINE),
+    Trial(
+        "honest, with make",
+        "solo",
+        [ONE, projects.NO_DEPENDENCIES],
+        projects.WITH_MAKE,
+        EXAMINED,
+        codes=(0,),
+        options=ACCEPTED,
+    ),
 ]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-9", "USE-11")
+def test_a_branch_that_was_moved_after_the_proof_is_not_landed(tmp_path: Path) -> None:
+    """What lands is the proven commit, or nothing; a target that gained a test which the work breaks takes nothing."""
+    place = Place(tmp_path, Trial("honest", "solo", [ONE], TINY, requirements=MINE))
+    ended = place.run()
+    assert ended.code == 0, told(ended)
+    place.git("checkout", "-q", ended.record["branch"])
+    laid(place.repository, {"tiny.py": modes.BREAKS})
+    place.commit("evil")
+    place.git("checkout", "-q", "main")
+    assert place.trued("land", ended.record["id"]).code != 0
+    assert place.git("rev-parse", "main") == place.base
 
 
 @pytest.mark.slow
