@@ -1,12 +1,14 @@
 """Attempts that must fail: by a process confined as agents are, and by whoever has stolen a whole session.
 
-That a confined process reaches no X11 display, terminal (TIOCSTI), bus or `/proc/PID/fd` of the person (attempt 35) is
-shown in tests/workspace/test_session_sockets.py and tests/workspace/test_sandbox.py.
+That a confined process reaches no bus, key agent or window of the person by any other socket is shown in
+tests/workspace/test_session_sockets.py and tests/workspace/test_sandbox.py.
 """
 
 import json
+import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from tests.page.served import Served, page
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Approval
 from trued.wire import Confinement
+from trued.workspace.sandbox import scope
 from trued.workspace.sandbox.command_line import confine
 from trued.workspace.sandbox.levels import level_state
 from trued.workspace.sandbox.visible_folders import interpreter_folders
@@ -26,7 +29,7 @@ pytestmark = pytest.mark.spec("PAGE-4", "PAGE-5")
 # What an agent can try by itself: it finds the port, asks for everything, and looks for secrets in files and processes.
 AGENT = """
 import http.client, json, os, pathlib, socket, sys
-port, host, home, enter, pid = int(sys.argv[1]), sys.argv[2], *sys.argv[3:]
+port, host, home, enter, pid, *jars = int(sys.argv[1]), sys.argv[2], *sys.argv[3:]
 found = {"pages": [], "posts": [], "files": [], "argv": "", "environ": ""}
 def ask(method, path, **headers):
     try:
@@ -41,7 +44,7 @@ for path in ("/", "/r/r-people", "/live?address=/", "/pieces?address=/", "/waits
 own = {"Origin": "http://" + host, "Content-Type": "application/json"}
 for path in ("/do/approve", "/do/cancel", "/do/answer", "/enter"):
     found["posts"].append(ask("POST", path, **own))
-for path in (enter, home + "/journal.db", f"/proc/{pid}/environ", f"/proc/{pid}/fd/0", f"/proc/{pid}/mem"):
+for path in (enter, home + "/journal.db", f"/proc/{pid}/environ", f"/proc/{pid}/fd/0", f"/proc/{pid}/mem", *jars):
     try:
         with open(path, "rb") as file:
             found["files"].append([path, file.read(100).decode("utf-8", "replace")])
@@ -83,6 +86,24 @@ def _approvals(served: Served) -> list[Approval]:
     return found
 
 
+def _ran_as_an_agent(script: list[str], level: str, folder: Path) -> str:
+    """What a program printed that was started as supervisors start agents."""
+    sight = Confinement(level=level, network="host", readable=interpreter_folders(sys.executable))
+    argv, environment = confine([sys.executable, "-I", "-c", *script], sight, folder=folder, variables={})
+    ran = subprocess.run(
+        argv,
+        env=environment,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        start_new_session=True,
+    )
+    return ran.stdout
+
+
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
 def test_28_30_and_32_a_confined_agent_gets_nothing_and_finds_no_secret(
     spoken: Served, tmp_path: Path, level: str
@@ -92,12 +113,16 @@ def test_28_30_and_32_a_confined_agent_gets_nothing_and_finds_no_secret(
     entry = spoken.home / "page" / "enter-waiting.html"  # as it lies there while the browser starts
     entry.parent.mkdir(exist_ok=True)
     entry.write_text("a code")
-    sight = Confinement(level=level, network="host", readable=interpreter_folders(sys.executable))
-    words = [str(spoken.port), spoken.authority, str(spoken.home), str(entry), str(spoken.process.pid)]
-    argv, environment = confine([sys.executable, "-I", "-c", AGENT, *words], sight, folder=tmp_path, variables={})
-    ran = subprocess.run(argv, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
+    jars = [spoken.home / one for one in (".config/chromium/Default/Cookies", ".mozilla/firefox/x/cookies.sqlite")]
+    for jar in jars:  # of the person's browser, as long as it keeps the session
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        jar.write_text(spoken.session["Cookie"])
+    words = [str(spoken.port), spoken.authority, str(spoken.home), str(entry)]
+    files = list(map(str, jars))
+    found = json.loads(_ran_as_an_agent([AGENT, *words, str(spoken.process.pid), *files], level, tmp_path))
+    free = json.loads(_ran_as_an_agent([AGENT, *words, "none", *files], "none", tmp_path))  # nothing is in its way
     entry.unlink()
-    found = json.loads(ran.stdout)
+    assert {str(entry), *files} <= {path for path, _ in free["files"]}
     statuses = [status for status, _ in found["pages"]]
     assert set(statuses) <= {401, 0}, found["pages"]  # 0: the sandbox leaves it no network of this machine
     assert all(status in (0, 401, 403) for status, _ in found["posts"]), found["posts"]
@@ -139,6 +164,67 @@ def test_34_three_wrong_numbers_end_it(spoken: Served) -> None:
     assert json.loads(spoken.get(f"/proposal/{told['proposal']}").body)["state"] == "refused"
     spoken.types(told["number"])  # too late
     assert _approvals(spoken) == []
+
+
+# Whoever has stolen a session knows the number. It tries to type it where the page asks: into the terminal by its name,
+# by the descriptors of the page's process, and as its own controlling terminal; and to press keys in a window.
+TYPIST = """
+import fcntl, json, os, socket, sys, termios
+number, terminal, pid, window = sys.argv[1:]
+def typed(path, flags):
+    try:
+        file = os.open(path, flags | os.O_NOCTTY)
+    except OSError:
+        return "refused"
+    try:
+        for one in number + chr(10) if number else "":
+            fcntl.ioctl(file, termios.TIOCSTI, one.encode())
+        return "typed"
+    except OSError:
+        return "opened"
+places = [terminal, f"/proc/{pid}/fd/0", f"/proc/{pid}/fd/2", "/dev/tty", "/dev/console"]
+found = {path: [typed(path, flags) for flags in (os.O_RDWR, os.O_RDONLY, os.O_WRONLY)] for path in places}
+found["own"] = []
+for file in (0, 1, 2):
+    try:
+        fcntl.ioctl(file, termios.TIOCSTI, b"0")
+        found["own"].append("typed")
+    except OSError:
+        found["own"].append("refused")
+with socket.socket(socket.AF_UNIX) as display:
+    try:
+        display.connect(chr(0) + window)
+        found["window"] = "reached"
+    except OSError:
+        found["window"] = "refused"
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+def test_35_a_confined_agent_that_knows_the_number_cannot_type_it(spoken: Served, tmp_path: Path, level: str) -> None:
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
+    told = json.loads(spoken.post("/do/approve", APPROVE).body)
+    spoken.reads("press Enter to refuse")
+    pid = str(spoken.process.pid)
+    terminal = str(Path(f"/proc/{pid}/fd/0").readlink())
+    window = f"/tmp/.X11-unix/X{uuid.uuid4().int % 10**6}"
+    with socket.socket(socket.AF_UNIX) as display:
+        display.bind("\0" + window)
+        display.listen(8)
+        found = json.loads(_ran_as_an_agent([TYPIST, told["number"], terminal, pid, window], level, tmp_path))
+        # one who is not confined, and types nothing, reaches what the other one does not
+        free = json.loads(_ran_as_an_agent([TYPIST, "", "/dev/null", pid, window], "none", tmp_path))
+    reached = found.pop("window")
+    assert {one for tries in found.values() for one in tries} == {"refused"}, found
+    assert free["window"] == "reached"
+    assert free[f"/proc/{pid}/fd/0"][0] != "refused"
+    assert reached == "refused" or not scope.can_scope()
+    assert json.loads(spoken.get(f"/proposal/{told['proposal']}").body)["state"] == "asked"
+    assert _approvals(spoken) == []
+    spoken.types("")
+    spoken.reads("nothing was recorded")
 
 
 @pytest.mark.parametrize("why", ["fine\n\nnothing to see", "fine\x1b[2J\x1b[1;1H", "fine\u202e"])
