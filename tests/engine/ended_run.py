@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,8 +58,8 @@ def git(folder: Path, *words: str) -> str:
 
 
 @contextmanager
-def ended_run(folder: Path) -> Iterator[Place]:
-    """In private state `folder/state`, of a repository beside it."""
+def ended_run(folder: Path, *, hub: str = "") -> Iterator[Place]:
+    """In private state `folder/state`, of a repository beside it; its journal on a hub if one is named."""
     repository, home = folder / "repo", folder / "state"
     repository.mkdir()
     git(repository, "init", "-q")
@@ -72,7 +72,7 @@ def ended_run(folder: Path) -> Iterator[Place]:
     store = Store(repository, home, RUN).folder
     store.parent.mkdir(parents=True)
     git(repository, "clone", "-q", "--bare", ".", str(store))
-    with closing(Engine(RunStore(home, {}))) as engine:
+    with closing(Engine(RunStore(home, {"TRUED_HUB": hub} if hub else {}))) as engine:
         asked = [Requirement(id=name, text=name, checks=_checks(name)) for name in ("look", "fast", "wrong", "unseen")]
         contract = Contract(base=commits[0], requirements=tuple(asked))
         record = RunRecord(
@@ -96,9 +96,11 @@ def ended_run(folder: Path) -> Iterator[Place]:
         )
         engine.store.journal.add(record, inputs.model_dump_json())
         here = Place(engine, repository, commits)
-        here.step("seal#1", contract.model_dump_json())
-        here.finish(1, commits[0])
-        yield here
+        # a hub takes steps from nobody but the driver
+        with engine.store.journal.claim(RUN) if hub else nullcontext():
+            here.step("seal#1", contract.model_dump_json())
+            here.finish(1, commits[0])
+            yield here
 
 
 def _checks(name: str) -> tuple[ManualCheck, ...]:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.bare_inputs import BARE_INPUTS
+from tests.engine.ended_run import RUN as ENDED
+from tests.engine.ended_run import ended_run
 from tests.page.made_up import addresses
 from tests.page.served import RUN, WITHIN_S, page
 from tests.postgres import PASSWORD, PostgresServer
@@ -49,3 +51,37 @@ def test_a_page_shows_and_steers_a_run_of_another_machine_and_raises_no_limit_wi
             assert journal.limit_changes(RUN) == [("", "usd", 5.0)]
             assert PASSWORD not in "".join(one.body for one in pages) + served.errors.read_text()
     assert not (state / "journal.db").exists()
+
+
+@pytest.mark.spec("PAGE-4", "HUB-8")
+def test_an_approval_of_a_run_on_the_hub_is_finished_in_the_terminal_and_kept_there(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    url = postgres.new_database()
+    with ended_run(tmp_path, hub=url) as place:
+        place.finish(1, place.commits[2])
+    wanted = {"run": ENDED, "requirement": "look", "who": "Ann Lee", "reason": "I looked"}
+    with page(tmp_path / "state", terminal=True, hub=url) as served, closing(PostgresJournal(url)) as journal:
+        served.enter()
+        assert "form-1" in served.get(f"/r/{ENDED}").body  # what waits can be answered there
+        refused = json.loads(served.post("/do/approve", {**wanted, "who": "Mallory"}).body)
+        assert f"Mallory accepts look of {ENDED}" in served.reads("press Enter to refuse")
+        served.types(f"{(int(refused['number']) + 1) % 10_000:04}")
+        served.reads("to refuse")
+        served.types("")
+        served.reads("nothing was recorded")
+        assert journal.approvals(ENDED) == []
+        proposed = json.loads(served.post("/do/approve", wanted).body)
+        served.reads("press Enter to refuse")
+        served.types(proposed["number"])
+        served.reads("recorded")
+        (approval,) = journal.approvals(ENDED)
+        assert (approval.requirement, approval.who, approval.why, approval.way) == (
+            "look",
+            "Ann Lee",
+            "I looked",
+            "page",
+        )
+        assert "Ann Lee" in served.get(f"/r/{ENDED}/people").body
+        assert journal.driver(ENDED) == 0  # the page drives no run
+    assert not (tmp_path / "state" / "journal.db").exists()
