@@ -13,6 +13,7 @@ from trued.wire import Confinement, Order, Report, Spend
 if TYPE_CHECKING:
     from trued.model import Approval, Comment, Event, Question, RunRecord
     from trued.model.events import JournalEvent
+    from trued.support.lease_file import LeaseFile
 
 Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): what an agent or its supervisor reports, as plain data
 Emit: TypeAlias = "Callable[[JournalEvent], None]"  # takes one event of the engine
@@ -476,6 +477,10 @@ class JournalStore(Protocol):
 
     def announce(self, run: str) -> None:
         """Say that this process is about to drive a new run, so that it does not look abandoned."""
+        ...
+
+    def lease_file(self, run: str) -> "LeaseFile | None":
+        """Where supervisors of the run's agents look until when those may work; None if there is no such time."""
         ...
 
     def driver(self, run: str) -> int:

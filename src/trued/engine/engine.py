@@ -347,6 +347,7 @@ class Engine:
             supervisor=self.supervisor or SUPERVISOR,
             secrets=self.store.secrets(inputs),
             variables=lambda agent: self._agent_variables(inputs, agent),
+            lease=self.store.journal.lease_file(record.id),
         )
 
     def _agent_variables(self, inputs: Inputs, agent: str) -> dict[str, str]:

@@ -7,8 +7,10 @@ from types import TracebackType
 from uuid import UUID
 
 from trued.hub.database import Database
+from trued.support.lease_file import LeaseFile, boot_time
 
 RENEWALS = 15  # in one lease: a few may fail
+MARGIN = 0.2  # of a lease, by which agents end earlier than others may take over: ending them takes time, too
 LOOK_S = 1.0  # how soon a driver hears that somebody cancelled its run
 
 
@@ -24,12 +26,14 @@ class Claim:
         lease_s: float,
         place: UUID | None,
         told: Callable[[], None] | None = None,
+        lease_file: LeaseFile | None = None,
     ) -> None:
         """`database`: connections of this claim's own, which it closes. `place`: where the agents of this driver work;
         attempts elsewhere are not its own, and end with their own leases. `told` is called when the run was cancelled,
-        and when another driver has it."""
+        and when another driver has it. `lease_file`: where supervisors of this driver's agents look how long they may
+        work."""
         self.epoch, self._database, self._run, self._lease_s, self._place = epoch, database, run, lease_s, place
-        self._told = told or (lambda: None)
+        self._told, self._lease_file = told or (lambda: None), lease_file
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._hold, name=f"lease of {run}", daemon=True)
 
@@ -53,6 +57,11 @@ class Claim:
     def close(self) -> None:
         self._database.close()
 
+    def allow(self, asked: float) -> None:
+        """Let agents work for the lease that was asked for at this time: nobody else may take the run earlier."""
+        if self._lease_file:
+            self._lease_file.extend(asked + self._lease_s * (1 - MARGIN))
+
     def _hold(self) -> None:
         """Renew the lease and look for a word to this driver, until the claim is over or lost."""
         every, renewed = self._lease_s / RENEWALS, time.monotonic()
@@ -65,10 +74,12 @@ class Claim:
         look = "select cancelled from run where id = %s and epoch = %s"
         mine = (self._run, self.epoch)
         while not self._over.wait(min(LOOK_S, every)):
-            due = time.monotonic() - renewed >= every
+            due, asked = time.monotonic() - renewed >= every, boot_time()
             found = self._database.try_once(*((renew, (self._lease_s, *mine, self._place)) if due else (look, mine)))
             if found is None:
                 continue  # it is away
+            if due and found:
+                self.allow(asked)
             renewed = time.monotonic() if due else renewed
             if not found or found[0]["cancelled"]:
                 self._told()

@@ -33,6 +33,7 @@ from trued.model import Approval, Comment, Event, Question, RunRecord
 from trued.model.step_keys import SENT_KEY
 from trued.support import atomic_files
 from trued.support.hashing import digest
+from trued.support.lease_file import LeaseFile, boot_time
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
@@ -75,7 +76,7 @@ class PostgresJournal:
         # where whoever is dead can be seen to be: not if this folder is a copy from another machine, or shared with one
         self._own_place = self._place if home and is_named_here(home, create=not read_only) else None
         self._epochs: dict[str, int] = {}  # of the runs that are claimed, and of those that were lost
-        self._announced: dict[str, int] = {}
+        self._announced: dict[str, tuple[float, int]] = {}  # when it was asked for, and the epoch
         self._unsent: list[Callable[[], None]] = []  # events, while the database is away
         self._hurries = False  # somebody wants to end, and waits for no lease
 
@@ -155,8 +156,9 @@ class PostgresJournal:
         """Drive the run under its next epoch. Raises Busy while another driver is alive or its lease holds, and
         BadInput if the run's work is on another machine."""
         with RunLock(self._home, run).held() if self._home else nullcontext():
-            epoch = self._announced.pop(run, 0) or self._take(run)
-            claim = Claim(self._connect(), run, epoch, self.lease_s, self._place, told)
+            asked, epoch = self._announced.pop(run) if run in self._announced else (boot_time(), self._take(run))
+            claim = Claim(self._connect(), run, epoch, self.lease_s, self._place, told, self.lease_file(run))
+            claim.allow(asked)
             self._epochs[run] = epoch
             try:
                 with claim:
@@ -171,7 +173,11 @@ class PostgresJournal:
         """Take the epoch of a new run now, so that nobody thinks it was left; `claim` will use it."""
         if self._home:
             RunLock(self._home, run).announce()
-        self._announced[run] = self._take(run)
+        self._announced[run] = (boot_time(), self._take(run))
+
+    def lease_file(self, run: str) -> LeaseFile | None:
+        """Of a run that another machine can take over. Nobody can do so with work that stays here."""
+        return LeaseFile(self._home / "runs" / run / "lease") if self._home and self.travels else None
 
     def driver(self, run: str) -> int:
         """The epoch under which the run is driven, or was before it came back to its queue. 0 if no lease on it holds,

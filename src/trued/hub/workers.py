@@ -1,10 +1,12 @@
 """The workers of a hub, as rows: who is there, until when, and what its own settings let it run."""
 
 import os
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,6 +23,8 @@ FORMAT = "(select max(version)::text from format)"
 # The newest drive of each run, as DBOS has it; it is live until it has ended.
 DRIVES = f"{SCHEMA}.workflow_status s join run r on s.workflow_uuid = 'drive/' || r.id || '/' || r.drives"
 LIVE = "s.status in ('ENQUEUED', 'DELAYED', 'PENDING')"
+
+LOOKING_S = 5.0  # at new runs of a long queue, before the lease is renewed again; the next look goes on from there
 
 PROGRAMS = ("acp", "command", "scripted")  # kinds of agents that are whatever program the asker names
 
@@ -162,19 +166,25 @@ class Workers:
 
     def take(self, offer: Offer, fits: Callable[[str], bool], move: "Move") -> None:
         """Move drives from the worker's queue to its own, oldest first, while it has room for their runs, and only
-        those of runs that fit. One worker at a time moves."""
+        those of runs that fit. One worker at a time moves. A worker without room does not look at the queue."""
         own = own_queue(offer.name)
+        room = f"select %s - count(*) as number from {DRIVES} where s.queue_name = %s and {LIVE}"  # noqa: S608
         there = f"""select s.workflow_uuid as drive, r.id as run from {DRIVES}
             where s.queue_name = %s and s.status = 'ENQUEUED' and s.application_version = {FORMAT}
             order by s.created_at, r.id"""  # noqa: S608  (constants)
-        fitting = {str(row["run"]) for row in self._database.rows(there, (offer.queue,)) if fits(str(row["run"]))}
+        (found,) = self._database.rows(room, (offer.runs, own))
+        if found["number"] <= 0:
+            return
+        queued = (str(row["run"]) for row in self._database.rows(there, (offer.queue,)))
+        until = time.monotonic() + LOOKING_S
+        looked = takewhile(lambda _: time.monotonic() < until, queued)
+        fitting = set(islice((run for run in looked if fits(run)), found["number"]))
 
         def work(db: Connection) -> None:
             db.execute("select pg_advisory_xact_lock(hashtext('trued queue'))")
-            mine = f"select count(*) as number from {DRIVES} where s.queue_name = %s and {LIVE}"  # noqa: S608
-            number = sum(row["number"] for row in db.execute(mine, (own,)))
+            number = sum(row["number"] for row in db.execute(room, (offer.runs, own)))
             still = [str(row["drive"]) for row in db.execute(there, (offer.queue,)) if row["run"] in fitting]
-            move(still[: max(0, offer.runs - number)], own)
+            move(still[: max(0, number)], own)
 
         if fitting:
             self._database.transaction(work)
@@ -201,11 +211,14 @@ class Workers:
             move(drives, queue)
 
     def _left(self) -> dict[str, list[str]]:
-        """Queue of a run → drives that workers had who are gone."""
+        """Queue → drives that workers had who are gone. What a process had that was started again goes to its
+        successor, which finds the agents at work; anything else to the queue of its run."""
         gone = """s.queue_name <> r.queue and not exists (select 1 from worker w where not w.dead and
             (s.status = 'PENDING' and s.executor_id = w.name || '#' || w.life
             or s.status <> 'PENDING' and s.queue_name = '@' || w.name))"""
-        statement = f"select r.queue, s.workflow_uuid as drive from {DRIVES} where {LIVE} and {gone}"  # noqa: S608
+        again = "s.status = 'PENDING' and not w.dead and not w.draining and w.name = split_part(s.executor_id, '#', 1)"
+        queue = f"coalesce((select '@' || w.name from worker w where {again}), r.queue) as queue"  # noqa: S608
+        statement = f"select {queue}, s.workflow_uuid as drive from {DRIVES} where {LIVE} and {gone}"  # noqa: S608
         left: dict[str, list[str]] = {}
         for row in self._database.rows(statement):
             left.setdefault(str(row["queue"]), []).append(str(row["drive"]))
@@ -235,6 +248,8 @@ def _fence(db: Connection) -> None:
         "position('#' in {0}) > 0 and split_part({0}, '#', 1) = w.name and (w.dead or {0} <> w.name || '#' || w.life)"
     )
     of_dead = "a.state = 'open' and w.dead and position('#' in a.worker) > 0 and split_part(a.worker, '#', 1) = w.name"
+    # Whose lease ran out may be cut off: its agents end with their own leases, and not earlier.
+    of_dead += " and (w.until > clock_timestamp() or a.until <= clock_timestamp())"
     fence = "update run r set epoch = epoch + 1, until = null from worker w where r.until is not null and "
     db.execute(fence + gone.format("r.driver"))
     db.execute(f"update attempt a set state = 'lost' from worker w where {of_dead}")  # noqa: S608

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from trued.agents.spool import Spool
+from trued.support.lease_file import LeaseFile
 from trued.wire import Order, from_json
 
 
@@ -15,7 +16,8 @@ def said(kind: str, **data: object) -> None:
 
 async def main(given: str) -> None:
     asked = json.loads(given)
-    runtime = Spool(Path(asked["spool"]), **asked["options"])
+    lease = asked["options"].pop("lease", "")
+    runtime = Spool(Path(asked["spool"]), lease=LeaseFile(Path(lease)) if lease else None, **asked["options"])
     orders = [from_json(Order, json.dumps(order)) for order in asked["orders"]]
     for report in await asyncio.gather(*(runtime.work(order, said) for order in orders)):
         said("report", state=report.state, reply=report.reply)

@@ -329,7 +329,16 @@ OF_SQLITE: dict[type, set[str]] = {SqliteJournal: {"commit", "writing"}}
 WRITING = {"add", "put", "update", "of", "claim", "announce", "cancel", "approve", "add_comment"}
 WRITING |= {"change_limit", "close"}
 # of its own kind
-OWN = {"driver", "queue_of", "data_version", "private_files", "password", "refuse_if_open", "standing_still"}
+OWN = {
+    "lease_file",
+    "driver",
+    "queue_of",
+    "data_version",
+    "private_files",
+    "password",
+    "refuse_if_open",
+    "standing_still",
+}
 ODD: list[dict[str, object]] = [
     {
         "result": "DONE " * 90,

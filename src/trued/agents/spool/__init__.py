@@ -17,11 +17,13 @@ from trued.agents.spool.supervisor_process import Supervisor
 from trued.errors import StateFailed
 from trued.protocols import Capabilities, Tell
 from trued.support import atomic_files, processes
+from trued.support.lease_file import LeaseFile
 from trued.support.redaction import Redactor, secrets_in
 from trued.wire import Order, Report, from_json
 
 SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
 SLACK_S = 120.0  # beyond the agent's limit, for a supervisor to end processes and wait for disk space
+LEASE_LOOK_S = 0.5  # while it is over: the hub cannot be reached, or has just come back
 UNWRITTEN = 74  # the supervisor's exit code if it could not write the report
 REFUSED = ("rate", "overloaded", "budget")  # kinds that are not failures
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best: those of each agent differ
@@ -39,15 +41,17 @@ class Spool:
         supervisor: Sequence[str] = SUPERVISOR,
         secrets: Mapping[str, str] | None = None,
         variables: Callable[[str], Mapping[str, str]] = lambda _: {},
+        lease: LeaseFile | None = None,
     ) -> None:
         """`secrets` are kept out of every file; `variables` gives the environment of an agent. Neither is written to
         disk.
 
-        `slots` are shared with other runs of this process; without them there are `cap` slots.
+        `slots` are shared with other runs of this process; without them there are `cap` slots. `lease`: agents start
+        only while it holds, and their supervisors end them when it is over.
         """
         self.folder = folder
         self._supervisor = tuple(supervisor)
-        self._hidden, self._variables = dict(secrets or {}), variables
+        self._hidden, self._variables, self._lease = dict(secrets or {}), variables, lease
         self._redact = Redactor(self._hidden)
         self._slots = slots or Slots(cap)
         self._ahead = asyncio.Semaphore(2 * cap)  # supervisors start while they wait for a slot
@@ -139,7 +143,9 @@ class Spool:
             await stop_call(call.path)
 
     async def _start(self, call: CallFolder) -> None:
-        """Start the call, unless another process does."""
+        """Start the call, unless another process does; not while another machine may be doing it."""
+        while self._lease and self._lease.is_over():  # noqa: ASYNC110  (a file)
+            await asyncio.sleep(LEASE_LOOK_S)
         # A thousand calls may wait here; only those about to start hold a lock, which is an open file.
         async with self._ahead:
             with call.locked() as lock:
@@ -148,7 +154,10 @@ class Spool:
 
     def _go_message(self, agent: str) -> bytes:
         shown = dict(self._variables(agent))
-        return f"go {json.dumps({'secrets': {**secrets_in(shown), **self._hidden}, 'variables': shown})}\n".encode()
+        told: dict[str, object] = {"secrets": {**secrets_in(shown), **self._hidden}, "variables": shown}
+        if self._lease:
+            told["lease"] = str(self._lease.path)
+        return f"go {json.dumps(told)}\n".encode()
 
     async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
         """Start a supervisor. As many start at once as there are cores, so that the first agent need

@@ -4,6 +4,7 @@ order.json     what was ordered                        lock           held by th
 starts         a line each time the agent was started  session        there if the agent can resume it
 events.jsonl   what the agent did                      report.json    the result: written last, in one step
 stopped        somebody asked the supervisor to end    dead           nothing is left of this attempt, for good
+lapsed         its driver's lease on the run was over
 lent.json      copies of the user's login are in HOME
 """
 
@@ -101,12 +102,15 @@ class CallFolder:
             atomic_files.write(self.path / "order.json", to_json(self.order), sync=False)
             return True
         reaped = await reap_call(self.path)
-        stopped = (self.path / "stopped").exists()
-        (self.path / "stopped").unlink(missing_ok=True)
-        self.tell("died", stopped=stopped, reaped=reaped)
+        stopped, lapsed = ((self.path / name).exists() for name in ("stopped", "lapsed"))
+        for name in ("stopped", "lapsed"):
+            (self.path / name).unlink(missing_ok=True)
+        self.tell("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
         if (self.path / "session").exists() and begun < STARTS:
             self.tell("session resumed", session=self.order.session)
             return True
+        if lapsed:
+            return self._mark_dead("it was ended: the hub could not be reached, and another machine could take the run")
         return self._mark_dead("it was stopped" if stopped else "its supervisor ended without a report")
 
     async def report_stop(self) -> None:

@@ -16,8 +16,10 @@ from typing import Any
 from trued.agents.supervisor import call
 from trued.errors import StateFailed
 from trued.support import processes
+from trued.support.lease_file import LeaseFile
 
 STOPPED, BUSY, NEVER_STARTED, UNWRITTEN = 143, 75, 0, 74
+LOOK_S = 0.5  # between two looks at the lease
 
 
 def main(arguments: list[str]) -> int:
@@ -49,18 +51,35 @@ def main(arguments: list[str]) -> int:
 
 
 async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
+    lease = LeaseFile(Path(go["lease"])) if go.get("lease") else None
+    if lease and lease.is_over():
+        return NEVER_STARTED
     work = asyncio.ensure_future(call.run_call(folder, go.get("secrets", {}), go.get("variables", {})))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
+    watch = asyncio.ensure_future(_end_with_lease(lease, folder, work)) if lease else None
     try:
         report = await work
     except asyncio.CancelledError:
-        with contextlib.suppress(OSError):
-            (folder / "stopped").touch()
+        if not (folder / "lapsed").exists():
+            with contextlib.suppress(OSError):
+                (folder / "stopped").touch()
         return STOPPED
     except (OSError, StateFailed) as error:
         print(error, file=sys.stderr)  # nothing was started yet; the engine shows this line
         return UNWRITTEN
+    finally:
+        if watch:
+            watch.cancel()
     return 0 if call.write_report(folder, report, patience_s) else UNWRITTEN
+
+
+async def _end_with_lease(lease: LeaseFile, folder: Path, work: "asyncio.Future[Any]") -> None:
+    """End the agent when the lease is over, whoever renews it no more: dead, frozen, or cut off from the hub."""
+    while not lease.is_over():  # noqa: ASYNC110  (a file)
+        await asyncio.sleep(LOOK_S)
+    with contextlib.suppress(OSError):
+        (folder / "lapsed").touch()
+    work.cancel()
 
 
 def _take_lock(folder: Path, given: int | None) -> int | None:

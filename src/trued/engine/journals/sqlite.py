@@ -248,6 +248,9 @@ class SqliteJournal:
         """Say that this process is about to drive a new run, so that it does not look abandoned."""
         self._lock(run).announce()
 
+    def lease_file(self, run: str) -> None:
+        """No other machine can take over a run of this one."""
+
     def driver(self, run: str) -> int:
         """The id of the process that drives the run; 0 for none. Takes no lock."""
         return self._lock(run).holder()

@@ -134,11 +134,12 @@ class ReportFound(JournalEvent, kind="report found"):
     state: str
 
 
-class CallDied(JournalEvent, kind="died"):
+class CallDied(JournalEvent, kind="died", omits=("lapsed",)):
     """The call ended without a report."""
 
     stopped: bool
     reaped: int
+    lapsed: bool = False  # ended by its supervisor: the driver's lease on the run was over
 
 
 class CallStopped(JournalEvent, kind="stopped for a comment"):

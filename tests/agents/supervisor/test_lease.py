@@ -1,0 +1,88 @@
+"""Agents of a run that another machine could take over end by their supervisor's own clock, whatever became of the
+driver."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.agents.supervisor.test_crashes import BEGUN, begun, quick_program, starts, waiting_program
+from tests.agents.supervisor.world import GO, World, wait_for
+from trued.support.lease_file import LeaseFile, boot_time
+
+LONG_S = 3600.0
+
+
+def lease_of(world: World, seconds: float) -> LeaseFile:
+    lease = LeaseFile(world.spool.parent / "lease")
+    lease.extend(boot_time() + seconds)
+    return lease
+
+
+@pytest.mark.spec("HUB-3")
+@pytest.mark.parametrize("driver", ["killed", "frozen", "cut off"])
+async def test_an_agent_ends_with_the_lease_and_is_not_started_again_before_there_is_one(
+    confined: World, driver: str
+) -> None:
+    lease, order = lease_of(confined, LONG_S), confined.order(waiting_program(confined))
+    with confined.engine(order, lease=str(lease.path)) as engine:
+        await begun(confined)
+        if driver == "killed":
+            engine.kill()
+        elif driver == "frozen":
+            engine.send_signal(signal.SIGSTOP)
+        assert confined.left(), "the agent goes on while the lease holds"
+        lease.extend(boot_time())
+        await asyncio.to_thread(wait_for, lambda: not confined.left(), "the agent's end")
+        engine.kill()
+    assert not (confined.folder() / "report.json").exists()
+    work = asyncio.create_task(confined.runtime(lease=lease).work(order, confined.tell))
+    done, _ = await asyncio.wait({work}, timeout=1.5)
+    assert not done  # another machine may be doing the call
+    assert starts(confined) == 1
+    lease.extend(boot_time() + LONG_S)
+    report = await work
+    assert (report.state, starts(confined)) == ("died", 1)  # this agent has no session: the next attempt is a new one
+    assert "another machine" in report.why
+    assert confined.told[-1:] == [("died", {"stopped": False, "reaped": 0, "lapsed": True})]
+
+
+@pytest.mark.spec("HUB-3")
+async def test_an_agent_in_a_sandbox_cannot_write_its_lease_nor_outlast_it(tmp_path: Path) -> None:
+    confined = World(tmp_path, level="bubblewrap")
+    lease = lease_of(confined, LONG_S)
+    ever = f"""
+folder, lease = Path("."), Path({str(lease.path)!r})
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.system("setsid sleep 3600 &")
+try:
+    lease.unlink(missing_ok=True)
+    lease.write_text("9999999999")
+except OSError:
+    pass
+{BEGUN}{GO}"""
+    before = lease.path.read_text()
+    with confined.engine(confined.order(confined.program(ever)), lease=str(lease.path)) as engine:
+        await begun(confined)
+        assert lease.path.read_text() == before
+        lease.extend(boot_time())
+        await asyncio.to_thread(wait_for, lambda: not confined.left(), "the agent's end")
+        engine.kill()
+    assert not (confined.folder() / "report.json").exists()
+
+
+@pytest.mark.spec("HUB-3")
+async def test_a_lease_that_is_gone_or_unreadable_allows_nothing_and_a_finished_call_needs_none(world: World) -> None:
+    lease, order = lease_of(world, LONG_S), world.order(quick_program(world))
+    lease.path.write_text("for ever")
+    work = asyncio.create_task(world.runtime(lease=lease).work(order, world.tell))
+    await asyncio.wait({work}, timeout=1.0)
+    lease.path.unlink()
+    await asyncio.wait({work}, timeout=1.0)
+    assert (work.done(), starts(world)) == (False, 0)
+    lease.extend(boot_time() + LONG_S)
+    assert (await work).state == "done"
+    lease.extend(boot_time())
+    assert (await world.runtime(lease=lease).work(order, world.tell)).state == "done"  # its report is found

@@ -1,0 +1,68 @@
+"""A machine that cannot reach the hub: its agents end by their own clock before another machine pays for their call."""
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.faults import Host, Stage
+from tests.hub.machines import wait_for
+from tests.postgres import PostgresServer
+
+
+@pytest.fixture
+def stage(postgres: PostgresServer) -> Iterator[Stage]:
+    with tempfile.TemporaryDirectory(prefix="trued-cut-") as folder:  # short: a socket's path has 107 bytes
+        made = Stage(Path(folder), postgres, seed=0)
+        made.world.requests = 2000
+        made.world.make_slow(0.1)
+        with made:
+            yield made
+
+
+def paid(host: Host, run: str) -> list[float]:
+    return [at for one in host.calls(run) for at in one.requests]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HUB-2", "HUB-3", "HUB-4")
+@pytest.mark.parametrize("how", ["silent cut", "refused", "frozen worker", "killed worker"])
+def test_agents_of_a_machine_that_renews_nothing_end_before_another_pays_for_their_call(stage: Stage, how: str) -> None:
+    first, second, _ = stage.hosts
+    first.keep()
+    (run,) = asyncio.run(stage.ask(1))
+    wait_for(lambda: len(paid(first, run)) > 3)
+    worker = first.worker
+    assert worker
+    if how == "silent cut":
+        first.line.freeze()
+    elif how == "refused":
+        first.line.cut()
+    else:
+        os.kill(worker.pid, signal.SIGSTOP if how == "frozen worker" else signal.SIGKILL)
+    stage.world.requests = 3
+    stage.world.make_slow(0.1)  # for whoever begins now
+    second.keep()
+    wait_for(lambda: bool(paid(second, run)))
+    last = max(paid(first, run))
+    assert last < min(paid(second, run))
+    assert not first.supervisors()
+    states = stage.rows("select worker, state from attempt where key like '%%team-a%%' order by number")
+    assert (states[0], {who for who, _ in states[1:]}) == (("a#1", "lost"), {"b#1"})
+    if how == "silent cut":
+        first.line.thaw()
+    elif how == "refused":
+        first.line.mend()
+    else:
+        os.kill(worker.pid, signal.SIGCONT)
+    wait_for(lambda: not stage.unfinished([run]))
+    assert stage.rows("select state, grade, driver from run") == [("done", "proven", "b#1")]
+    if how != "killed worker":
+        assert worker.wait(300) == 130  # it was taken for dead meanwhile
+    assert max(paid(first, run)) == last
+    spent = stage.rows("select state, count(*) from spend group by 1 order by 1")
+    assert spent == [("died", 1), ("done", 2)]  # what the first had begun is paid for, at what was reserved
