@@ -75,10 +75,10 @@ class Environment(Value):
 EXISTING_TESTS = "existing tests"  # has a blank: no requirement of a user or an agent can have such an id
 
 
-class Requirements(ExtendedValue):
+class Requirements(Value):
     """All requirements, with what is needed to check them."""
 
-    later: ClassVar[tuple[str, ...]] = ("red_suites",)
+    _as_before = newer_fields("red_suites")
 
     file: str = ""
     environment: Environment = Environment()
