@@ -3,9 +3,7 @@
 import asyncio
 import json
 import os
-import time
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +23,7 @@ from trued.page.live import (
     WatchedPage,
     Watcher,
 )
-from trued.page.reader import OLDEST_S, Reader
+from trued.page.reader import Reader
 from trued.page.view import PageView
 
 
@@ -40,7 +38,6 @@ def _nothing(reader: Reader) -> PageView:
         (WatchedPage(_nothing, is_stale=True, took=0.001), PAINT_S),
         (WatchedPage(_nothing, is_stale=True, took=0.5), BUSY * 0.5),
         (WatchedPage(_nothing, whole=Painting.whole(PageView("", {}, is_whole=False)), took=0.5), PAINT_S),
-        (WatchedPage(_nothing, whole=Painting.whole(PageView("", {}, is_behind=True)), took=0.001), PAINT_S),
         (WatchedPage(_nothing, took=0.001), REFRESH_S),
         (WatchedPage(_nothing, is_stale=True, took=60.0), LATE_S),
         (WatchedPage(_nothing, took=0.1), IDLE * 0.1),
@@ -116,24 +113,3 @@ def test_a_page_is_of_one_moment_whatever_happens_while_it_is_made(tmp_path: Pat
             assert reader.newest_event() == reader.watch(record).last
         assert reader.watch(record).count == before + 1
         assert reader.material(record) is not material
-
-
-@pytest.mark.spec("PAGE-3")
-def test_a_costly_part_rests_while_events_come_in_and_never_for_who_opens_the_page(tmp_path: Path) -> None:
-    record = demo(tmp_path, state="running")
-    with closing(Reader(tmp_path, {})) as reader, closing(Reader(tmp_path, {})) as other:
-        before = view_of(reader, f"/r/{record.id}")
-        made, now = reader.watch(record).made, time.monotonic()
-        assert not replace(made["lanes  "], at=now - OLDEST_S, took=3600.0).may_rest()
-        made["lanes  "] = replace(made["lanes  "], at=now + 3600.0, took=3600.0)  # as if it had been very costly
-        resumed = Event(id=0, at=record.created_at + 9e5, key="", kind="run resumed", data={})
-        add_events(tmp_path, record.id, [resumed])
-        with reader.at_a_glance():
-            glance = view_of(reader, f"/r/{record.id}")
-        assert glance.is_behind
-        assert glance.pieces["lanes"] == before.pieces["lanes"]
-        assert glance.pieces["story"] != before.pieces["story"]
-        opened = view_of(reader, f"/r/{record.id}")
-        assert not opened.is_behind
-        assert opened.pieces["lanes"] != before.pieces["lanes"]
-        assert opened.pieces == view_of(other, f"/r/{record.id}").pieces

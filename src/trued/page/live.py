@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import count
@@ -96,7 +95,7 @@ class WatchedPage:
         rested = now - self.painted
         if self.whole and not self.whole.view.is_whole:
             return rested >= PAINT_S
-        if self.is_stale or (self.whole and self.whole.view.is_behind):
+        if self.is_stale:
             return rested >= max(PAINT_S, min(BUSY * self.took, LATE_S))
         return rested >= max(self.refresh_s, min(IDLE * self.took, IDLE_S))
 
@@ -134,10 +133,9 @@ class Watcher:
                 return
 
 
-def _timed(render: Render, may_be_behind: bool, reader: Reader) -> tuple[PageView, float]:
+def _timed(render: Render, reader: Reader) -> tuple[PageView, float]:
     began = time.thread_time()
-    with reader.at_a_glance() if may_be_behind else nullcontext():
-        return render(reader), time.thread_time() - began
+    return render(reader), time.thread_time() - began
 
 
 class Live:
@@ -219,21 +217,21 @@ class Live:
         changed, self._outside = found != self._outside, found
         return changed
 
-    async def _repaint(self, picture: WatchedPage, *, may_be_behind: bool = True) -> None:
+    async def _repaint(self, picture: WatchedPage) -> None:
         try:
-            await self._paint(picture, may_be_behind=may_be_behind)
+            await self._paint(picture)
         except TruedError:
             picture.painted = time.monotonic()  # busy or gone: it stays stale, and is tried again
         except Exception as error:  # noqa: BLE001  one page that cannot be made must not end all streams
             picture.is_stale, picture.painted = False, time.monotonic()
             self._report(error)
 
-    async def _paint(self, picture: WatchedPage, *, may_be_behind: bool = False) -> None:
+    async def _paint(self, picture: WatchedPage) -> None:
         was_stale, picture.is_stale = picture.is_stale, False
         before = picture.whole.view if picture.whole else None
         known = before.pieces if before else {}
         try:
-            view, picture.took = await self._reader.read(partial(_timed, picture.render, may_be_behind))
+            view, picture.took = await self._reader.read(partial(_timed, picture.render))
         except BaseException:
             picture.is_stale = was_stale
             raise
@@ -252,7 +250,7 @@ class Live:
         if self._task is not None:
             self._task.cancel()
         for picture in list(self._pictures.values()):
-            await self._repaint(picture, may_be_behind=False)
+            await self._repaint(picture)
         self.close()
 
     def close(self) -> None:

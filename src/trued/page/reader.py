@@ -2,14 +2,12 @@
 
 import json
 import re
-import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from sys import intern
 from typing import Any, Generic, TypeVar, cast, overload
 
 from trued.engine.comparisons import Comparison
@@ -54,8 +52,6 @@ PROOFS = 64  # verdicts that are kept whole
 # Of what ends a call's wait the time alone is kept; the call's row has the rest.
 TIMES = {one.KIND for one in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
 READ = {CallWaits.KIND, EditApplied.KIND, RunResumed.KIND, SealedFileEdited.KIND, *(one.KIND for one in WARNINGS)}
-# While events come in, a part that is costly to make takes a hundredth of a core at most, but is never older than this.
-REST, OLDEST_S = 99, 5.0
 HASH = re.compile(r"[0-9a-f]{64}")
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -100,20 +96,6 @@ class Recent(Generic[Key, Kept]):
 
 
 @dataclass(frozen=True, slots=True)
-class MadePart:
-    """A part of a page that depends on the run's material alone."""
-
-    material: Material
-    value: Any
-    at: float  # when it was made, by the clock that only goes forward
-    took: float  # seconds of CPU
-
-    def may_rest(self) -> bool:
-        """Was it made so recently that it can be shown once more, though something has happened since?"""
-        return time.monotonic() - self.at < min(REST * self.took, OLDEST_S)
-
-
-@dataclass(frozen=True, slots=True)
 class Decided:
     """What steps and people have fixed so far."""
 
@@ -143,15 +125,14 @@ class WatchedRun:
     inputs: Inputs | None = None
     decided: tuple[object, Decided] | None = None
     material: tuple[object, Material] | None = None
-    made: dict[str, MadePart] = field(default_factory=dict)
+    made: dict[str, tuple[Material, Any]] = field(default_factory=dict)  # parts of a page, and what they were made of
     calls: tuple[Material, tuple[ReportedCall, ...]] | None = None
     next_steps: tuple[object, list[tuple[str, str]]] | None = None
 
     def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
         """Fold the next events: id, time, key, kind and data of each."""
         own = {one.KIND for one in self.progress.view.WARNINGS}
-        for number, at, name, kind, data in rows:
-            key = intern(name)  # most come many times
+        for number, at, key, kind, data in rows:
             self.progress.add_json(EventHead(number, at, key, kind), data)
             if kind in READ or kind in own:
                 self.kept.append(Event(id=number, at=at, key=key, kind=kind, data=json.loads(data)))
@@ -257,8 +238,6 @@ class Reader:
         self.home, self.environ, self.can_steer, self._at_once = home, environ, can_steer, at_once
         self._left = at_once  # of the events that may be folded for this page
         self.is_reading_on = False  # a run was left unread for this page
-        self.is_behind = False  # a costly part of this page shows an earlier moment
-        self._is_glance = False  # this page may have such parts
         self.clones = CloneDiffs()
         self._store: RunStore | None = None
         self._moments = self._moment = 0  # how many there were; the one at which a page is made now, or 0
@@ -300,21 +279,12 @@ class Reader:
         with self.store.journal.standing_still():
             self._moments += 1
             self._moment = self._moments
-            self._left, self.is_reading_on, self.is_behind = self._at_once, False, False
+            self._left, self.is_reading_on = self._at_once, False
             try:
                 yield
             finally:
                 self._moment = 0
                 self._read_now.clear()
-
-    @contextmanager
-    def at_a_glance(self) -> Iterator[None]:
-        """For a page that is soon made again: parts that are costly to make may show an earlier moment."""
-        self._is_glance = True
-        try:
-            yield
-        finally:
-            self._is_glance = False
 
     def _once(self, read: Callable[[], Made], *name: str) -> Made:
         """What it reads; at one moment it is called once."""
@@ -560,22 +530,16 @@ class Reader:
         if run.calls is None or run.calls[0] is not material:
             before, known = run.calls or (material, ())
             known = known if before.ended == material.ended else ()
-            is_new = len(before.proofs) != len(material.proofs)
-            run.calls = (material, calls(material, texts=False, known=known, has_new_verdicts=is_new))
+            run.calls = (material, calls(material, texts=False, known=known))
         return run.calls[1]
 
-    def made(self, record: RunRecord, name: str, make: Callable[[Material], Made], *, is_costly: bool = False) -> Made:
-        """A part that depends on the run's material alone: made again only when something has happened; at a glance one
-        that is costly is made again only when it has rested."""
+    def made(self, record: RunRecord, name: str, make: Callable[[Material], Made]) -> Made:
+        """A part that depends on the run's material alone: made again only when something has happened."""
         run, material = self.watch(record), self.material(record)
         found = run.made.get(name)
-        if found and found.material is not material and self._is_glance and is_costly and found.may_rest():
-            self.is_behind = True
-        elif found is None or found.material is not material:
-            began = time.thread_time()
-            value = make(material)
-            found = run.made[name] = MadePart(material, value, time.monotonic(), time.thread_time() - began)
-        return cast("Made", found.value)
+        if found is None or found[0] is not material:
+            found = run.made[name] = (material, make(material))
+        return cast("Made", found[1])
 
     def call(self, record: RunRecord, key: str) -> ReportedCall:
         """One call. Raises BadInput if the run has none with this key."""

@@ -20,7 +20,6 @@ class PageView:
     event: int = 0  # the newest journal id that it shows
     path: tuple[tuple[str, str], ...] = ()  # from the first page to here: words and address of each page above
     layout: str = ""  # the class of `main`: how the style sheet lays the pieces out
-    is_behind: bool = False  # a part that is costly to make shows an earlier moment: it is made again soon
     is_whole: bool = True  # else a long run is still being read, and the page says so: it is soon made again
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from trued.page.pages.common import HOME, TABS, made, short_title, story_piece
+from trued.page.pages.common import HOME, TABS, made, short_title
 from trued.page.reader import Reader, StillReading
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
@@ -15,7 +15,7 @@ def viewed(route: PageRoute, params: Params, reader: Reader) -> PageView:
             view = route.view(reader, params)
         except StillReading as still:
             view = _opening(reader, still, route.path.partition("{run}/")[2])
-        return replace(view, is_whole=not reader.is_reading_on, is_behind=reader.is_behind)
+        return replace(view, is_whole=not reader.is_reading_on)
 
 
 def _opening(reader: Reader, still: StillReading, tab: str) -> PageView:
@@ -31,6 +31,6 @@ def _opening(reader: Reader, still: StillReading, tab: str) -> PageView:
             )
             for number, one in enumerate(waits[:20], 1)
         },
-        "story": story_piece(record, reader.newest_story(record)),
+        "story": piece("run/story.html.j2", record=record, story=reader.newest_story(record), count=0),
     }
     return made(reader, short_title(record), pieces, HOME)

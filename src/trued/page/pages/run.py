@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from trued.engine.limits import limits_in_force
 from trued.engine.stored_evidence import evidence_about
 from trued.model import Evidence, RunRecord
-from trued.page.pages.common import paged, run_page, story_piece
+from trued.page.pages.common import paged, run_page
 from trued.page.reader import Reader
 from trued.page.render import call_url, piece, requirement_url, run_url
 from trued.page.view import PageRoute, PageView, Params
@@ -48,7 +48,7 @@ def run(reader: Reader, params: Params) -> PageView:
         "ledger": _first_ledger(reader, record, ledger)
         if not params.keys() & {"only", "page", "lanes"}
         else ledger_piece(record, material, ledger, params),
-        "story": story_piece(record, reader.story(record)[:STORY], watched.count),
+        "story": piece("run/story.html.j2", record=record, story=reader.story(record)[:STORY], count=watched.count),
     }
     return run_page(reader, record, "", "", pieces, layout="now at-work" if is_at_work else "now")
 
@@ -67,7 +67,7 @@ def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], p
         zooms = [name for name, seconds in ZOOMS.items() if seconds < line.seconds]
         return piece("run/lanes.html.j2", line=line, record=record, zooms=zooms, zoom=zoom, only=only)
 
-    return reader.made(record, f"lanes {only} {zoom}", made, is_costly=True)
+    return reader.made(record, f"lanes {only} {zoom}", made)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class ReportedCall:
     """A call of the run's tree with its brief, reply and transcript."""
 
     row: Call
-    anchor: str  # where the report has its texts
+    anchor: str
     began: float
     ended: float
     claim: str  # in the agent's own word: PASS, DONE, …
@@ -137,12 +137,9 @@ class ReportedCall:
         return max(0.0, self.ended - self.began)
 
 
-def calls(
-    material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = (), has_new_verdicts: bool = True
-) -> tuple[ReportedCall, ...]:
+def calls(material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = ()) -> tuple[ReportedCall, ...]:
     """All calls of a run, in the order in which they were first asked; of very many only some have their
-    texts, and none without `texts`. `known`: the same of earlier, when the run had ended no more and no less;
-    `has_new_verdicts`: whether the engine has judged something since then."""
+    texts, and none without `texts`. `known`: the same of earlier, when the run had ended no more and no less."""
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
         by_key[event.key].append(event)
@@ -150,16 +147,10 @@ def calls(
     every = [
         known[place]
         if place < len(known) and _has_stayed(known[place], row) and row.key not in by_key
-        else _reported(material, row, by_key.get(row.key, ()), f"call-{place + 1}" if texts else "")
+        else _reported(material, row, by_key.get(row.key, ()), f"call-{place + 1}")
         for place, row in enumerate(rows)
     ]
-    judged = () if has_new_verdicts else known  # without a new verdict nothing becomes of an old claim
-    fresh = [one for place, one in enumerate(every) if place >= len(judged) or one is not judged[place]]
-    fell = _refutations(fresh, material.proofs)
-    changed = {
-        one.key: replace(one, refuted=fell.get(one.key, "")) for one in fresh if fell.get(one.key, "") != one.refuted
-    }
-    every = [changed.get(one.key, one) for one in every] if changed else every
+    every = list(_with_refutations(every, material.proofs))
     if not texts:
         return tuple(every)
     number = max(1, min(SHOWN, len(every)))
@@ -265,8 +256,11 @@ def _every_fact(data: Mapping[str, Any]) -> str:
     return " · ".join(f"{name} {value}" for name, value in data.items() if value not in ("", None, [], {}))
 
 
-def _refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> dict[str, str]:
-    """Key of a call → the requirements of its claim that the next check of the same scope, by the engine, refuted."""
+def _with_refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> Iterator[ReportedCall]:
+    """A claim is refuted if the next check of the same scope, made by the engine, failed."""
     verdicts = (VerdictFact(one.key, one.at, one.grades) for one in proofs if not is_landing(one.key))
     claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)
-    return {one.key: ", ".join(one.refuted) for one in claims if one.refuted}
+    fell = {one.key: one.refuted for one in claims if one.refuted}
+    for call in every:
+        refuted = ", ".join(fell.get(call.key, ()))
+        yield call if call.refuted == refuted else replace(call, refuted=refuted)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from sys import intern
 from typing import Any
 
 from trued.engine.pending import Wait
@@ -75,12 +74,12 @@ class CheckRun:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
-        """Of evidence as it is stored: an `Evidence` has ten times the size. Names that come again are kept once."""
+        """Of evidence as it is stored: an `Evidence` has ten times the size."""
         tried = stored.get("tried", ())
         return cls(
             id=stored["id"],
-            requirement=intern(stored["requirement"]),
-            side=intern(stored["side"]),
+            requirement=stored["requirement"],
+            side=stored["side"],
             turn=stored.get("turn", 1),
             began=stored.get("began", 0.0),
             seconds=stored.get("seconds", 0.0),
@@ -121,8 +120,8 @@ class ProofSummary:
     @classmethod
     def read(cls, key: str, at: float, stored: Mapping[str, Any]) -> "ProofSummary":
         """Of a verdict as it is stored."""
-        grades = {intern(one["id"]): intern(one["grade"]) for one in stored.get("requirements", ())}
-        suites = tuple(intern(one["id"]) for one in stored.get("suites", ()))
+        grades = {one["id"]: one["grade"] for one in stored.get("requirements", ())}
+        suites = tuple(one["id"] for one in stored.get("suites", ()))
         return cls(key, at, grades, suites, tuple(map(CheckRun.read, stored.get("evidence", ()))))
 
     @classmethod
