@@ -260,8 +260,15 @@ def _said(row: dict[str, Any]) -> str:
     rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
     text = rest.pop("text", None)
     words = [str(text)] if text is not None else []
-    words += [f"{name} {value}" for name, value in rest.items()]
+    words += [f"{name} {_fact(value)}" for name, value in rest.items()]
     return f"{clock(float(row.get('at', 0)))} {row.get('kind')}: {', '.join(words)}"
+
+
+def _fact(value: Any) -> str:
+    """A value of a transcript, whole, and not as code."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 @app.command()

@@ -116,6 +116,25 @@ def test_what_a_small_model_says_is_no_reply_and_is_told_in_a_few_words(said: st
 
 
 @pytest.mark.spec("AGT-3")
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        (BROKEN_OFF, "in a code fence and breaks off before its end"),
+        ('```json\n{"summary": "all is well"}\n```', "in a code fence: the object alone is needed"),
+        (BROKEN_OFF.removeprefix("```\n"), "breaks off after"),
+        ('{"summary": "all is well"', "breaks off after 25 characters"),
+        (LOOP, "Expecting value"),
+        ('{"summary": nothing}', "Expecting value"),
+    ],
+)
+def test_whoever_is_asked_again_is_told_what_was_wrong(said: str, wrong: str) -> None:
+    """A fence is no reply, as before: an agent that quotes one has not answered."""
+    with pytest.raises(BrokenReply, match="it is not JSON") as broken:
+        parse_reply(said.encode())
+    assert wrong in str(broken.value)
+
+
+@pytest.mark.spec("AGT-3")
 async def test_a_quoted_contract_is_asked_about_and_then_refused(world: World) -> None:
     body = """
         print("The file says:")

@@ -73,7 +73,17 @@ def _decode(text: str) -> tuple[Any, int]:
     except RecursionError as error:
         raise BrokenReply("its JSON is nested too deeply") from error
     except ValueError as error:
-        raise BrokenReply(f"it is not JSON ({error}); it begins {text[:EXCERPT]!r}") from error
+        raise BrokenReply(f"it is not JSON ({_what_is_wrong(text, error)}); it begins {text[:EXCERPT]!r}") from error
+
+
+def _what_is_wrong(text: str, error: ValueError) -> str:
+    """In words that help whoever is asked again: small models begin a fence, and are cut off in the middle."""
+    if text.startswith(FENCE):
+        unclosed = "" if text.endswith(FENCE) else " and breaks off before its end"
+        return f"it stands in a code fence{unclosed}: the object alone is needed, without {FENCE}"
+    if isinstance(error, json.JSONDecodeError) and (error.pos >= len(text) or error.msg.startswith("Unterminated")):
+        return f"it breaks off after {len(text)} characters: {error}"
+    return str(error)
 
 
 def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
