@@ -10,6 +10,8 @@ import pytest
 from tests.workflows.conftest import events
 from tests.workflows.hands import Act, Coders, Hands, feature, named, required
 from trued.engine.approvals import Decision, decide
+from trued.engine.landing.land import land
+from trued.engine.landing.records import LandingRequest
 from trued.engine.pending import waits
 from trued.errors import BadInput
 from trued.wire import Order
@@ -69,6 +71,38 @@ async def test_a_new_module_whose_tests_import_it_at_the_top_is_kept_and_waits_f
     assert f"trued approve {record.id} validator --as NAME --reason TEXT" in note
     assert "nothing is left" not in note
     assert "Completed validator: WAITS for a person" in note
+
+
+def only_says_so(folder: Path) -> dict[str, Any]:
+    return {"files": ["validator.py"], "tests": ["tests/test_validator.py"], "tests_passing": 2, "tests_total": 2}
+
+
+def marks_its_own_list(folder: Path) -> dict[str, Any]:
+    """No module: the list that it was given says that it passes, by a test that any program passes."""
+    path = folder / "feature_list.json"
+    text = path.read_text().replace('"passes": false', '"passes": true').replace('"pending"', '"completed"')
+    path.write_text(text.replace("python -m pytest tests/test_validator.py", "true"))
+    return only_says_so(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-4", "DAY-5")
+@pytest.mark.parametrize("act", [only_says_so, marks_its_own_list])
+async def test_a_new_module_of_a_list_that_nobody_wrote_is_not_completed_and_never_lands(
+    tmp_path: Path, stack: ExitStack, act: Act
+) -> None:
+    ground = Hands(tmp_path, stack, [VALIDATOR])
+    coders = Coders(validator=[act] * 2)
+    coders.roles = {"examiner": no_cases}
+    engine = ground.played(coders)
+    record = await ground.handed(engine, required=False, rounds=2)
+    assert record.state == "not proven", record.why
+    one = ground.features(record.branch)["validator"]
+    assert (one.passes, one.state, one.test_command) == (False, "failed", VALIDATOR["test_command"])
+    if act is marks_its_own_list:
+        touched = {path for one in events(engine, record, "sealed file edited") for path in one.data["files"]}
+        assert "feature_list.json" in touched
+    assert not (await land(engine.store, record.id, LandingRequest(way="ff", who="ann"), engine.person)).landed
 
 
 SAME_COMMAND = "python -m pytest -q"
