@@ -35,12 +35,18 @@ class Spent:
 
 
 def spent(
-    command: Sequence[str], folder: Path, variables: Mapping[str, str], aside: Path, *, within_s: float = 1200.0
+    command: Sequence[str],
+    folder: Path,
+    variables: Mapping[str, str],
+    aside: Path,
+    *,
+    within_s: float = 1200.0,
+    code: int = 0,
 ) -> Spent:
-    """Run it to its end, which must be exit code 0. `aside` is a file that nobody else uses."""
+    """Run it to its end, which must be this exit code. `aside` is a file that nobody else uses."""
     watch = [sys.executable, "-I", "-S", "-c", WATCH, str(aside), *command]
     subprocess.run(watch, cwd=folder, env=dict(variables), timeout=within_s, check=True)
     found = json.loads(aside.read_text())
-    if found["code"] != 0:
+    if found["code"] != code:
         raise RuntimeError(f"{' '.join(command[:6])} ended with {found['code']}: {found['said']}")
     return Spent(found["wall_s"], found["cpu_s"])

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.page.made_up import demo
+
 WORKING = (
     *(
         "trued.run.run",
@@ -28,11 +30,51 @@ main()
 
 
 def loaded(folder: Path, *words: str) -> set[str]:
+    return set(called(folder, *words).stderr.rpartition("\nloaded ")[2].split())
+
+
+def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     variables = {"HOME": str(folder), "TRUED_HOME": str(folder / "state"), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", SAY, *words], cwd=folder, env=variables, capture_output=True, text=True, check=False
     )
-    return set(done.stderr.rpartition("\nloaded ")[2].split())
+
+
+@pytest.fixture(scope="module")
+def one_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the state of a run that was proven, with calls, evidence and events of every part."""
+    folder = tmp_path_factory.mktemp("light")
+    demo(folder / "state")
+    return folder
+
+
+COLOURS = ("rich.console", "rich.text")
+CONTRACTS = ("trued.model.checks", "trued.model.evidence", "trued.model.requests", "trued.proof.contract")
+EVENTS = ("trued.model.events", "trued.reporting.views.progress", "trued.workflows.descriptor")
+INPUTS = ("trued.engine.inputs", "trued.inputs.validation", "trued.support.located", "tomllib")
+SETTINGS = ("trued.model.settings",)
+SPENDING = ("trued.wire",)
+NEVER = ("importlib.metadata", "asyncio", "email", "logging", "trued.run.state", "trued.inputs.settings.loader")
+
+
+# What a command does not print, it does not load: these are most of the time of a short command.
+@pytest.mark.parametrize(
+    ("words", "unneeded"),
+    [
+        ("ls", (*CONTRACTS, *EVENTS, *INPUTS, *SETTINGS)),
+        ("ls --json", (*COLOURS, *CONTRACTS, *EVENTS, *INPUTS, *SETTINGS)),
+        ("logs", (*COLOURS, *CONTRACTS, *INPUTS, *SETTINGS, *SPENDING)),
+        ("ledger", (*EVENTS, *INPUTS, *SETTINGS, *SPENDING)),
+        ("why slug", (*EVENTS, *INPUTS, *SETTINGS, *SPENDING)),
+        ("stats", (*INPUTS, *SETTINGS)),
+        ("show", (*INPUTS, *SPENDING)),
+    ],
+)
+def test_a_short_command_loads_only_what_it_prints(one_run: Path, words: str, unneeded: tuple[str, ...]) -> None:
+    done = called(one_run, *words.split())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert set(done.stderr.rpartition("\nloaded ")[2].split()).isdisjoint({*WORKING, *NEVER, *unneeded})
 
 
 @pytest.mark.parametrize("words", ["ls", "show none", "ledger none", "logs none", "why it none", "report --help"])

@@ -51,10 +51,11 @@ def chosen(store: "RunStore", name: str | None) -> RunRecord:
     if name is not None:
         return store.journal.run(name)
     runs = store.journal.runs()
-    here = top_of(Path.cwd())
-    own = [one for one in runs if here and Path(one.repository).resolve() == here]
-    if own or len(runs) == 1:
-        return (own or runs)[0]
+    if len(runs) == 1:
+        return runs[0]
+    here = top_of(Path.cwd()) if runs else None
+    if own := [one for one in runs if here and Path(one.repository).resolve() == here]:
+        return own[0]
     if not runs:
         raise BadInput("there is no run yet", then="start one with `trued run`, or watch `trued demo`")
     raise BadInput("this folder's repository has no run", then="pass a run's id; `trued ls --all` lists all runs")
@@ -76,13 +77,13 @@ def branch_at(record: RunRecord) -> str:
     return done.stdout.decode().strip() if done and done.returncode == 0 else ""
 
 
-def newest(record: RunRecord) -> str:
+def newest(record: RunRecord, there: str | None = None) -> str:
     """The tip of the run's branch if it descends from the recorded head (after a kill the record can be older), else
-    the recorded head."""
-    there = branch_at(record)
-    if not there or there == record.base:
-        return record.head
+    the recorded head. `there`: the tip, where it is known already."""
+    there = branch_at(record) if there is None else there
     known = record.head or record.base
+    if there in ("", record.base, known):
+        return record.head
     done = _asked(record, "merge-base", "--is-ancestor", known, there)
     return there if done and done.returncode == 0 else record.head
 

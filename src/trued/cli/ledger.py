@@ -21,13 +21,13 @@ from trued.reporting.views import HELD_BACK, state_of
 from trued.reporting.views import ledger as ledger_of
 from trued.reporting.views.cases import failed_case
 from trued.reporting.views.notes import sort_notes
-from trued.reporting.views.verdict import Verification, ran_by, verification_data
 from trued.support.durations import duration
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:  # imported by the commands themselves: help does not need it
     from trued.engine.last_verification import LastVerification
     from trued.engine.run_store import RunStore
+    from trued.reporting.views.verdict import Verification
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -60,6 +60,8 @@ def why(
 ) -> None:
     """Explain a requirement's grade: every piece of evidence, where it comes from, and who approved it."""
     if run is None and (kept := _verified_last()):
+        from trued.reporting.views.verdict import Verification
+
         one = Verification(
             kept.contract, kept.verdict, conclude(kept.verdict, kept.accept), kept.accept, kept.reproduce
         )
@@ -78,8 +80,10 @@ def why(
     _explained(row, told, as_json=as_json)
 
 
-def explain(one: Verification, requirement: str, *, as_json: bool = False) -> None:
+def explain(one: "Verification", requirement: str, *, as_json: bool = False) -> None:
     """Print one requirement of a verification with all its evidence."""
+    from trued.reporting.views.verdict import verification_data
+
     found = verification_data(one)
     row = _named([*found["requirements"], *found["existing_tests"]], requirement, "the verification")
     checks = [check for wanted in one.contract.every if wanted.id == row["id"] for check in wanted.checks]
@@ -216,6 +220,8 @@ def _evidence(
 
 def _circumstances(one: dict[str, Any]) -> dict[str, str]:
     """How a check was run: its command, the sandbox, what ran it, and why the run is worth nothing, if so."""
+    from trued.reporting.views.verdict import ran_by
+
     interpreter = ran_by(one["interpreter"], one["versions"], one["command"])
     return {
         "command": one["command"],

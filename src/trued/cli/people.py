@@ -1,9 +1,8 @@
 """The commands by which a person decides: `approve`, `reject`, `amend`, `trust`."""
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -14,11 +13,12 @@ from trued.cli.options import RepositoryOption
 from trued.cli.summary import conclude, contract_lines
 from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
 from trued.engine.approvals import Decision, decide, is_settled
-from trued.engine.run_store import RunStore
-from trued.engine.trust import TABLE, files_to_trust, is_trusted, record_trust
 from trued.errors import BadInput
 from trued.model import Contract, RunRecord
 from trued.support.redaction import plain
+
+if TYPE_CHECKING:
+    from trued.engine.run_store import RunStore
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -77,7 +77,9 @@ def _said(run: str | None, wanted: list[str], decision: Decision, *, as_json: bo
         record = decide(store, record.id, wanted or [None], replace(decision, who=who, why=why))
         if is_settled(store, record):
             hint("everything is decided: recording it on the branch and proving the final commit")
-            from trued.engine.engine import Engine  # loaded where a run is driven
+            import asyncio  # loaded where a run is driven
+
+            from trued.engine.engine import Engine
 
             record = asyncio.run(Engine(store).resume(record.id))
         conclude(store, record, as_json=as_json)
@@ -92,7 +94,7 @@ def _known(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
 
 
 def _signed(
-    store: RunStore, record: RunRecord, contract: Contract, wanted: list[str], decision: Decision
+    store: "RunStore", record: RunRecord, contract: Contract, wanted: list[str], decision: Decision
 ) -> tuple[str, str]:
     """Show the person what they decide on, and return their name and reason."""
     given = bool(decision.who and decision.why)
@@ -112,6 +114,8 @@ def _signed(
 
 def _given(what_for: str, who: str, reason: str) -> tuple[str, str]:
     """Name and reason: those of the command line, else asked for at the terminal."""
+    import asyncio  # loaded where somebody is asked at a terminal
+
     hint(what_for)
     name = who or asyncio.run(read_line(f"Your name [{whoami()}]: "))
     why = reason or asyncio.run(read_line("Reason (leave empty to cancel): "))
@@ -153,6 +157,8 @@ def amend(  # noqa: PLR0913  a flag is a parameter
 
     Changed checks are run on the base again. No agent is called; `trued resume` continues with the new contract.
     """
+    import asyncio
+
     from trued.engine.amendments import ContractChange  # loaded where a contract is changed: it brings what proves
     from trued.engine.amendments import amend as amend_contract
 
@@ -204,6 +210,8 @@ def trust(
 
     Trust applies to exactly these bytes: after a change you are asked again.
     """
+    from trued.engine.trust import files_to_trust, is_trusted, record_trust  # it reads roles: no other command does
+
     outside_agents("trust")
     top = top_of(repo)
     if top is None:
@@ -233,6 +241,8 @@ def trust(
 
 
 def _show(top: Path, files: tuple[str, ...], digest: str) -> None:
+    from trued.engine.trust import TABLE
+
     console = out()
     for name in files:
         console.print(Text(line(name), "bold"), soft_wrap=True)
@@ -255,4 +265,6 @@ def is_comment(text: str) -> bool:
 
 
 def _agreed() -> bool:
+    import asyncio
+
     return is_interactive() and (asyncio.run(read_line("Trust exactly this? yes / no: ")) or "").lower() in ("y", "yes")

@@ -134,7 +134,8 @@ def run_end(store: RunStore, record: RunRecord, found: dict[str, Any]) -> RunEnd
 
 def _place(record: RunRecord) -> str:
     """Where the work is. Its branch can differ from the record: checked out by the user, or ahead after a kill."""
-    head, there = newest(record), branch_at(record)
+    there = branch_at(record)
+    head = newest(record, there)
     if head in ("", record.base):
         return f"branch {record.branch} has no commit yet"
     if there == head:

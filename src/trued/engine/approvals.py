@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from trued.engine.impersonation import refuse_if_agent_could_answer
-from trued.engine.run_end import End, conclude_run, end_run
 from trued.engine.run_store import RunStore, records_approvals
 from trued.errors import BadInput, Waiting
-from trued.model import Approval, Grade, Judged, Question, RunRecord, Way
-from trued.model.events.people import QuestionAnswered, decision_event
-from trued.proof.contract import conclude, contract_hash
+from trued.model import Approval, Grade, Question, RunRecord, Way
 from trued.run.approvals import WHOLE, asked_of
+
+if TYPE_CHECKING:  # what decides is loaded by the function that needs it: a run may be waiting for an answer
+    from trued.model import Judged
 
 SHOWN = 80  # characters of a question, where several are listed
 REGRADED = ("done", "not proven", "waiting", "unjudged")
@@ -41,6 +40,8 @@ def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], dec
 
     Grades change at once, and no agent is called. A resumed run works on what was rejected.
     """
+    from trued.model.events.people import decision_event
+
     record = store.journal.run(run_id)
     redact = store.redact(store.inputs(record.id))
     decision = replace(decision, who=decision.who.strip(), why=str(redact(decision.why.strip())))
@@ -57,7 +58,10 @@ def _regraded(store: RunStore, record: RunRecord) -> RunRecord:
     record = store.journal.run(record.id)
     if verdict is None or record.state not in REGRADED or store.journal.driver(record.id):
         return record
-    outcome = conclude(verdict, store.inputs(record.id).settings.accept)
+    from trued.engine.run_end import End, conclude_run, end_run
+    from trued.proof.contract import conclude
+
+    outcome = conclude(verdict, store.accepted(record.id))
     if outcome.state == "waiting" or not (news := store.unheard_approvals(record.id)):
         return conclude_run(store, record, outcome)
     record = record.model_copy(update={"grade": outcome.grade})
@@ -74,6 +78,9 @@ def _goes_on(record: RunRecord, news: list[Approval]) -> str:
 
 def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decision: Decision) -> Approval:
     """The approval as the journal will keep it. Raises BadInput if this decision cannot be made."""
+    from trued.engine.impersonation import refuse_if_agent_could_answer
+    from trued.proof.contract import contract_hash
+
     contract = store.contract(record.id)
     if contract is None:
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
@@ -126,7 +133,7 @@ def _decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: 
         raise BadInput(f"{name} is proven already and needs no approval", then=f"`trued why {name} {record.id}`")
 
 
-def _bare(store: RunStore, run_id: str, name: str) -> Judged:
+def _bare(store: RunStore, run_id: str, name: str) -> "Judged":
     """The grade by checks alone."""
     return next(one for one in store.latest_verdicts(run_id)[name].requirements if one.id == name)
 
@@ -151,6 +158,9 @@ def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, 
         raise BadInput(f"{answer!r} is not a valid answer", then=f"use one of {', '.join(question.options)}")
     if not answer.strip():
         raise BadInput("the answer is empty", then="say it in your own words")
+    from trued.engine.impersonation import refuse_if_agent_could_answer
+    from trued.model.events.people import QuestionAnswered
+
     refuse_if_agent_could_answer(store, record)
     redact = store.redact(store.inputs(record.id))
     answer, comment = str(redact(answer)), str(redact(comment))

@@ -2,26 +2,33 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from trued.model import Approval, Heard, ManualCheck, Requirement
+from trued.model import Approval, Heard
 from trued.support.hashing import digest
+
+if TYPE_CHECKING:
+    from trued.model import Requirement
 
 FILES = 5  # that are named; the others are counted
 WHOLE = "*"  # instead of a requirement: the contract
 
 
-def steps_of(requirement: Requirement) -> tuple[str, ...]:
+def steps_of(requirement: "Requirement") -> tuple[str, ...]:
     """What a person has to do before they decide; the requirement's own text if it names no steps."""
+    from trued.model import ManualCheck  # which loads all kinds of checks: an answer to a question needs none
+
     steps = tuple(step for check in requirement.checks if isinstance(check, ManualCheck) for step in check.steps)
     return steps or (requirement.text,)
 
 
-def is_manual(requirement: Requirement) -> bool:
+def is_manual(requirement: "Requirement") -> bool:
+    from trued.model import ManualCheck
+
     return any(isinstance(check, ManualCheck) for check in requirement.checks)
 
 
-def asked_of(requirement: Requirement) -> str:
+def asked_of(requirement: "Requirement") -> str:
     """Hash of a requirement's text and manual steps. An approval applies only while it is unchanged."""
     return digest(requirement.text, list(steps_of(requirement)))
 
