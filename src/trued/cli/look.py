@@ -74,9 +74,9 @@ def _used(store: "RunStore", record: RunRecord) -> dict[str, Any]:
 def _print_runs(rows: list[dict[str, Any]]) -> None:
     from rich.text import Text
 
-    console, columns = out(), ("id", "workflow", "state", "grade", "cost", "used")
+    console, columns = out(), ("id", "workflow", "state", "grade", "cost", "tokens")
     shown = [
-        {"cost": money(row["cost_usd"], row["cost"]), "used": tokens(row["tokens"], estimated=False)} for row in rows
+        {"cost": money(row["cost_usd"], row["cost"]), "tokens": tokens(row["tokens"], estimated=False)} for row in rows
     ]
     rows = [{**row, **more} for row, more in zip(rows, shown, strict=True)]
     rows = [{**row, "word": "landed" if row["landed"] else row["state"]} for row in rows]

@@ -1,4 +1,4 @@
-"""Evidence as the journal keeps it, for who looks at a run again and again and shows little of it at once."""
+"""Reads evidence from the journal piece by piece, for who reads a run again and again, such as the live page."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -53,7 +53,7 @@ class Status(StrEnum):
 
 
 class Severity(IntEnum):
-    """One ladder for two taxonomies: MINOR, MAJOR and BLOCKER are aliases on it."""
+    """One scale for two sets of names: MINOR, MAJOR and BLOCKER are aliases on it."""
 
     NONE = 0
     LOW = 1

@@ -83,9 +83,9 @@ class Facts:
     guards: frozenset[str] = frozenset()  # checks that can refute and never prove
     caps: Sequence[str] = ()  # why it is at most examined until a person agrees
     changed: bool = True  # the diff touches more than the engine's own files
-    touched: bool = True  # … and a file that a guard of this requirement runs
+    touched: bool = True  # the diff touches a file that a guard of this requirement runs
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
-    proposed: Sequence[str] = ()  # … that agents propose to change: the existing tests do not count them
+    proposed: Sequence[str] = ()  # tests that agents propose to change: the existing tests do not count them
     suite: bool = False  # it is the base's own test suite, and not a requirement
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
     order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting

@@ -1,6 +1,7 @@
 """The sentences in which a verdict gives its reasons: `judge` and its neighbours choose among them. Pure.
 
-How a single case failed is worded in `gaps.reason`, a person's decision in `contract.py`.
+What refutes is worded elsewhere: a failed case in `gaps.reason`; an objection, an existing test or a part in
+`judge.py`; a person's rejection in `contract.py`.
 
 Programs should read grades and counts, not these sentences: they are written for people and may change.
 """

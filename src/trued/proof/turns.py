@@ -1,10 +1,9 @@
-"""Takes the turns of a head's checks: two at once where that shows the same, otherwise one after the other.
+"""Runs every check on the head twice: both runs at once where that cannot change the result, else one after the other.
 
-The second turn is there to meet what the first one left in the checkout (LAW-6). Nobody knows that before the first
-has ended, so two turns at once are a guess: that it leaves nothing. They run in two equal rooms, and the guess is
-looked at afterwards. The second turn counts only if the first room is untouched, so that it ran in a checkout just as
-the first had left it. Whatever did not pass while two turns shared the machine is taken again, one turn after the
-other, before it is held against the head; passing then, it has to pass more often than a head that never failed.
+The second run must meet what the first left in the checkout (LAW-6). Both at once assume that it leaves nothing: they
+run in two equal rooms, and the second counts only if the first room is then untouched. What failed while two runs
+shared the machine is run again, one after the other, before it counts against the head; if it passes then, it needs
+more passes than a check that never failed.
 """
 
 import asyncio

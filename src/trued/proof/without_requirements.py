@@ -1,4 +1,4 @@
-"""`verify` without requirements: the change's own tests, tried on both sides, are all that can be judged."""
+"""`verify` without requirements: the change's own tests, run on base and head, are all that can be judged."""
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Judgement: how a run finds out what holds, by running the contract's checks on its newest commit itself."""
+"""Judgement: runs the contract's checks on the run's newest commit."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -82,7 +82,7 @@ class WorkflowDescriptor:
     flow: Reference  # the async function: (run, goal) → outcome
     roles: tuple[str, ...]  # that must have an agent before it starts
 
-    spared_roles: Reference = ""  # goal → those of them that this goal does without; for such a goal they need no agent
+    spared_roles: Reference = ""  # goal → roles that it does not need; for such a goal they need no agent
 
     # what it takes
     takes: Input = Input.PLAN  # how a file that is handed to it is read

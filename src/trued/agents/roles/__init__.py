@@ -1,5 +1,5 @@
-"""Roles: Markdown files with front matter. A project's role replaces the user's of the same name, and that the packaged
-one."""
+"""Roles: Markdown files with front matter. Of roles with one name the project's wins, then the
+user's, then the packaged one."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

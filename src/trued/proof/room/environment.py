@@ -1,4 +1,4 @@
-"""The environment of evidence: the caller's interpreter where it has what the base declares, else one that is built."""
+"""Chooses the Python for checks: the caller's if it has all that the base declares, else a new virtual environment."""
 
 import asyncio
 import fcntl

@@ -1,4 +1,4 @@
-"""What people are shown of a run, made from its journal alone, so that it can be made again at any time."""
+"""What people are shown of a run, computed from its journal alone."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any

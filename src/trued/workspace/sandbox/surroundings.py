@@ -1,4 +1,4 @@
-"""Host name, user, folders, time zone and ports of a check: neutral the first time, different the second time."""
+"""Host name, user, folders, time zone and ports of a check: neutral in its first run, different in its second."""
 
 import os
 import pwd
