@@ -599,7 +599,7 @@ class JournalStore(Protocol):
         ...
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first; of those alone whose name begins so, if `names` are given."""
+        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one."""
         ...
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:

@@ -58,8 +58,8 @@ EPILOG = (
     "Exit codes: 0 success, 1 not proven, 2 usage, 3 waiting for you, 4 limit reached, 5 agent failed,"
     " 6 could not judge, 130 interrupted (can be resumed)."
 )
-# New objects before Python looks for garbage. Nothing that a command loads is garbage: to look for it after every 700,
-# as Python does by itself, takes a tenth of a short command's time.
+# New objects before Python's garbage collector runs. Nothing that a command loads is garbage, and a collection after
+# every 700 objects (Python's default) takes a tenth of a short command's time.
 GARBAGE = 50_000
 
 

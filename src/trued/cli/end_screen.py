@@ -38,7 +38,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """All that the end of a run tells: its rows as `ledger` lists them, what it waits for, and its contract."""
+    """What a run's end screen shows: its rows as `ledger` lists them, what it waits for, and its contract."""
 
     record: RunRecord
     found: Mapping[str, Any]

@@ -73,9 +73,9 @@ def land(  # noqa: PLR0913  a flag is a parameter
     """
     outside_agents("land")
     if sum((ff, merge, pr or draft)) > 1:
-        raise BadInput("--ff, --merge and --pr exclude each other", then="choose one of them")
+        raise BadInput("--ff, --merge and --pr cannot be combined", then="choose one of them")
     if through and (pr or draft):
-        raise BadInput("--through and --pr exclude each other", then="a pull request offers the whole run")
+        raise BadInput("--through and --pr cannot be combined", then="a pull request offers the whole run")
     with opened() as store:
         record = chosen(store, run)
     way = "ff" if ff else "merge" if merge else "pr" if pr or draft else ""

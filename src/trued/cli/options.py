@@ -187,7 +187,7 @@ class StartOptions:
         str,
         typer.Option(
             metavar="COMMIT",
-            help="With --from: the commit of yours that the branch began at, if git cannot tell.",
+            help="With --from: your commit that the branch started from, if git cannot tell.",
             show_default=False,
         ),
     ] = ""

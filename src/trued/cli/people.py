@@ -147,7 +147,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     ] = None,
     contract: Annotated[
         str,
-        typer.Option(metavar="HASH", help="Change this contract: refuse if the run has another.", show_default=False),
+        typer.Option(metavar="HASH", help="Refuse unless the run's contract has this hash.", show_default=False),
     ] = "",
     reason: Annotated[str, typer.Option(help="Your reason.", show_default=False)] = "",
     who: Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)] = "",

@@ -24,7 +24,7 @@ def receipt(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Also write the contract here, so that anyone can prove it again. It contains the held-out cases.",
+            help="Also write the contract here, so anyone can repeat the proof. It contains the held-out cases.",
             show_default=False,
         ),
     ] = None,

@@ -39,7 +39,7 @@ STDOUT = Path("-")
 @app.command()
 def verify(  # noqa: PLR0913 - one parameter an option
     receipt: Annotated[
-        Path | None, typer.Argument(metavar="[RECEIPT]", help="Check this receipt instead.", show_default=False)
+        Path | None, typer.Argument(metavar="[RECEIPT]", help="Check a receipt, not a commit.", show_default=False)
     ] = None,
     base: Annotated[
         str, typer.Option(metavar=WHERE, help="The commit that the work starts from; else where its branch began.")

@@ -54,14 +54,14 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     ] = None,
     variable: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A variable of its environment that runs may show to agents and forges."),
+        typer.Option(metavar="NAME", help="An environment variable that runs may pass to agents and forges."),
     ] = None,
     readable: Annotated[
         list[str] | None, typer.Option(metavar="PATH", help="A file or folder here that runs may show to agents.")
     ] = None,
     repository: Annotated[
         list[Path] | None,
-        typer.Option(metavar="PATH", help="A repository here that runs may work on; with a store none is needed."),
+        typer.Option(metavar="PATH", help="A local repository that runs may work on; not needed with a store."),
     ] = None,
     allow_programs: Annotated[
         bool,
@@ -101,7 +101,7 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     )
     code = hub.run_worker(address, home(), dict(os.environ), offer, lease)
     sys.stderr.flush()
-    os._exit(code)  # threads of DBOS would wait for the ends of drives that other workers have now
+    os._exit(code)  # DBOS's threads would wait for drives that other workers have taken over
 
 
 @group.command()

@@ -32,7 +32,7 @@ Resume: TypeAlias = Callable[[str], Coroutine[Any, Any, RunRecord]]
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to reach the goal. `by`: the agents in words, where they differ."""
+    """One way to reach the goal. `by`: its agents in words, if variants differ."""
 
     request: Request
     by: str = ""
@@ -80,7 +80,7 @@ def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, togethe
 
 
 def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
-    """The inputs, in the order given. Workflows that take plans only get the text of what another one reads."""
+    """The inputs, in the given order. A workflow that takes only plans gets the text that another reads."""
     made: dict[int, Inputs] = {}
     read: Inputs | None = None
     for number in sorted(range(len(variants)), key=lambda number: _late(variants[number].request)):

@@ -59,7 +59,7 @@ class PullRequestWork:
     bar: str = ""  # which grade was enough, if less than the default was asked for
     key: str = ""  # of the ticket
     url: str = ""  # of the ticket
-    words: str = ""  # an agent's body
+    words: str = ""  # an agent's text
     by: str = ""  # … and whose it is
     rounds: tuple[VerificationRound, ...] = ()
     spent: tuple[RoleSpending, ...] = ()

@@ -27,7 +27,7 @@ def install(
 ) -> InstalledFile:
     """Add the gate's hooks to `root`'s settings file `file` and return what was written.
 
-    Every other byte of the file stays. Installing twice gives the same file as installing once.
+    The rest of the file stays as it is. Installing twice gives the same file as installing once.
     """
     path = files.resolve_link(root / file, root)
     now = files.read(path)

@@ -32,7 +32,7 @@ class PaidAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """Who makes the calls of a run: its name, where its work is, and how long it is taken for alive."""
+    """The process that makes a run's calls: its name, where its work is, and its lease in seconds."""
 
     name: str
     place: UUID | None

@@ -46,7 +46,7 @@ class Claim:
         self._thread.join()
 
     def release(self) -> bool:
-        """Give the run back. Returns whether that is sure: it may have been lost before, or the database is away."""
+        """Give the run back. False if that is not certain: the claim was lost before, or the database is away."""
         statement = """
             with mine as (update run set until = null where id = %s and epoch = %s returning id),
             over as (update attempt set state = 'lost' from mine

@@ -369,7 +369,7 @@ class PostgresJournal:
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first; of those alone whose name begins so, if `names` are given."""
+        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one."""
         where, values = _named(names)
         rows = self._rows(f"select key, began, ended from step where run = %s and {where} order by n", (run, *values))  # noqa: S608
         return [(row["key"], row["began"], row["ended"]) for row in rows]
@@ -659,7 +659,7 @@ def _event_values(
 
 
 def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
-    """The name of this state folder, which no other has; made when it is first asked for, if `create`."""
+    """This state folder's unique name, or None; with `create`, it is made on first use."""
     file = home / PLACE
     if not file.exists() and create:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -673,7 +673,7 @@ def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise StateFailed(f"{file} does not name this state folder ({error}): restore it from a backup") from error
+        raise StateFailed(f"{file} holds no valid state folder name ({error}): restore it from a backup") from error
 
 
 def is_named_here(home: Path, *, create: bool) -> bool:

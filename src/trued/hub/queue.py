@@ -148,7 +148,7 @@ def _url(database: Database) -> str:
 
 
 def _silence() -> None:
-    """While the database is away it would log two hundred lines a second."""
+    """Mute DBOS's warnings: 200 a second while the database is away."""
     logging.getLogger("dbos").setLevel(logging.ERROR)
 
 

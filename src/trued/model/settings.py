@@ -9,7 +9,7 @@ from trued.model.grades import Grade
 from trued.model.requests import Environment, Serve
 from trued.model.value import Value
 
-RoleForm: TypeAlias = Literal["trued", "claude", "github", "opencode"]  # whose kind of file a role is written in
+RoleForm: TypeAlias = Literal["trued", "claude", "github", "opencode"]  # the tool whose format a role file has
 SandboxLevel: TypeAlias = Literal["auto", "bubblewrap", "landlock", "none"]
 AgentNetwork: TypeAlias = Literal["none", "loopback", "host"]  # the narrowest first
 LoginPolicy: TypeAlias = Literal["auto", "key", "subscription", "none"]

@@ -166,7 +166,7 @@ class PageServer:
         ending: list[asyncio.Task[None]] = []
 
         def end() -> None:
-            if ending:  # once more: at once
+            if ending:  # second signal: exit now
                 server.should_exit = True
             ending.append(loop.create_task(finish()))
 

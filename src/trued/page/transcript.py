@@ -102,7 +102,7 @@ class _LineIndex:
                         self._ends.append(self._size + at + 1)
                         at = chunk.find(b"\n", at + 1)
                     self._size += len(chunk)
-        except OSError:  # just removed
+        except OSError:  # removed meanwhile
             return
 
     def line(self, place: int) -> tuple[bytes, int]:

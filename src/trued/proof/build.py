@@ -50,7 +50,7 @@ async def run_build(
 
 
 def held_against_base(head: Tried, base: Tried) -> Tried:
-    """Correct the result of a build that did not pass by the base's result in the same kind of room.
+    """Correct the result of a build that did not pass, given the base's in the same kind of room.
 
     If the base builds, the head has failed, whatever it prints. If the base fails in the same way, the room is the
     cause (packages that would be fetched, a tool that is set up elsewhere), and the result is UNJUDGED.

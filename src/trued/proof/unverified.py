@@ -51,7 +51,7 @@ _VAGUE = re.compile(rf"(?<![\w`-])({'|'.join(map(re.escape, VAGUE_WORDS))})(?![\
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the engine saw beside the results of checks."""
+    """What the engine saw besides the results of checks."""
 
     added: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)  # path → lines that the head wrote
     ran: frozenset[str] = frozenset()  # the project's files that were seen to take part

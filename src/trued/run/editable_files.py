@@ -48,7 +48,7 @@ class LiveCopies:
         self._folder, self._files, self._counts = folder, files, counts
 
     def put(self, path: str, text: bytes) -> None:
-        """Show a file that only the engine writes."""
+        """Write a copy that only the engine edits."""
         place = self.place(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         atomic_files.write(place, text, sync=False)

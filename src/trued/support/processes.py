@@ -126,7 +126,7 @@ def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
             handle = os.pidfd_open(pid)
         except ProcessLookupError:
             return False
-        except OSError:  # no handles on this kernel, or none left: the plain way is better than none
+        except OSError:  # no pidfd on this kernel, or none left: plain kill is better than nothing
             if still():
                 os.kill(pid, signal_number)
                 return True

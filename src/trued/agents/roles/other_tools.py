@@ -232,7 +232,7 @@ def _taken(tool: str, denied: set[str]) -> bool:
 
 
 def _names(given: Any) -> list[str]:
-    """`Read, Bash(git add, git diff)` or a list of such."""
+    """Split `Read, Bash(git add, git diff)` or a list of such."""
     parts = given if isinstance(given, list) else [given] if isinstance(given, str) else []
     words = [word for part in parts for word in re.findall(r"(?:[^,(]|\([^)]*\)?)+", str(part))]
     return [stripped for word in words if (stripped := word.strip().strip("\"'[]").strip())]

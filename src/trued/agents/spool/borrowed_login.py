@@ -176,7 +176,7 @@ def _open_parent(home: Path, name: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _exclusive(folder: Path) -> Iterator[None]:
-    """One call of a run at a time: several may have copies of one login."""
+    """Lock for the run's calls: several may have copies of one login."""
     with (folder.parent / LOCK).open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,1 +1,1 @@
-"""Journals: one module each."""
+"""The SQLite journal, and how a journal is opened."""

@@ -240,7 +240,7 @@ class SqliteJournal:
 
     @contextmanager
     def claim(self, run: str, told: Callable[[], None] | None = None) -> Iterator[None]:
-        """Hold the run's lock: only one process drives a run. Whoever cancels it sends this process a signal."""
+        """Hold the run's lock: only one process drives a run. Cancelling the run sends this process a signal."""
         with self._lock(run).held():
             yield
 
@@ -357,7 +357,7 @@ class SqliteJournal:
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first; of those alone whose name begins so, if `names` are given."""
+        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one."""
         where, values = _named(names)
         statement = f"select key, began, ended from step where run = ? and {where} order by rowid"  # noqa: S608
         rows = self._rows(statement, (run, *values))

@@ -90,7 +90,7 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
 
 
 async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str]) -> list[Finding]:
-    """An objection for each chunk for which nothing was changed, unless it was met before anybody worked."""
+    """An objection for each chunk for which nothing was changed, unless it was already satisfied."""
     record, found = context.record, list[Finding]()
     skipped = {one.task for _, one in of_kind(context.store.journal.events(record.id), TaskSkipped)}
     owned, start = context.store.owned_files(record.id), record.base

@@ -19,7 +19,7 @@ _ByFolder: TypeAlias = Mapping[str, set[str]]
 
 
 def toolchain_projects(by_folder: _ByFolder, inside: Inside) -> Iterator[Project]:
-    """Language by language, the root's before those of its folders."""
+    """Projects by language; the root's before those of its folders."""
     kinds: tuple[Callable[[str, set[str], Inside], Project | None], ...] = (_go, _rust, _maven, _gradle)
     for kind in kinds:
         found = [one for folder, names in by_folder.items() if (one := kind(folder, names, inside)) is not None]

@@ -78,7 +78,7 @@ class Parts:
     title: str = ""  # the first heading of the first level
 
     def read(self, text: str, first: int = 1, part: TicketPart = "told") -> None:
-        """Take in a text that begins on line `first`, below a heading of that kind."""
+        """Read a text that begins on line `first`, below a heading of kind `part`."""
         at = _At(split_lines(text), picture_references(text), first, part, part)
         blocks = parse(text)
         for number, block in enumerate(blocks):

@@ -318,7 +318,7 @@ def _brings(package: str, module: str) -> bool:
 
 
 def imported_packages(path: str, text: str) -> frozenset[str] | None:
-    """The packages that a source file imports, by their names there; None where it cannot be read."""
+    """The packages that a source file imports, as it names them; None if it cannot be parsed."""
     if not path.endswith(".py"):
         named = [one for one in _REQUIRED.findall(text) if not one.startswith((".", "/", "#", "node:"))]
         tops = ["/".join(one.split("/")[: 2 if one.startswith("@") else 1]) for one in named]

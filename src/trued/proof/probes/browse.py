@@ -35,7 +35,7 @@ VIEW: Any = {"width": 1280, "height": 800}
 ORDINARY_FLAGS = ["--disable-blink-features=AutomationControlled"]
 ORDINARY = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s.0.0.0 Safari/537.36"
 FIND_S = 2.0  # for something to appear after the page has come to rest
-ACT_MS = 3000  # for it to be enabled, and not covered by something else
+ACT_MS = 3000  # for an element to be enabled, and not covered
 MOST_ALIKE = 20  # elements of one name that are looked at
 CLICKED = ("button", "link", "tab", "menuitem", "checkbox", "radio", "switch", "option", "treeitem", "cell", "row")
 FIELDS = ("textbox", "searchbox", "spinbutton", "combobox", "listbox", "slider")

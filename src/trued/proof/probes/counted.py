@@ -95,7 +95,7 @@ class Registrar:
         try:
             group._addoption(option, dest="left_out_" + option.strip("-").replace("-", "_"), default=None, **way)
         except ValueError:
-            return  # some other plugin has it
+            return  # another plugin defines it
 
     def pytest_configure(self, config: Any) -> None:
         if "pytest_timeout" in self.absent:

@@ -47,7 +47,7 @@ def add(group: Any, name: str, **how: Any) -> None:
     try:
         group._addoption(name, dest="pages_" + name.strip("-").replace("-", "_"), **how)
     except ValueError:
-        pass  # some other plugin has it
+        pass  # another plugin defines it
 
 
 def pytest_configure(config: Any) -> None:

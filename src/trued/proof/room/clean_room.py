@@ -163,7 +163,7 @@ def _leads_to_packages(room: Path, path: str) -> bool:
 
 
 def _runs_unasked(room: Path, path: str) -> bool:
-    """New tests that their runner would take along: in the same program (Go), or at all (scripts)."""
+    """Would the runner also run this new test: in the same program (Go), or at all (scripts)?"""
     if path.endswith(".py") or not is_named_like_a_test(path):
         return False
     place = room / path

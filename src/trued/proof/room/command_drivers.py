@@ -197,7 +197,7 @@ def _modules(text: str, *, whole: bool = False) -> set[str]:
 
 
 async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Drivers that the head changed, removed or added: all of them, and those that may only be settings."""
+    """Drivers that the head changed, removed or added: first all, then those that may be mere settings."""
     base = await find_drivers(bench.workspace, bench.base, command)
     here = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)

@@ -184,7 +184,7 @@ def _project(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _for_tests(named: Mapping[str, Any]) -> list[str]:
-    """The extras or groups for tests; those for all work where tests have none of their own."""
+    """The extras or groups for tests; if there are none, those for development."""
     for family in (TESTING, WORKING):
         if found := [name for name in named if name.lower() in family]:
             return found

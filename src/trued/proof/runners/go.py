@@ -262,7 +262,7 @@ def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
 
 
 async def _copies(call: _GoTestCall, held: GoTestFiles, chosen: list[_Model], counted: CountedRun) -> dict[str, str]:
-    """Their tests made to fail, in their own places, in a short run of their own."""
+    """Rerun these files' passed tests, changed in place to fail; test id → outcome."""
     made = {one.file: failing_go(one.content) for one in chosen}
     passed = [name.partition("::") for name, one in counted.outcomes.items() if one.outcome == "passed"]
     sure = [(file, test) for file, _, test in passed if file in made and test in made[file].titles]

@@ -161,7 +161,7 @@ class Material:
     picture_address: str = ""  # where a picture is found by its hash, if it is not to stand in the page itself
     folded: Progress | None = None  # the run's tree, if somebody has it already
     summed_up: Sequence[ProofSummary] | None = None  # the history without its texts, if somebody has it already
-    base_runs: Sequence[CheckRun] | None = None  # of the checks on the base, if somebody has them already
+    base_runs: Sequence[CheckRun] | None = None  # of the checks on the base, if they are already loaded
 
     @cached_property
     def progress(self) -> Progress:

@@ -1,4 +1,4 @@
-"""A verification as JUnit XML: one test case a requirement, for build servers that draw tables of such."""
+"""A verification as JUnit XML: one test case per requirement, for build servers that show test tables."""
 
 import re
 from pathlib import PurePosixPath

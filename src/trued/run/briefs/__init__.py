@@ -69,7 +69,7 @@ def brief(
 
 
 def brief_after_stop(comments: Sequence[Comment]) -> str:
-    """The brief after a person stopped the agent in the middle of a call: the comments, and to continue."""
+    """The brief after a person stopped the agent during a call: the comments, and a request to continue."""
     return _templates().get_template("stopped.j2").render(comments=_quoted_comments(comments))
 
 

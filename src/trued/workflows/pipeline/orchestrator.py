@@ -1,4 +1,4 @@
-"""Orchestrator: sends the pipeline's agents, collects their documents, and merges their memories into memory.md."""
+"""Orchestrator: starts the pipeline's agents, collects their documents, and merges their memories into memory.md."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -336,7 +336,7 @@ def _as_note(name: str, critique: Finding) -> str:
 
 
 def withdrawn_by(returned: Mapping[str, Returned[Any]]) -> set[str]:
-    """Critics who were asked about the work and take their critique back: only they themselves can."""
+    """Critics that withdrew their critique when asked about the work: nobody else can withdraw it."""
     return {
         name
         for name, back in returned.items()

@@ -95,7 +95,7 @@ def _with_earlier_goals(crew: Crew, left: Mapping[str, str]) -> Crew:
 
 
 async def _settings(run: Run) -> TeamSettings:
-    """The run's settings. What they leave at its default is taken from an older tool's configuration, once."""
+    """The run's settings. Those left at their default are taken from an older tool's configuration, once."""
     given, text = run.settings.team, await run.branch.read(OLD_CONFIG, run.branch.base)
     if text is None or await run.branch.read(f"{FOLDER}config.toml", run.branch.base) is not None:
         return given
@@ -431,7 +431,7 @@ def _with_validation(
     own = {one.finding.what: one for reply in replies for one in reply.issues}
     tried = validated.tried if validated else ("nobody: UAT is off; the engine's own checks",)
     unmet = tuple(dict.fromkeys(one for reply in replies for one in reply.not_met)) if found else ()
-    if len(replies) > 1:  # what it took back when it was shown the evidence is not listed
+    if len(replies) > 1:  # what UAT withdrew after seeing the evidence is not listed
         unmet = tuple(one for one in unmet if any(one in each.what for each in found))
     listed = {f"not met: {one}" for one in unmet}
     left = [own.get(one.what, one.what) for one in found if one.what not in listed]

@@ -31,7 +31,7 @@ from trued.workflows.ticket.issues import ENGINE, ImplementerClaims, Issue, clai
 
 MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # that an agent may hand in
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
-LOOK_S = 2.0  # between two looks whether a pushed preview answers
+LOOK_S = 2.0  # between checks whether a pushed preview answers
 OUTSIDE_S = 10.0  # for a preview on another server to answer
 SLACK_S = 600.0  # that a preview may stand beyond its visitor's own limit
 NOT_HERE = "agents of this run may not use the network of this machine"

@@ -30,7 +30,7 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
         return f"somebody else moved {branch} to {now[:12]}; the work of this run is {head[:12]}"
     await store.git("update-ref", store.ref(newest), head)
     lock = user.folder / f"{ref}.lock"
-    if is_older(lock, STALE_S):  # `begin` waited for every git of an earlier engine, and we run only this one
+    if is_older(lock, STALE_S):  # `begin` waited for earlier engines' git processes, and this is our only one
         lock.unlink(missing_ok=True)
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
     settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")

@@ -24,8 +24,8 @@ ADDED = "added by hand"
 def honoured(
     before: Backlog, after: Backlog, now: Backlog, sealed: Collection[str] | None = None
 ) -> tuple[Backlog, tuple[str, ...]]:
-    """What a person changed between `before` and `after`, done to `now`; and in sentences what was honoured, and what
-    was not. `sealed`: ids of the contract's criteria; where nobody says them, all but those that a person added."""
+    """Apply a person's edits (`before` → `after`) to `now`; also return sentences on what was applied and what was not.
+    `sealed`: ids of the contract's criteria; None means all except those that a person added."""
     if after == before:
         return now, ()
     if not after.features and now.features:
