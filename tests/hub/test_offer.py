@@ -34,7 +34,7 @@ def asked(pictures: tuple[str, ...] = (), **settings: object) -> Inputs:
 def test_variables_files_and_repositories_that_its_options_do_not_name_are_withheld(
     offer: Offer, tmp_path: Path
 ) -> None:
-    def withheld(inputs: Inputs, repository: str = "") -> str:
+    def withheld(inputs: Inputs, repository: str | None = None) -> str:
         return what_is_withheld(offer, inputs, {"OPEN", "SECRET"}, repository)
 
     secret, inside = str(tmp_path / "secret"), str(tmp_path / "open" / "file")
@@ -43,6 +43,7 @@ def test_variables_files_and_repositories_that_its_options_do_not_name_are_withh
     assert withheld(asked(("docs/in-every-clone.png", inside))) == ""
     assert withheld(asked(variables=("OPEN", "SECRET"))) == "the variable SECRET"
     assert withheld(asked(forge=ForgeSettings(url="https://evil.example", token_env="SECRET"))) == "the variable SECRET"
+    assert withheld(asked(), "") == "the repository "  # which would be the worker's own folder
     for path in (secret, str(tmp_path), f"{inside}/../../secret", str(tmp_path / "open" / "link" / "secret")):
         assert withheld(asked(readable=(path,))) == f"the file {path}"
         assert withheld(asked((path,))) == f"the file {path}"

@@ -38,6 +38,7 @@ def far():
 @pytest.mark.parametrize(
     ("old", "new", "names"),
     [
+        pytest.param("def far():", "class Odd(Exception):\n    pass\n\n\ndef far():", set(), id="a class of nothing"),
         pytest.param("import os", "import os\nimport re\n\n\ndef more():\n    return re", set(), id="added"),
         pytest.param('"a"]', '"a", "b"]', set(), id="a list grew"),
         pytest.param('"a"]', '"b", "a"]', {"NAMES"}, id="a list is another"),

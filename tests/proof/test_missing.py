@@ -120,7 +120,7 @@ def test_a_verdict_lacks_only_the_environment_where_nothing_else_is_held_against
         ("module left-pad", "npx vitest run", "left-pad", "npm install left-pad"),
         ("module github.com/x/y", "go test ./...", "github.com/x/y", "go get github.com/x/y"),
         ("program chromium", "pytest", "chromium", "playwright install chromium"),
-        ("program ffmpeg", "pytest", "ffmpeg", "install ffmpeg below /usr or /opt"),
+        ("program ffmpeg", "pytest", "ffmpeg", "install ffmpeg"),
         ("prepare", "pytest", "prepare", "prepare"),
         ("environment", "pytest", "environment", "again"),
     ],

@@ -1,7 +1,6 @@
 """Claim: the right to drive one run, as an epoch that the database gives out and a lease that a thread renews."""
 
 import threading
-import time
 from collections.abc import Callable
 from types import TracebackType
 from uuid import UUID
@@ -64,7 +63,7 @@ class Claim:
 
     def _hold(self) -> None:
         """Renew the lease and look for a word to this driver, until the claim is over or lost."""
-        every, renewed = self._lease_s / RENEWALS, time.monotonic()
+        every, renewed = self._lease_s / RENEWALS, boot_time()  # which counts the time that a machine sleeps
         renew = f"""
             with soon as (select {SOON} as at),
             mine as (update run set until = soon.at from soon where id = %s and epoch = %s returning id, cancelled),
@@ -74,13 +73,14 @@ class Claim:
         look = "select cancelled from run where id = %s and epoch = %s"
         mine = (self._run, self.epoch)
         while not self._over.wait(min(LOOK_S, every)):
-            due, asked = time.monotonic() - renewed >= every, boot_time()
+            asked = boot_time()
+            due = asked - renewed >= every
             found = self._database.try_once(*((renew, (self._lease_s, *mine, self._place)) if due else (look, mine)))
             if found is None:
                 continue  # it is away
             if due and found:
                 self.allow(asked)
-            renewed = time.monotonic() if due else renewed
+            renewed = boot_time() if due else renewed
             if not found or found[0]["cancelled"]:
                 self._told()
             if not found:

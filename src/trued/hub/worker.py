@@ -29,6 +29,7 @@ __all__ = ["PROGRAMS", "Offer", "Worker", "run_worker"]
 RENEWALS = 15  # in one lease: a few may fail
 ENDING_S = 30.0  # for drives to end their agents
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # "@" and "#" are ours
+RUN = re.compile(r"r-[a-z0-9]+")
 AGAIN_S = 5.0  # before a run that could not be driven is offered again
 TAKE_S = 1.0  # how long a run waits for a worker that has room
 
@@ -192,14 +193,19 @@ class Worker:
     def _fits(self, run: str) -> bool:
         """Whether this worker may drive the run; what it may not is said once."""
         if run not in self._lacking:
-            with self._opened() as (store, journal):
-                self._lacking[run] = self._lacks(store, journal, run)
+            try:
+                with self._opened() as (store, journal):
+                    self._lacking[run] = self._lacks(store, journal, run)
+            except Exception as error:  # noqa: BLE001  (one row must not keep all others waiting)
+                self._lacking[run] = f"unexpected {type(error).__name__}: {' '.join(str(error).split())[:200]}"
             if self._lacking[run]:
                 say(f"{run}: not driven here: {self._lacking[run]}")
         return not self._lacking[run]
 
     def _lacks(self, store: RunStore, journal: PostgresJournal, run: str) -> str:
         """Why this worker may not or cannot drive the run; "" if it can."""
+        if not RUN.fullmatch(run):  # it becomes the name of a folder
+            return "its id is none that trued gives"
         try:
             inputs, record = store.inputs(run), journal.run(run)
         except ValueError:
@@ -212,7 +218,7 @@ class Worker:
         except BadInput as error:
             return str(error)
         lacking = what_is_missing(self._offer, inputs, level)
-        here = "" if travel and travel.sent() else record.repository
+        here = None if travel and travel.sent() else record.repository
         lacking = lacking or what_is_withheld(self._offer, inputs, self._environ.keys(), here)
         return f"{self._offer.name} may not use {lacking}" if lacking else ""
 

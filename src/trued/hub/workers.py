@@ -74,17 +74,17 @@ def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> 
     return ""
 
 
-def what_is_withheld(offer: Offer, inputs: Inputs, environ: Collection[str], repository: str) -> str:
+def what_is_withheld(offer: Offer, inputs: Inputs, environ: Collection[str], repository: str | None) -> str:
     """What of this machine a run wants to be shown, and its worker keeps to itself; "" if that is nothing.
 
-    `repository`: where its work is on this machine; "" if it comes from the store.
+    `repository`: where its work is on this machine; None if it comes from the store.
     """
     settings = inputs.settings
     servers = (settings.forge, settings.tickets)  # one that the asker names would be given the token
     tokens = [one.token_env for one in servers if one != type(one)()]
     if hidden := sorted({one for one in (*settings.variables, *tokens) if one in environ} - set(offer.variables)):
         return f"the variable {hidden[0]}"
-    if repository and not _is_below(repository, offer.repositories):
+    if repository is not None and not (repository and _is_below(repository, offer.repositories)):
         return f"the repository {repository}"
     pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
     may = (*offer.readable, *offer.repositories)

@@ -90,6 +90,8 @@ class MissingFromEnvironment(Value):
 class Judged(Value):
     """The verdict on one requirement, with the reasons in plain words."""
 
+    _as_before = newer_fields("own")
+
     id: str
     text: str
     source: str = ""

@@ -110,7 +110,7 @@ class _Outline:
                 self._bind(f"{above}{name}", one, ast.dump(one))
             if isinstance(value := getattr(one, "value", None), ast.List | ast.Tuple | ast.Set | ast.Dict):
                 self.collections = {**self.collections, f"{above}{names[0]}": tuple(_elements(value))}
-        elif not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)):
+        elif not (isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))):
             self.others.append(ast.dump(one))
 
     def _bind(self, name: str, one: ast.AST, body: str) -> None:

@@ -43,8 +43,8 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
         what = tried.detail.removesuffix(f": {ADVICE}") or "there is no Chromium"
         return MissingFromEnvironment(name="chromium", what=what, fix=ADVICE)
     if kind == "program" and name:
-        what = f"the program {name} is not installed where checks can see it"
-        fix = f"install {name} below /usr or /opt, and have its folder on your PATH: checks do not see your HOME"
+        # A run that asked about it has these words on record: other ones would make it another question.
+        what, fix = f"the program {name} is not installed", f"install {name} on this machine"
         return MissingFromEnvironment(name=name, what=what, fix=fix)
     said = " ".join(tried.detail.split())[:LONGEST]
     if kind == "prepare":

@@ -36,7 +36,7 @@ async def turned_tests(workspace: Workspace, contract: Contract, commit: str, in
             facts += tried.facts
             tried = replace(tried, facts=[*tried.facts, *await _earlier_failures(sides, check, tried)])
             files = _files(tried)
-            ran |= tried.ran if all(files.values()) else frozenset()
+            ran |= tried.ran if files and all(files.values()) else frozenset()
             texts = await workspace.read_all(contract.base, [path for path, turned in files.items() if turned])
             names |= frozenset[str]().union(*(used_names(one.decode("utf-8", "replace")) for one in texts.values()))
     return TurnedTests(ran, names, tuple(facts))
@@ -56,9 +56,10 @@ def _files(tried: TriedOnBothSides) -> dict[str, bool]:
     """Each file that the runner told of, and whether all of it turned."""
     found: dict[str, bool] = {}
     for name, stood in tried.on_base.items():
-        if stood is Base.UNREACHED:
+        shown = on_head(name, tried.here, tried.lacks)[0]
+        if stood is Base.UNREACHED and shown is not Head.FAILED:
             continue
         path = name.split("::")[0]
-        passes = name != WHOLE_CHECK and on_head(name, tried.here, tried.lacks)[0] is Head.PASSED
+        passes = name != WHOLE_CHECK and shown is Head.PASSED
         found[path] = found.get(path, True) and passes and stood in (Base.RED, Base.GUARD)
     return found

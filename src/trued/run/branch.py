@@ -89,12 +89,17 @@ class Branch:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     async def paths(self, at: str = "") -> tuple[str, ...]:
-        """All files of the newest commit, or of the commit `at`."""
-        return tuple(await self._workspace.blobs(at or self.head))
+        """All files of the newest commit, or of the commit `at`; see `_inside` for submodules."""
+        commit = at or self.head
+        inside = await self._inside(commit)
+        return tuple(path for path in await self._workspace.blobs(commit) if not path.startswith(inside))
 
     async def read(self, path: str, at: str = "") -> str | None:
         """A file's text on the newest commit, or on the commit `at`; None if it is not there."""
-        found = await self._workspace.read(at or self.head, path)
+        commit = at or self.head
+        if path.startswith(await self._inside(commit)):
+            return None
+        found = await self._workspace.read(commit, path)
         return None if found is None else found.decode(errors="replace")
 
     async def texts(self, paths: Iterable[str], at: str = "") -> dict[str, str | None]:
@@ -108,7 +113,12 @@ class Branch:
     async def paths_in(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Files of the head whose path occurs in these texts."""
         words = {one.strip("`'\"(),;").partition(":")[0] for text in texts for one in text.split()}
-        return tuple(sorted(words & (await self._workspace.blobs(self.head)).keys()))
+        return tuple(sorted(words.intersection(await self.paths())))
+
+    async def _inside(self, commit: str) -> tuple[str, ...]:
+        """Where the commit's submodules begin. A branch reads nothing in them: what is there depends on the machine,
+        and what is read becomes part of recorded steps."""
+        return tuple(f"{path}/" for path in await self._workspace.submodules(commit))
 
     async def contents(self, paths: Sequence[str]) -> tuple[Content, ...]:
         """The files' texts, as far as they fit into a brief."""

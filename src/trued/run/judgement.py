@@ -54,7 +54,8 @@ from trued.support.redaction import in_json
 
 FRUITLESS = 2  # rounds that end with the same failing set: then one case is disclosed
 NO_PROGRESS = 2  # rounds that changed nothing: a third would not, either
-UNBUILT = "no build was run: no build command is known, so only an agent says that it builds"
+# Part of recorded steps: other words would make them other steps.
+UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
 NOT_CHECKED = "not checked"
 LINE = 200  # characters of a build's output in a warning
 

@@ -254,10 +254,12 @@ async def test_services_are_up_for_checks_that_may_use_the_loopback(tmp_path: Pa
 
 
 @pytest.mark.spec("DAY-2", "LAW-4")
-def test_checks_find_programs_where_the_users_path_has_them_and_every_sandbox_shows_them() -> None:
+def test_checks_find_programs_where_the_users_path_has_them_and_every_sandbox_shows_them(tmp_path: Path) -> None:
     """A Go in /usr/local/go/bin, where its makers put it; nothing of HOME, of a checkout, or of whoever writes `..`."""
     path = (
         "/home/ann/go/bin:.:/usr/local/go/bin:node_modules/.bin:/usr/bin:/opt/tools/bin:/usr/../home/ann/bin::/tmp/bin"
     )
-    assert machine_path(path) == f"{SYSTEM_PATH}:/usr/local/go/bin:/opt/tools/bin"
-    assert machine_path("") == SYSTEM_PATH
+    assert machine_path(path, "/home/ann") == f"{SYSTEM_PATH}:/usr/local/go/bin:/opt/tools/bin"
+    assert machine_path("", "") == SYSTEM_PATH
+    own = "/opt/svc/.local/bin:/usr/src/app/node_modules/.bin:/opt/tools/bin"
+    assert machine_path(own, "/opt/svc") == f"{SYSTEM_PATH}:/opt/tools/bin"

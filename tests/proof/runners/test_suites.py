@@ -264,6 +264,21 @@ async def test_a_test_that_passes_does_not_watch_over_what_only_others_would_not
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")
+async def test_a_suite_of_skipped_tests_watches_over_nothing_that_it_loads(tmp_path: Path) -> None:
+    """Every test of the base is skipped; the head breaks what the tests would reach, and its file is loaded by them."""
+    test = (
+        "import pytest\n\nimport kit\n\n\ndef test_two():\n    pytest.skip('no service')\n    assert kit.two() == 2\n"
+    )
+    trial = Trial(tmp_path, {"kit.py": TWO, "tests/test_kit.py": test}, ASKED)
+    contract = await sealed(trial)
+    three = "\n\ndef three():\n    return 3\n"
+    found = [
+        only(await trial.prove(contract, await trial.head({"kit.py": f"{text}{three}"}))) for text in (BROKEN, TWO)
+    ]
+    assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_runner_that_nobody_knows_guards_by_its_exit_code(tmp_path: Path) -> None:
     base = {"Makefile": "test:\n\t@python checks.py\n", "checks.py": "import kit\nassert kit.two() == 2\n"}
     two = "def two():\n    return 2\n"

@@ -493,8 +493,9 @@ def _asked(room: Path, contract: Contract) -> tuple[str, ...]:
 
 
 def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[str, str]) -> dict[str, str]:
+    programs = machine_path(os.environ.get("PATH", ""), os.environ.get("HOME", ""))
     return {
-        "PATH": f"{Path(interpreter.path).parent}:{machine_path(os.environ.get('PATH', ''))}",
+        "PATH": f"{Path(interpreter.path).parent}:{programs}",
         "LANG": "C.UTF-8",
         **({"PYTHONPATH": ":".join(roots)} if roots else {}),  # for programs that checks start; our own start isolated
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -23,13 +23,19 @@ _SECRET = re.compile(r"://[^/\s]*@|password|token|secret", re.IGNORECASE)
 _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
 
 
-def machine_path(path: str) -> str:
+def machine_path(path: str, home: str) -> str:
     """Where checks look for programs: the system's folders, then those of the user's PATH that every sandbox shows
-    (`/usr/local/go/bin`, `/opt/…`). Folders of HOME or of a checkout are never among them.
+    (`/usr/local/go/bin`, `/opt/…`), but none below HOME, and no project's own (a virtual environment, `node_modules`).
     """
-    known = SYSTEM_PATH.split(":")
-    more = [os.path.normpath(one) for one in path.split(":") if one.startswith(PROGRAMS)]
-    return ":".join(dict.fromkeys((*known, *(one for one in more if one.startswith(PROGRAMS)))))
+    more = (Path(os.path.normpath(one)) for one in path.split(":") if one.startswith(PROGRAMS))
+    found = [str(one) for one in more if str(one).startswith(PROGRAMS) and not _is_own(one, home)]
+    return ":".join(dict.fromkeys((*SYSTEM_PATH.split(":"), *found)))
+
+
+def _is_own(folder: Path, home: str) -> bool:
+    """Whether a folder of programs belongs to a user or a project, and not to the machine."""
+    below_home = home not in ("", "/") and folder.is_relative_to(home)
+    return below_home or "node_modules" in folder.parts or (folder.parent / "pyvenv.cfg").exists()
 
 
 def site_packages(environment: Path, interpreter: Interpreter) -> Path:
