@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from trued.model.events import JournalEvent
     from trued.support.lease_file import LeaseFile
 
-Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): what an agent or its supervisor reports, as plain data
+Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): an agent or its supervisor reports an event
 Emit: TypeAlias = "Callable[[JournalEvent], None]"  # takes one event of the engine
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an agent can do by itself. The engine makes up for what is missing, or says so."""
+    """What an agent supports natively. The engine makes up for what is missing, or reports that it cannot."""
 
     resume: bool = False  # it can continue the conversation of a session
     chosen_session: bool = False  # the engine picks the session id
-    early_session: bool = False  # or it tells its own id before the first paid request
+    early_session: bool = False  # or the agent reports its own session id before the first paid request
     native_schema: bool = False  # it enforces a reply schema itself; the engine checks the reply again
-    native_budget: bool = False  # it stops by itself when its budget is used up
+    native_budget: bool = False  # it enforces its own budget
     reports_usage: bool = False
     reports_cost: bool = False
     running_usage: bool = False  # it reports usage while it works, not only at the end
     withholds_tools: bool = False  # it has only the tools of its role; otherwise the processes it starts are watched
-    vendor: str = ""  # of its models; "": unknown, and never counts as another vendor
+    vendor: str = ""  # the vendor of its models; "": unknown, which never counts as another vendor
 
     @property
     def limitations(self) -> tuple[str, ...]:
@@ -57,22 +57,22 @@ class Runtime(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this agent can do by itself."""
+        """What this agent supports natively."""
         ...
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        """Carry out one order and report what came of it; events are passed to `tell` as they happen. An agent that
-        fails is a report with state "failed", not an exception."""
+        """Carry out one order and return its report; events are passed to `tell` as they happen. If the agent fails,
+        the report has the state "failed"; nothing is raised."""
         ...
 
 
 @runtime_checkable
 class StoppableRuntime(Runtime, Protocol):
-    """A runtime whose calls outlive this process, so that one can be stopped that somebody else started."""
+    """A runtime whose calls outlive this process, so that a call can be stopped by a process that did not start it."""
 
     async def stop(self, order: Order, tell: Tell) -> Report:
-        """End the call if it is at work. Return its own report if it has one, else one with state "stopped" that says
-        what it used; the same report each time."""
+        """End the call if it is running. Return its own report if there is one, else a report with state "stopped" and
+        its usage. Repeated calls return the same report."""
         ...
 
 
@@ -82,7 +82,7 @@ class AgentCommit:
 
     commit: str
     changed: tuple[str, ...]  # paths that differ from the head that the clone started from
-    # what it wrote into files that it may not change, before that was undone; None: it had removed the file
+    # path → what the agent wrote into a file that it may not change, now undone; None: it had removed the file
     undone: Mapping[str, bytes | None] = field(default_factory=dict)
 
 
@@ -109,10 +109,10 @@ class Command:
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    network: str = "none"  # or "loopback": an empty one of its own; "host": the host's, only to prepare
+    network: str = "none"  # or "loopback": an empty network of its own; "host": the host's, only to prepare
     second: bool = False  # the second run: another host name, user, HOME and time zone than the first
     channel: bool = False  # give it a pipe for its answers; TRUED_CHANNEL has the number
-    ports: Sequence[int] = ()  # the only TCP ports it may use where it has no network of its own
+    ports: Sequence[int] = ()  # the only TCP ports it may use if it has no network of its own
     inherited: Sequence[int] = ()  # file descriptors that it gets under the same numbers; closed here once it runs
 
 
@@ -156,8 +156,8 @@ class Server(Protocol):
 
 
 class Workspace(Protocol):
-    """Where the agents of one run work and its checks run. The user's repository is read; only branches of the run
-    are moved in it.
+    """Where the agents of one run work and its checks run. In the user's repository, it changes only branches of the
+    run.
 
     Most code needs six of these methods. An agent call uses `clone` (a folder for the agent), `commit_clone` (what it
     left, as a commit) and `publish` (move the run's branch there). A check uses `room` (a clean checkout) and
@@ -167,14 +167,14 @@ class Workspace(Protocol):
 
     base: str  # the commit that the run started from
     start: str  # where clones begin: the base, or the head of a branch that the run continues
-    repository: str  # whose facts these are: those of one clone are never another's
+    repository: str  # which repository cached facts belong to: those of one clone are never used for another
     kept: Path | None  # folder for facts that outlive the run; None: nothing is kept
     environments: Path | None  # folder for built environments that outlive the run; None: none are built
 
     # -- the whole run
 
     async def begin(self) -> None:
-        """Copy the base into the private store and remove what a killed process left half done. Call it once a
+        """Copy the base into the private store and remove what a killed process left half done. Call it once per
         process, before anything else."""
         ...
 
@@ -191,8 +191,8 @@ class Workspace(Protocol):
     async def clone(self, name: str, head: str, *, token: str) -> tuple[Path, Path]:
         """Make a clone at `head`; return its working folder and a HOME for the agent.
 
-        An existing clone is moved to `head`, once for each token: a call that is adopted, or looked at again after a
-        crash, finds its clone as its agent left it.
+        An existing clone is moved to `head`, but only once for each token: a call that is adopted, or checked again
+        after a crash, finds its clone as its agent left it.
         """
         ...
 
@@ -210,8 +210,8 @@ class Workspace(Protocol):
         """Commit what the agent left in its clone, and copy the commit into the store. The same files give the same
         commit.
 
-        Changes to `fixed` paths are undone and returned; with `only`, changes to all other paths are. A path that ends
-        with "/" means everything below it. Raises StateFailed if the clone is not at `head`.
+        Changes to `fixed` paths are undone and returned; with `only`, so are changes to all other paths. A path that
+        ends with "/" means everything below it. Raises StateFailed if the clone is not at `head`.
         """
         ...
 
@@ -220,11 +220,11 @@ class Workspace(Protocol):
         ...
 
     async def drop_clone(self, name: str, why: str) -> None:
-        """Remove a clone; work that is nowhere else is saved under a rescue ref first."""
+        """Remove a clone; work that exists nowhere else is saved under a rescue ref first."""
         ...
 
     async def can_agents_read(self, path: Path) -> bool:
-        """Try it: can a process that is confined like an agent read this file?"""
+        """Whether a process that is confined like an agent can read this file, by trying it."""
         ...
 
     # -- commits: written by the engine, in the private store
@@ -255,7 +255,7 @@ class Workspace(Protocol):
     # -- branches of the user's repository
 
     async def publish(self, head: str, branch: str = "") -> str:
-        """Fast-forward the run's branch, or the named one beside it, to `head`. Return "" or why that failed."""
+        """Fast-forward the run's branch, or the `branch` named here, to `head`. Return "" or why that failed."""
         ...
 
     async def push(self, remote: str, commit: str, ref: str) -> str:
@@ -269,7 +269,7 @@ class Workspace(Protocol):
         ...
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """The contents of those of these files that the commit has, read at once."""
+        """Path → content of these files, without those that the commit does not have."""
         ...
 
     async def tree(self, commit: str) -> str:
@@ -281,32 +281,32 @@ class Workspace(Protocol):
         ...
 
     async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
-        """Path → content hash of all files of a commit below `prefix`; those in its submodules as far as a room of it
-        has them."""
+        """Path → content hash of all files of a commit below `prefix`, including files in submodules that a room of it
+        would have."""
         ...
 
     async def submodules(self, commit: str) -> dict[str, str]:
-        """Path → commit of the repositories that a commit names inside itself."""
+        """Path → commit of the submodules of a commit."""
         ...
 
     # -- rooms: where evidence is taken
 
     def room(self, commit: str) -> AbstractAsyncContextManager[Path]:
-        """A clean room: a fresh, writable, throw-away checkout without `.git`. What is put beside it goes with it."""
+        """A clean room: a fresh, writable, throw-away checkout without `.git`. Files beside it are removed with it."""
         ...
 
     def copy_of_room(self, room: Path) -> AbstractAsyncContextManager[Path]:
-        """Another room, equal to this one as it is now: names, contents, modes and times."""
+        """A copy of this room as it is now: the same names, contents, modes and times."""
         ...
 
     async def can_run_side_by_side(self, saving_s: float = 0.0) -> bool:
-        """Whether two commands at once neither reach nor delay each other: each has its own network, processes and
-        /tmp, and there is an idle core for either. `saving_s`: what that would save; the more it is, the longer a
-        moment is waited for in which the cores are idle."""
+        """Whether two commands can run at once without reaching or delaying each other: each has its own network,
+        processes and /tmp, and a core is idle for each. `saving_s`: the seconds that this would save; the more, the
+        longer this waits for idle cores."""
         ...
 
     def missing_content(self, commit: str) -> tuple[str, ...]:
-        """What the room of this commit lacks, in words: large files and submodules that are not on this machine."""
+        """What the room of this commit lacks, for people: large files and submodules that are not on this machine."""
         ...
 
     async def execute(self, command: Command) -> CommandResult:
@@ -314,22 +314,22 @@ class Workspace(Protocol):
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
-        """Start a server in a sandbox. Its port is chosen here, and given to it by this variable and by {port} in its
-        command line."""
+        """Start a server in a sandbox. Its port is chosen here and passed to it in the environment variable `port_env`
+        and for {port} in its command line."""
         ...
 
     def describe_second_surroundings(self) -> str:
-        """What is different for a command with `second=True`, at this level of the sandbox."""
+        """What is different for a command with `second=True`, at this sandbox level, as a text for people."""
         ...
 
-    # -- artifacts: files for people to look at
+    # -- artifacts: files that are kept for people
 
     async def save_artifact(self, content: bytes) -> str:
-        """Save something for people to look at; return its hash."""
+        """Save an artifact; return its hash."""
         ...
 
     async def load_artifact(self, name: str) -> bytes | None:
-        """What was saved under this hash; None if it is gone or was changed."""
+        """The artifact with this hash; None if it is gone or was changed."""
         ...
 
 
@@ -350,8 +350,8 @@ class Journal(Protocol):
         ...
 
     async def available(self) -> None:
-        """Wait until the journal can be used, while everything else goes on. Whoever looks at it again and again
-        while agents work awaits this before each look. Raises StateFailed if it stays away."""
+        """Wait until the journal can be used, without blocking other tasks. Await this before each read when polling
+        the journal while agents work. Raises StateFailed if the journal stays unavailable."""
         ...
 
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
@@ -359,7 +359,7 @@ class Journal(Protocol):
         ...
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
-        """Record an answer; the first one counts. Return whether it is this one."""
+        """Record an answer; the first one counts. Return whether this was the first."""
         ...
 
     def spend(self, decide: Decide) -> Spend | None:
@@ -376,7 +376,7 @@ class Journal(Protocol):
         ...
 
     def has_begun(self, key: str) -> bool:
-        """Whether something was reserved for this call: its brief is fixed since then."""
+        """Whether something was reserved for this call. From then on its brief is fixed."""
         ...
 
     def comments(self) -> "list[Comment]":
@@ -388,8 +388,8 @@ class Journal(Protocol):
         ...
 
     def approve(self, approval: "Approval", *, instead: bool = False) -> bool:
-        """Record an approval; the first on a requirement at a commit counts, unless this one comes `instead`. Return
-        whether it was recorded."""
+        """Record an approval; the first on a requirement at a commit counts, unless this one replaces it (`instead`).
+        Return whether it was recorded."""
         ...
 
     def past(self, role: str, agent: str) -> list[Spend]:
@@ -397,13 +397,13 @@ class Journal(Protocol):
         ...
 
 
-# The fields of a reply by which it claims something.
+# The fields of a reply that claim a result.
 CLAIMING_FIELDS = ("result", "decision", "status", "passes", "passed")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """What history needs of the end of a call."""
+    """The end of a call, with the fields that `history` needs."""
 
     run: str
     key: str
@@ -411,12 +411,12 @@ class StoredAnswer:
     agent: str
     state: str
     ended: float
-    claims: Mapping[str, object]  # CLAIMING_FIELDS that the reply has, cut short; `asks` if it asks something
+    claims: Mapping[str, object]  # CLAIMING_FIELDS that the reply has, shortened; `asks` if it asks something
 
 
 @dataclass(frozen=True, slots=True)
 class StoredVerdict:
-    """What history needs of a verdict."""
+    """A verdict, with the fields that `history` needs."""
 
     run: str
     key: str
@@ -428,26 +428,26 @@ class StoredVerdict:
 class JournalStore(Protocol):
     """The journals of all runs: in one file for one machine, or in a database that several machines share.
 
-    Reading needs no claim. Steps, questions and spending are written by the run's driver, under its claim; what people
-    say (answers, approvals, comments, limits) is written by whoever they say it to.
+    Reading needs no claim. The run's driver writes steps, questions and spending, under its claim. Answers, approvals,
+    comments and limits are written by the process in which a person gives them.
     """
 
     # -- runs
 
     def add(self, record: "RunRecord", inputs: str = "", *, queue: str = "") -> None:
-        """Add a run with all its inputs, in one write. `queue`: the one from which workers take it, when it is put."""
+        """Add a run with all its inputs, in one write. `queue`: the queue that `put` puts it into."""
         ...
 
     def put(self, run: str) -> None:
-        """Put the run into its queue, unless it waits there; whoever drives it will be followed by another drive."""
+        """Put the run into its queue, unless it is there already; if it is being driven, it is driven again later."""
         ...
 
     def queue_of(self, run: str) -> str:
-        """The queue from which workers take this run; "" if they do not."""
+        """The queue from which workers take this run; "" if it has none."""
         ...
 
     def update(self, record: "RunRecord") -> None:
-        """Write how a run is now; its id and the time of its start stay."""
+        """Write the current record of a run; its id and creation time stay as they are."""
         ...
 
     def runs(self) -> "list[RunRecord]":
@@ -467,28 +467,28 @@ class JournalStore(Protocol):
         ...
 
     def claim(self, run: str, told: Callable[[], None] | None = None) -> AbstractContextManager[None]:
-        """Drive the run: nobody else does meanwhile. Raises Busy if somebody drives it, and BadInput if it is not on
-        this machine.
+        """Claim the run, so that only this process drives it. Raises Busy if another process does, and BadInput if the
+        run is not on this machine.
 
-        `told` is called, by any thread and perhaps often, when the driver has to end and no signal tells it so:
-        somebody elsewhere cancelled the run, or drives it.
+        `told` is called, by any thread and perhaps often, when the driver has to end and gets no signal: the run was
+        cancelled elsewhere, or another driver has it.
         """
         ...
 
     def announce(self, run: str) -> None:
-        """Say that this process is about to drive a new run, so that it does not look abandoned."""
+        """Record that this process is about to drive a new run, so that the run does not look abandoned."""
         ...
 
     def lease_file(self, run: str) -> "LeaseFile | None":
-        """Where supervisors of the run's agents look until when those may work; None if there is no such time."""
+        """The file from which supervisors read how long the run's agents may work; None if that is not limited."""
         ...
 
     def driver(self, run: str) -> int:
-        """Who drives the run, by a number of the store's own (a process, an epoch); 0 if nobody does."""
+        """The run's driver, as a process id or an epoch, depending on the store; 0 if there is none."""
         ...
 
     def cancel(self, run: str) -> None:
-        """Record that the run has to end for good, and tell its driver, wherever that is."""
+        """Record that the run has to end for good, and notify its driver, on whatever machine it is."""
         ...
 
     def is_cancelled(self, run: str) -> bool:
@@ -496,11 +496,11 @@ class JournalStore(Protocol):
         ...
 
     def private_files(self) -> tuple[Path, ...]:
-        """Files with which one can read or write the journal: no agent may see them."""
+        """Files that give access to the journal: no agent may see them."""
         ...
 
     def password(self) -> str:
-        """What opens the journal, and must appear in nothing that is stored or shown; "" if nothing has to."""
+        """The journal's password, which must not appear in anything stored or shown; "" if there is none."""
         ...
 
     def refuse_if_open(self) -> None:
@@ -510,10 +510,10 @@ class JournalStore(Protocol):
     # -- events
 
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> "list[Event]":
-        """The events of a run after this id, oldest first; at most `limit`, if that is not 0. Whoever continues after
-        the last id has missed none.
+        """The events of a run after this id, oldest first; at most `limit`, if that is not 0. Reading on after
+        the last id misses none.
 
-        `lean`: without briefs, and of replies only what they claim, and the beginning of `summary`.
+        `lean`: without briefs, and with only the claims of replies and the beginning of their `summary`.
         """
         ...
 
@@ -526,15 +526,16 @@ class JournalStore(Protocol):
         ...
 
     def events_of_call(self, run: str, key: str) -> "list[Event]":
-        """The events under one key, whole and oldest first: of a call, with its brief and reply."""
+        """The complete events under one key, oldest first: those of one call, with its brief and reply."""
         ...
 
     def search_events(
         self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
     ) -> "tuple[int, list[Event]]":
-        """How many events of a run hold all these words in kind, key or lean data, and the newest of them before an id.
+        """The number of events of a run with all these words in kind, key or lean data, and the newest of them before
+        the id `before`, newest first.
 
-        Newest first. `silent`: roles of whose events, known by role or key, only bare facts are searched and returned.
+        `silent`: roles whose events, found by role or key, are searched and returned as bare facts only.
         """
         ...
 
@@ -555,14 +556,14 @@ class JournalStore(Protocol):
         ...
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and data (as JSON) of the next events: lean, and of what was asked only to whom."""
+        """Id, time, key, kind and data (as JSON) of the next events: lean, and of a call only its role and agent."""
         ...
 
     def standing_still(self) -> AbstractContextManager[None]:
-        """All reads inside see the same moment. For readers only: nothing can be written inside."""
+        """All reads inside see one snapshot. For readers only: nothing can be written inside."""
         ...
 
-    # -- many runs: those begun since then, of one workflow if it is named
+    # -- many runs: those begun at `since` or later, of one workflow if it is named
 
     def answers_since(self, since: float, workflow: str = "") -> list[StoredAnswer]:
         """How each call ended, oldest first."""
@@ -577,11 +578,11 @@ class JournalStore(Protocol):
         ...
 
     def spends_since(self, since: float, workflow: str = "") -> list[tuple[str, Spend]]:
-        """Run, and what a call of it spent: step, role, agent, amount and how the cost is known."""
+        """Run and spending of each call: step, role, agent, amount and how the cost is known."""
         ...
 
     def accepted(self, run: str = "") -> dict[str, str]:
-        """Run → the grade that its user accepts; of one run, if it is named."""
+        """Run → the grade that its user accepts, for all runs or only the named one."""
         ...
 
     def agents_and_roles(self) -> list[tuple[str, str]]:
@@ -589,7 +590,7 @@ class JournalStore(Protocol):
         ...
 
     def runs_at_work(self) -> list[str]:
-        """The runs that were driven when they last wrote so: their drivers may be dead."""
+        """The runs whose record says that they are driven; their drivers may be dead."""
         ...
 
     # -- steps and spending
@@ -603,8 +604,8 @@ class JournalStore(Protocol):
         ...
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins so, oldest first. Whoever
-        continues after the last number has missed none."""
+        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
+        first. Reading on after the last number misses none."""
         ...
 
     def step_count(self, run: str) -> int:
@@ -626,7 +627,7 @@ class JournalStore(Protocol):
         ...
 
     def approve(self, run: str, approval: "Approval", *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one and this is not `instead` of it. Returns whether it did."""
+        """Record an approval, unless the same work has one; with `instead`, replace it. Returns whether it did."""
         ...
 
     def approvals(self, run: str) -> "list[Approval]":
@@ -663,13 +664,13 @@ class JournalStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TrackerIssue:
-    """A ticket as its tracker holds it, before anything is read into it."""
+    """A ticket as its tracker holds it, before it is interpreted."""
 
     key: str
     title: str
     body: str = ""  # Markdown
-    kind: str = ""  # bug | feature | "" where the tracker does not say
-    # by the tracker's own names: acceptance criteria, preview …
+    kind: str = ""  # bug | feature | "" if the tracker does not say
+    # field name in the tracker → text: acceptance criteria, preview …
     fields: Mapping[str, str] = field(default_factory=dict)
     pictures: tuple[str, ...] = ()
     url: str = ""
@@ -685,7 +686,7 @@ class Tracker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PullRequestProposal:
-    """A pull request as it should be."""
+    """A pull request that should be opened, or what an open one should become."""
 
     branch: str
     onto: str
@@ -713,7 +714,7 @@ class Forge(Protocol):
 
     @property
     def name(self) -> str:
-        """How people call this forge."""
+        """The forge's name, for people."""
         ...
 
     @property
@@ -722,8 +723,8 @@ class Forge(Protocol):
         ...
 
     def ready(self) -> None:
-        """Raise BadInput with one sentence if no pull request can be opened: no token, no rights, no
-        such repository."""
+        """Raise BadInput with one sentence if no pull request can be opened: the token, the rights or the repository
+        is missing."""
         ...
 
     def offered(self, branch: str) -> ForgePullRequest | None:

@@ -1,6 +1,6 @@
 """Records that cross a process border: plain frozen dataclasses, written and read as JSON.
 
-They are not pydantic models because the supervisor needs nothing else of the package: it has to start quickly.
+They are not pydantic models because the supervisor, which reads them, has to start quickly.
 """
 
 import json
@@ -16,7 +16,7 @@ class Limits:
 
     idle_s: float = 600.0  # without any output or event
     wall_s: float = 3600.0
-    output_bytes: int = 16 * 1024 * 1024  # of stdout; an agent that prints more would fill the disk
+    output_bytes: int = 16 * 1024 * 1024  # of stdout, so that an agent cannot fill the disk
     memory_bytes: int = 0  # 0: no limit
     processes: int = 0
 
@@ -30,7 +30,7 @@ class Confinement:
     readable: tuple[str, ...] = ()  # besides the system's own folders
     network: str = "none"  # none | loopback | host
     hidden: tuple[str, ...] = ()  # invisible even inside a readable folder
-    ports: tuple[int, ...] = ()  # TCP ports it may use where it has no network of its own: those of a server
+    ports: tuple[int, ...] = ()  # TCP ports it may use if it has no network of its own: those of a server
     scoped: bool = True  # it reaches no abstract socket or process outside, if the kernel supports that
 
 
@@ -75,7 +75,7 @@ class Spend:
 
     call: str
     attempt: int
-    step: str  # the key of the call: a call that continues after a wait or a question is still one call
+    step: str  # the key of the call, also after it continued from a wait or a question
     task: str  # the part of the run: "chunk 1A"; empty: the run itself
     role: str
     agent: str
@@ -113,7 +113,7 @@ class Order:
     native: str = ""  # the agent's own id of the session, if an earlier call learnt it
     interrupted: bool = False  # the agent has started on this brief before and continues from there
     anew: str = ""  # the brief to use if the session is lost and starts over; empty: the same one
-    before: Usage = field(default_factory=Usage)  # of earlier calls of the session: some agents report its sum
+    before: Usage = field(default_factory=Usage)  # of earlier calls: some agents report the session's total
     bring: bool = False  # load the project's own settings for this agent: hooks, servers, skills
     login: str = "auto"  # how it may log in: auto | key | subscription | none
     prompts: str = "policy"  # what its role does not allow is refused (policy) or becomes a question (ask)
@@ -125,7 +125,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came back from one agent call: a claim, before anything is checked."""
+    """The result of one agent call: a claim, before anything is checked."""
 
     call: str
     attempt: int
@@ -133,8 +133,8 @@ class Report:
     # attempt)
     state: str
     reply: dict[str, Any] | None = None
-    # of a failure. Found by trued: crashed | contract | idle | wall | output | missing | refused;
-    # said by the agent or its provider: auth | credit | rate | overloaded | context | budget
+    # kind of a failure. Detected by trued: crashed | contract | idle | wall | output | missing | refused;
+    # reported by the agent or its provider: auth | credit | rate | overloaded | context | budget
     kind: str = ""
     why: str = ""
     until: float = 0.0  # when the provider accepts requests again; 0: it did not say
@@ -152,7 +152,7 @@ class Report:
 
 
 def add_usage(one: Usage, two: Usage) -> Usage:
-    """The sum of two usages. An empty one says nothing about where the figures of the other come from."""
+    """The sum of two usages. An empty one does not affect where the figures are said to come from."""
     parts = [part for part in (one, two) if part != Usage()]
     return Usage(
         tokens_in=one.tokens_in + two.tokens_in,

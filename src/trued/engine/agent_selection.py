@@ -15,14 +15,14 @@ from trued.inputs.settings.loader import user_home
 from trued.model import Settings
 from trued.workflows.registry import descriptor, descriptors
 
-PREFERRED = ("claude", "codex", "gemini", "opencode", "qwen")  # those with the best answers, budgets and records first
-MODELS = {  # of the built-in coder, where there is no agent but a key
+PREFERRED = ("claude", "codex", "gemini", "opencode", "qwen")  # best replies, budgets and records first
+MODELS = {  # for the built-in coder, if no agent is installed but an API key is there
     "anthropic": "claude-sonnet-4-5",
     "openai": "gpt-5",
     "google": "gemini-2.5-pro",
 }
 EXAMINER = "examiner"
-ROLES = ("planner", "examiner", "second-examiner")  # beside those that a workflow names
+ROLES = ("planner", "examiner", "second-examiner")  # in addition to those that a workflow names
 WITHOUT = "without one there are `trued verify`, `trued gate` and `trued demo`"
 
 
@@ -35,8 +35,8 @@ class AgentStatus:
     path: str = ""
     version: str = ""
     login: LoginMethod = field(default_factory=lambda: LoginMethod("", ""))
-    missing: str = ""  # what is not there; empty: it can be started
-    installs: tuple[str, ...] = ()  # what brings it
+    missing: str = ""  # what it lacks, as the end of a sentence; empty: it can be started
+    installs: tuple[str, ...] = ()  # how to install it
 
     @property
     def ready(self) -> bool:
@@ -48,7 +48,7 @@ class AgentStatus:
 
     @property
     def to_do(self) -> str:
-        """The shortest way to make it ready; empty if it is."""
+        """The shortest way to make it ready; empty if it is ready."""
         return ", then ".join([*self.installs, *([self.agent.login.how] if not self.login.ready else [])])
 
 
@@ -97,7 +97,7 @@ def select_agents(
 ) -> tuple[dict[str, str], str]:
     """Role → agent, and a sentence on those that were detected. Agents that the user named win.
 
-    `needed`: the roles that must have an agent; all of the workflow's if nothing is said.
+    `needed`: the roles that must have an agent; None: all roles of the workflow.
     """
     named = settings.agents
     workflow = descriptor(settings.workflow)
@@ -115,7 +115,7 @@ def select_agents(
 
 
 def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> list[AgentStatus]:
-    """The agents that could start now; a raw model only without an agent: its key may be meant for other things."""
+    """The agents that could start now. Raw models count only if there is none: their keys may have other purposes."""
     able = [one for one in seen if one.name in PREFERRED and one.ready]
     if able or any(one.name == "coder" and one.missing for one in seen):
         return able
@@ -124,8 +124,8 @@ def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mappi
 
 
 def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None = None) -> dict[str, str]:
-    """Role → agent. If two vendors are here, examining and checking roles get another vendor than building roles.
-    `checking`: the checking roles; else those of all workflows."""
+    """Role → agent. If two vendors are installed, examining and checking roles get another vendor than building roles.
+    `checking`: the checking roles; None: those of all workflows."""
     if not seen:
         return {}
     first = seen[0]
@@ -140,7 +140,7 @@ def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None
 
 
 def describe_agents(agents: Mapping[str, str]) -> str:
-    """A map of roles in words, for people."""
+    """Role → agent as a text for people."""
     rest = [f"{agent} as {role}" for role, agent in agents.items() if role != "*"]
     every = [f"{agents['*']} {'in all other roles' if rest else 'in every role'}"] if "*" in agents else []
     return ", ".join([*rest, *every])
@@ -156,7 +156,7 @@ def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Map
 
 
 def roles_of_other_workflows(workflow: str) -> set[str]:
-    """Roles of other workflows only. Many share a name with a project's own agents (`qa`, `spec`)."""
+    """Roles that only other workflows have. Many share a name with a project's own agents (`qa`, `spec`)."""
     every = {role for one in descriptors() for role in one.roles}
     return every - {*descriptor(workflow).roles, *ROLES}
 
@@ -176,8 +176,8 @@ def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _nobody(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tuple[str, str, str]:
-    """The error if no agent could start: how to get one, and what works without. `lacking`: roles without an agent,
-    where the user named some."""
+    """The parts of the error if no agent can start: how to get one, and what works without. `lacking`: roles without an
+    agent, if the user named agents for others."""
     there = [one for one in seen if one.name in PREFERRED and not one.missing]
     if there:
         what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)

@@ -1,7 +1,7 @@
 """Engine: starts, resumes, cancels and drives runs; one of the two places where adapters are chosen.
 
-Reading what is known of runs, and recording what people decide, takes no Engine but a RunStore: see run_store,
-approvals, amendments and landing. This module loads all that drives a run, so only commands that drive one import it.
+To read about runs and to record what people decide, a RunStore is enough: see run_store, approvals, amendments and
+landing. This module loads everything that drives a run, so only commands that drive one import it.
 """
 
 import asyncio
@@ -58,13 +58,13 @@ from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, create_root_commit, open_repository
 from trued.workspace.git.workspace import GitWorkspace
 
-START_S = 5.0  # for a store to answer before a run begins: its address may be wrong
-CANCEL_S = 30.0  # for a driver to end its agents
+START_S = 5.0  # how long a store may take to answer before a run begins: its address may be wrong
+CANCEL_S = 30.0  # how long a driver may take to end its agents
 CANCELLED = End("cancelled", Cancelled.code, "cancelled by the user")
 
 
 async def nobody(_: Question) -> tuple[str, str, str] | None:
-    """The person of an engine that has no terminal: every question stays open."""
+    """Stands for the person if the engine has no terminal: every question stays open."""
     return None
 
 
@@ -77,11 +77,11 @@ class Engine:
         supervisor: Sequence[str] = (),
         runtime: Runtime | None = None,
     ) -> None:
-        """`supervisor`: the command that supervises an agent, if not ours. `runtime`: plays every agent inside this
-        process, for tests and trials, without supervisor or sandbox."""
+        """`supervisor`: the command that supervises an agent, instead of trued's. `runtime`: plays every agent inside
+        this process, for tests and trials, without supervisor or sandbox."""
         self.store, self.person = store, person
         self.supervisor, self.runtime = supervisor, runtime
-        self.shared: SharedSlots | None = None  # with other runs of this process
+        self.shared: SharedSlots | None = None  # slots shared with other runs of this process
 
     def close(self) -> None:
         self.store.close()
@@ -105,8 +105,8 @@ class Engine:
         return await choose_ticket_branch(self.store, inputs, repository) if inputs.ticket else inputs, repository
 
     async def _ready_to_travel(self, inputs: Inputs, repository: Repository) -> Inputs:
-        """The inputs, fit for other machines; the store answers, and asks for a login."""
-        from trued.engine.travel import fit_for_travel  # loaded for a store alone
+        """Return the inputs, fit for other machines, after checking that the store answers and requires a login."""
+        from trued.engine.travel import fit_for_travel  # only needed with a store
 
         hub = self.store.open_hub_store()
         hub.patience_s = START_S
@@ -120,13 +120,13 @@ class Engine:
             return
         with self.store.journal.claim(record.id):
             await self.store.workspace(record, self.store.inputs(record.id)).begin()
-            await travel.send(self.store.journal.of(record.id))  # the run's writer would send before it records that
+            await travel.send(self.store.journal.of(record.id))  # the run's writer would send before it records
 
     def begin(
         self, inputs: Inputs, repository: Repository, *, at_once: bool = False, queue: str = ""
     ) -> tuple[RunRecord, Inputs]:
-        """Record a new run, with events for what people should know about its start. `at_once`: it is driven next.
-        `queue`: it is driven by workers that take runs from there, when it is put."""
+        """Record a new run, with events for what people should know about its start. `at_once`: this
+        process drives it next. `queue`: workers drive it, once it is put into this queue."""
         record = new_record(inputs, repository, {one.id for one in self.store.journal.runs()})
         if not repository.head and not inputs.base:
             base = create_root_commit(repository, record.branch, time.time())
@@ -148,7 +148,7 @@ class Engine:
             emit(TicketIncomplete(key=inputs.ticket.key, what=inputs.ticket.missing))
         if inputs.looked:
             emit(AgentsDetected(says=inputs.looked, agents=inputs.settings.agents))
-        given = inputs.person_files(repository.root)  # the run has read these as they are
+        given = inputs.person_files(repository.root)  # the run read these as they are, uncommitted changes included
         if dirty := tuple(one for one in inputs.dirty if one not in given):
             emit(WorkingTreeDirty(files=dirty, why="the run starts from HEAD, without them"))
         for role in (one for one in inputs.roles.values() if one.form != "trued"):
@@ -166,9 +166,9 @@ class Engine:
         who: str = "",
         reopened: Sequence[str] = (),
     ) -> RunRecord:
-        """Continue a run; `more`: higher limits, recorded with the name `who`; `reopened`: parts to be open again. A
-        finished run stays as it is, unless it is given more `rounds`, or was not proven and a person edited what it
-        works by."""
+        """Continue a run; `more`: higher limits, recorded with the name `who`; `reopened`: parts to open again. A
+        finished run stays as it is, unless it is given more `rounds`, or was not proven and a person edited the files
+        that it works by."""
         record = self.more(run_id, more=more, rounds=rounds, who=who, reopened=reopened)
         if record.has_ended and not is_continuable(self.store, record):
             return record
@@ -184,7 +184,7 @@ class Engine:
         return await self.drive(record, inputs.model_copy(update={"settings": settings}), again=again)
 
     def check_machine(self, record: RunRecord) -> None:
-        """Raise BadInput if this machine is another than the run was begun on, and lacks an agent or the sandbox."""
+        """Raise BadInput if the run was begun on another machine and this one lacks an agent or the sandbox."""
         travel = self.store.travel(record)
         if travel and not travel.is_origin and self.runtime is None:
             inputs = self.store.inputs(record.id)
@@ -208,7 +208,7 @@ class Engine:
         if reopened:
             reopen(self.store, record, reopened)
         if not record.has_ended or is_continuable(self.store, record):
-            descriptor(record.workflow)  # refused before anything is written, if its package is gone
+            descriptor(record.workflow)  # raises before anything is written if the workflow's package is gone
             change_limits(self.store, record, more, who, may_lower=False)
         return record
 
@@ -230,7 +230,7 @@ class Engine:
             return await self._cancel(self.store.journal.run(record.id))
 
     async def _cancel(self, record: RunRecord) -> RunRecord:
-        """End the run while holding its claim; its driver may have done that already."""
+        """End the run while holding its claim, unless its driver has ended it already."""
         if record.has_ended:
             return record
         inputs = self.store.inputs(record.id)
@@ -239,7 +239,7 @@ class Engine:
         return end_run(self.store, record, CANCELLED)
 
     async def _driver_ended(self, record: RunRecord) -> None:
-        """Wait until the process that drives the run has ended; it was asked to."""
+        """Wait until the process that drives the run has ended; it was already asked to. Raises Busy if it does not."""
         for _ in range(int(CANCEL_S * 10)):
             if not (driver := self.store.journal.driver(record.id)):
                 return
@@ -254,7 +254,7 @@ class Engine:
         self.store.journal.refuse_if_open()
         loop, told = asyncio.get_running_loop(), asyncio.Event()
         with self.store.journal.claim(record.id, lambda: _set_soon(loop, told)):
-            record = self.store.journal.run(record.id)  # it may have ended before we held the claim
+            record = self.store.journal.run(record.id)  # the run may have ended before we held the claim
             if record.has_ended and not (again and record.state in CONTINUABLE):
                 return record
             if self.store.journal.is_cancelled(record.id):
@@ -272,7 +272,7 @@ class Engine:
             is_cancelled = partial(self.store.journal.is_cancelled, record.id)
             end = await drive_workflow(run, is_cancelled, told, alone=self.shared is None)
             record = record.model_copy(update={"head": run.branch.head})
-            if end.outcome and run.steps.state.position.unpublished:  # proven or not, its branch could not be moved
+            if end.outcome and run.steps.state.position.unpublished:  # its branch could not be moved
                 return end_run(self.store, record, End("waiting", Waiting.code, run.steps.state.position.unpublished))
             if end.outcome or end.state == "cancelled":
                 await run.context.workspace.clean_up()
@@ -327,7 +327,7 @@ class Engine:
         return replace(context, is_begun_elsewhere=travel.is_begun_elsewhere, has_session=travel.has_session)
 
     async def _ask_person(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:
-        """The person's answer; None while an agent could type in their place, and if nobody is there."""
+        """The person's answer; None if nobody is there, or while an agent could type in the person's place."""
         reached = reachable_by_agents(self.store, record)
         answer = None if reached else await self.person(question)
         reached = reached or (reachable_by_agents(self.store, record) if answer else "")

@@ -1,4 +1,4 @@
-"""RunStore: what is kept of every run, read from the journal and the state folder. It starts and drives nothing.
+"""RunStore: everything stored about runs, read from the journal and the state folder. It starts and drives nothing.
 
 Commands that only look at runs load nothing heavier than this module.
 """
@@ -30,7 +30,7 @@ from trued.model.step_keys import (
 from trued.support.path_sets import paths_outside
 from trued.support.redaction import SHORTEST, Redactor, secrets_in
 
-if TYPE_CHECKING:  # what reads contracts, verdicts and inputs is loaded where one is read: `ls` reads none
+if TYPE_CHECKING:  # contracts, verdicts and inputs are imported where they are read, because `ls` reads none
     from trued.engine.inputs import Inputs
     from trued.engine.stored_amendment import Amendment
     from trued.engine.stored_evidence import StoredEvidence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # what reads contracts, verdicts and inputs is loaded where o
     from trued.workspace.git.hub_store import HubStore
     from trued.workspace.git.workspace import GitWorkspace
 
-KEPT = 8  # runs whose contract and verdict so far are kept: who watches a run asks again after every step
+KEPT = 8  # runs whose contract and verdict so far are cached: a page that watches a run reads them after every step
 
 EventListener: TypeAlias = Callable[[RunRecord, Event], None]
 
@@ -51,8 +51,8 @@ class RunStore:
     verdicts, approvals, amendments.
 
     `listen` is called with every event that is written through this store. `read_only`: nothing is created or changed.
-    `watches`: it is asked again and again about the same runs and must stay small: the evidence of a contract and of
-    the newest verdict is a `StoredEvidence`.
+    `watches`: for callers that read the same runs again and again and must stay small: the evidence of a contract and
+    of the newest verdict is a `StoredEvidence`.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class RunStore:
         watches: bool = False,
         journal: "JournalStore | None" = None,
     ) -> None:
-        """`journal`: one that is open already; it is closed with this store."""
+        """`journal`: an open journal to use; it is closed with this store."""
         self.home, self.environ, self.listen, self._watches = home, environ, listen, watches
         self.hub = hub_address(environ)  # "": the journal is in the state folder
         self.hub_store = store_address(environ) if self.hub else ""  # "": work stays on the machine that began it
         travels = bool(self.hub_store)
         self.journal: JournalStore = journal or open_journal(home, self.hub, travels=travels, read_only=read_only)
         self._travels: dict[str, Travel] = {}
-        self._contracts = OrderedDict[str, "tuple[int, Contract]"]()  # run → the hash of its contract's text, and it
+        self._contracts = OrderedDict[str, "tuple[int, Contract]"]()  # run → hash of the contract's text, contract
         self._so_far = OrderedDict[str, "VerdictSoFar"]()
 
     def __enter__(self) -> "RunStore":
@@ -87,7 +87,7 @@ class RunStore:
     # -- a run and its places ------------------------------------------------------------------------------------------
 
     def folder(self, run_id: str) -> Path:
-        """The run's private folder; it may not be there yet."""
+        """The run's private folder; it may not exist yet."""
         return self.home / "runs" / run_id
 
     def inputs(self, run_id: str) -> "Inputs":
@@ -96,8 +96,8 @@ class RunStore:
         return Inputs.model_validate_json(self.journal.inputs(run_id))
 
     def stored_inputs(self, run_id: str) -> dict[str, Any]:
-        """The inputs as JSON, for who needs few of them: to read all as values takes longer than the rest of a short
-        command. Without settings in a journal that something else made."""
+        """The inputs as JSON, for callers that need few of them: validating all takes longer than the rest of a short
+        command. In a journal that trued did not write, the settings may be missing."""
         found: dict[str, Any] = json.loads(self.journal.inputs(run_id) or "{}")
         return {**found, "settings": found.get("settings", {})}
 
@@ -126,13 +126,13 @@ class RunStore:
 
     def open_hub_store(self) -> "HubStore":
         """The store through which work travels. Raises BadInput for a wrong address."""
-        from trued.workspace.git.hub_store import HubStore  # loaded for a store alone
+        from trued.workspace.git.hub_store import HubStore  # only needed with a store
 
         return HubStore(self.hub_store, self.environ)
 
     def workspace(self, record: RunRecord, inputs: "Inputs") -> "GitWorkspace":
         """The run's git workspace, as its agents and checks see it."""
-        from trued.wire import Confinement  # loaded where files of a run are touched: most commands only look
+        from trued.wire import Confinement  # imported here: most commands touch no files of a run
         from trued.workspace.git.workspace import GitWorkspace
 
         pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
@@ -166,20 +166,20 @@ class RunStore:
         return {STORE_VARIABLE: password} if len(password) >= SHORTEST else {}
 
     def private_files(self) -> tuple[Path, ...]:
-        """Files with which one can reach the journal, or the store of the work: no agent may see them."""
+        """Files that give access to the journal or to the hub's store: no agent may see them."""
         named = self.hub and (VARIABLE not in self.environ or (self.hub_store and STORE_VARIABLE not in self.environ))
         own = ((user_config(self.environ) / FILE),) if named else ()
         reach = self.open_hub_store().private_files() if self.hub_store else ()
         return (*self.journal.private_files(), *own, *reach)
 
     def redact(self, inputs: "Inputs") -> Callable[[Any], Any]:
-        """A function that takes the secrets out of a string, or of the strings in a list or dict."""
+        """A function that removes the secrets from a string, or from the strings in a list or dict."""
         return Redactor(self.secrets(inputs)).within
 
     # -- contract and verdicts -----------------------------------------------------------------------------------------
 
     def contract(self, run_id: str) -> "Contract | None":
-        """The contract in force: as sealed first, or as a person amended it or a replaced case changed it."""
+        """The contract in force: as first sealed, or as later changed by an amendment or a replaced case."""
         keys = [key for key, _, _ in self.journal.steps(run_id, *CONTRACTS) if is_contract(key)]
         found = self.journal.step(run_id, keys[-1]) if keys else None
         if not found:
@@ -199,7 +199,8 @@ class RunStore:
         return read if facts is None else read.model_copy(update={"base_facts": facts})
 
     def _parted(self, text: str, *place: str) -> "tuple[str, StoredEvidence | None]":
-        """The result of a step; for who watches without the evidence at this place, which is by itself then."""
+        """The result of a step, and None. If this store watches: the result without the evidence at `place`, and that
+        evidence."""
         from trued.engine.stored_evidence import StoredEvidence
 
         return StoredEvidence.taken_out_of(text, *place) if self._watches else (text, None)
@@ -219,7 +220,7 @@ class RunStore:
         return apply_approvals(last, self.approvals(run_id)) if last else None
 
     def final_verdict(self, run_id: str) -> "Verdict | None":
-        """The newest verdict on the finished work, without approvals: of `finish`, or by an amended contract."""
+        """The newest verdict on the finished work, without approvals: by `finish`, or under an amended contract."""
         for key, _, _ in reversed(self.journal.steps(run_id, FINISH, AMENDMENT)):
             found = self.journal.step(run_id, key) if is_final_verdict(key) or is_amendment(key) else None
             verdict = self._read_verdict(key, found) if found else None
@@ -228,7 +229,7 @@ class RunStore:
         return None
 
     def _read_verdict(self, key: str, found: str) -> "Verdict | None":
-        """That of a step which judged the finished work; of an amendment, if it was judged anew."""
+        """The verdict in the result of a final step or an amendment; None if the amendment judged nothing again."""
         from trued.engine.stored_amendment import Amendment
         from trued.model import Verdict
 
@@ -324,7 +325,7 @@ Kept = TypeVar("Kept")
 
 
 def _keep(kept: OrderedDict[Key, Kept], key: Key, value: Kept) -> Kept:
-    """Keep it, and no more than a few others."""
+    """Cache the value; drop the oldest if there are more than KEPT."""
     kept[key] = value
     while len(kept) > KEPT:
         kept.popitem(last=False)
@@ -332,8 +333,8 @@ def _keep(kept: OrderedDict[Key, Kept], key: Key, value: Kept) -> Kept:
 
 
 def records_approvals(record: RunRecord) -> bool:
-    """Does the run's workflow write on its branch what people approved?"""
-    from trued.workflows.registry import find_descriptor  # few commands ask for it
+    """Whether the run's workflow writes approvals on its branch."""
+    from trued.workflows.registry import find_descriptor  # imported here: few commands need it
 
     workflow = find_descriptor(record.workflow)
     return workflow is not None and workflow.records_approvals

@@ -35,13 +35,13 @@ from trued.workspace.sandbox.levels import check_agent_network, choose_level
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
-# where a person's windows, buses, terminals, key agents and containers listen
+# environment variables that lead to a person's windows, buses, terminals, key agents and containers
 SESSION = (
     *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "ICEAUTHORITY", "SESSION_MANAGER", "XDG_RUNTIME_DIR"),
     *("DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO"),
     *("TMUX", "TMUX_PANE", "STY", "DOCKER_HOST"),
 )
-LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # no two that look alike
 
 
 def prepare_inputs(
@@ -54,7 +54,7 @@ def prepare_inputs(
 ) -> Inputs:
     """The inputs of a run. Raises BadInput with what is wrong.
 
-    `any_agent`: skip the look for installed agents. `runs`: branches and bases of earlier runs.
+    `any_agent`: do not check which agents are installed. `runs`: branches and bases of earlier runs.
     """
     repository = open_repository(request.repository, empty=True)
     if repository.taken:
@@ -66,7 +66,7 @@ def prepare_inputs(
     goal, ticket = _read(request, settings, environ, repository.root)
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
     workflow = choose_workflow(request.workflow or chosen_before, goal, ticket)
-    workflow.load_flow()  # a broken one is refused before anything is written
+    workflow.load_flow()  # a broken workflow is refused before anything is written
     _check_start(repository, workflow)
     settings = settings.model_copy(update={"workflow": workflow.name})
     state = workflow.branch_state
@@ -115,7 +115,7 @@ def prepare_inputs(
 def _of_chosen_parts(
     requirements: Requirements | None, goal: Goal, settings: Settings, workflow: WorkflowDescriptor
 ) -> Requirements | None:
-    """The requirements that the chosen parts of the plan can meet. Raises BadInput if nothing can be chosen."""
+    """The requirements that the chosen parts of the plan can meet. Raises BadInput if there are no parts."""
     if not settings.chunks and not settings.phases:
         return requirements
     option = "--chunk" if settings.chunks else "--phase"
@@ -165,7 +165,7 @@ def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:
 
 
 def _read(request: Request, settings: Settings, environ: Mapping[str, str], root: Path) -> tuple[Goal, Ticket | None]:
-    """The goal, and the ticket if it is one, read from its tracker or file."""
+    """The goal and, if it is a ticket, the ticket as read from its tracker or file."""
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
     takes_tickets = not request.workflow or descriptor(request.workflow).takes is Input.TICKET
     if takes_tickets and names_tracker_ticket(request.goal, settings):
@@ -236,11 +236,11 @@ def _looks_like_a_file(given: str) -> bool:
 
 
 def _agents(settings: Settings, environ: Mapping[str, str], needed: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Role → agent, all known and startable; and a sentence on those that were detected."""
+    """Role → agent, each known and able to start; and a sentence about the detected agents."""
     for one in settings.agents.values():
         capabilities_of(one)
     agents, looked = select_agents(settings, environ, needed)
-    # Who plays only in other workflows is neither needed here nor a vendor that builds anything.
+    # An agent that only plays roles of other workflows is not needed here, and its vendor builds nothing.
     others = roles_of_other_workflows(settings.workflow)
     agents = {role: agent for role, agent in agents.items() if role not in others}
     check_agents(agents.values(), settings, environ)
@@ -275,7 +275,7 @@ def _check_roles(settings: Settings, roles: Mapping[str, Role], needed: Sequence
 def _check_variables(settings: Settings) -> None:
     """Raise BadInput if `variables` would show agents the person's session, or a token of the forge or tracker.
 
-    The engine itself pushes and opens pull requests.
+    Agents need no such token: the engine itself pushes and opens pull requests.
     """
     if session := [name for name in settings.variables if name in SESSION]:
         what = f"`variables` would give agents access to your own session: {session[0]}"

@@ -1,4 +1,4 @@
-"""Judges any commit against any other: no agent, no run, nothing written in their repositories."""
+"""Judges any commit against any other, without agents or a run, and writes nothing into their repositories."""
 
 import asyncio
 import fcntl
@@ -46,8 +46,8 @@ class VerifyRequest(Value):
     accept: Grade = Grade.ATTESTED
     sandbox: str = "auto"
     allow_unsandboxed: bool = False
-    quick: bool = False  # every check once on the head, and `tested` at most
-    here: Path = Path()  # where relative paths and bare revisions are seen from
+    quick: bool = False  # run every check only once on the head; the grade is `tested` at most
+    here: Path = Path()  # the folder that relative paths and bare revisions refer to
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
 
 @asynccontextmanager
 async def _machine_looked_at(request: VerifyRequest) -> AsyncIterator[None]:
-    """Try the sandbox and look at the interpreter while git reads the commits. Each is looked at once a process, so
-    that whoever needs the answer finds it, or the same error."""
+    """Try the sandbox and find the interpreter while git reads the commits. Both results, or errors, are cached for the
+    whole process, so that later callers get them at once."""
     level = asyncio.to_thread(choose_level, request.sandbox, request.allow_unsandboxed)
     looks = asyncio.gather(level, find_interpreter(), return_exceptions=True)
     try:
@@ -115,7 +115,7 @@ async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Co
 async def verify_against(
     contract: Contract, head: str, request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit
 ) -> VerifyResult:
-    """Prove a head against a sealed contract. A requirements file in its history counts as visible."""
+    """Prove a head against a sealed contract. A requirements file in the head's history counts as visible."""
     base, side = await _side(request.base, request), await _side(head, request)
     if base.commit != contract.base:
         what = f"the contract was sealed on {contract.base[:12]}, and the base is {base.commit[:12]}"
@@ -195,7 +195,7 @@ async def temporary_workspace(
     async with _place(home) as place:
         repository = base.root or base.git
         await _bring(Store(repository, place, SUBJECT), base, others)
-        # After git: the sandbox may still be tried meanwhile.
+        # Only after the git commands: the sandbox is tried at the same time as they run.
         level = await asyncio.to_thread(choose_level, request.sandbox, request.allow_unsandboxed)
         sight = Confinement(level=level, hidden=tuple(hidden))
         workspace = GitWorkspace(repository, place, SUBJECT, "", base.commit, sight)
@@ -222,7 +222,7 @@ async def _place(home: Path) -> AsyncIterator[Path]:
     places = home / PLACES
     name = secrets.token_hex(6)
     try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)  # first: a mode is given to the last folder only
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)  # first: `mode` applies only to the last folder
         places.mkdir(exist_ok=True, mode=0o700)
         lock = (places / f"{name}.lock").open("w")
     except OSError as error:
@@ -250,7 +250,7 @@ async def _sweep(places: Path, own: str) -> None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                continue  # at work
+                continue  # its process still runs
             await remove_tree(places / lock.stem)
             lock.unlink(missing_ok=True)
 

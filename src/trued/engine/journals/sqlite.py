@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step, StoredAnswer, StoredVerdict
     from trued.wire import Spend
 
-BUSY_S = 20.0  # longer than any write of ours; then another process has hung in mid-write
+BUSY_S = 20.0  # longer than any write of trued takes: after that, another process hangs in the middle of a write
 
-# An event's data without its brief, and with what its reply claims: the rest is nine tenths of a journal.
+# An event's data without its brief, and with only the claims of its reply: the rest is nine tenths of a journal.
 LEAN = """
     case kind
     when 'asked' then json_remove(data, '$.brief')
@@ -47,16 +47,16 @@ LEAN = """
         'status', substr(json_extract(data, '$.reply.status'), 1, 300),
         'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
     else data end"""
-# The same for views that fold events: they show no briefs. Role and agent come before the
-# brief; what is behind it is not parsed, since within a string every quote has a backslash before it.
+# The same for views that fold events, with only role and agent of a call. Both come before the brief, so the data is
+# cut there without parsing the rest; the marker cannot occur inside a string, where every quote is escaped.
 _BRIEF = """instr(substr(data, 1, 500), ', "brief": ')"""
 _NAMED = "json_object('role', json_extract(data, '$.role'), 'agent', json_extract(data, '$.agent'))"
 _ASKED = f"case {_BRIEF} when 0 then {_NAMED} else substr(data, 1, {_BRIEF} - 1) || '}}' end"
 FOLDED = LEAN.replace("json_remove(data, '$.brief')", _ASKED)
-# What an event says of a call without a word of the agent or of its provider.
+# Facts in an event about a call that contain no text of the agent or its provider.
 _FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
 _PAIRS = ", ".join(f"'{one}', json_extract(data, '$.{one}')" for one in _FACTS)
-BARE = f"json_patch('{{}}', json_object({_PAIRS}))"  # which leaves out what is not there
+BARE = f"json_patch('{{}}', json_object({_PAIRS}))"  # json_patch leaves out the facts that are null
 
 MIGRATIONS = (
     """
@@ -115,7 +115,7 @@ class SqliteJournal:
                 f"cannot make {path.parent}: {error.strerror}; set TRUED_HOME to a writable folder"
             ) from error
         self._synced = self._connect("full")
-        self._unsynced = self._connect("normal")  # in WAL mode: never torn, and durable with the next synced write
+        self._unsynced = self._connect("normal")  # WAL mode: never torn, and durable with the next synced write
         self._migrate()
 
     def _connect(self, synchronous: str) -> sqlite3.Connection:
@@ -152,7 +152,7 @@ class SqliteJournal:
         if version == len(MIGRATIONS):
             return
         with self.writing(self._synced) as db:
-            (version,) = db.execute("pragma user_version").fetchone()  # another process may have been faster
+            (version,) = db.execute("pragma user_version").fetchone()  # another process may have migrated it meanwhile
             for number, statements in enumerate(MIGRATIONS[version:], version + 1):
                 for statement in filter(str.strip, statements.split(";")):
                     db.execute(statement)
@@ -160,7 +160,7 @@ class SqliteJournal:
 
     @contextmanager
     def writing(self, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-        """One transaction. Raises Busy or StateFailed with a sentence for people."""
+        """A transaction. Raises Busy or StateFailed with a sentence for people."""
         try:
             db.execute("begin immediate")
             yield db
@@ -176,7 +176,7 @@ class SqliteJournal:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """All reads inside see the same moment. For readers only: nothing can be written inside."""
+        """All reads inside see one snapshot. For readers only: nothing can be written inside."""
         self._rows("begin")
         try:
             yield
@@ -204,7 +204,7 @@ class SqliteJournal:
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
-        """Add a run with all its inputs, in one write. Raises BadInput if it is for a queue: there is none."""
+        """Add a run with all its inputs, in one write. Raises BadInput if a queue is named: only hubs have queues."""
         if queue:
             raise _without_hub(queue)
         now = self.clock()
@@ -245,18 +245,18 @@ class SqliteJournal:
             yield
 
     def announce(self, run: str) -> None:
-        """Say that this process is about to drive a new run, so that it does not look abandoned."""
+        """Record that this process is about to drive a new run, so that the run does not look abandoned."""
         self._lock(run).announce()
 
     def lease_file(self, run: str) -> None:
-        """No other machine can take over a run of this one."""
+        """None: no other machine can take over a run of this journal."""
 
     def driver(self, run: str) -> int:
         """The id of the process that drives the run; 0 for none. Takes no lock."""
         return self._lock(run).holder()
 
     def cancel(self, run: str) -> None:
-        """Leave a mark in the run's folder, and send the process that drives it a signal."""
+        """Write a marker file into the run's folder, and send a signal to the process that drives the run."""
         mark = self._cancel_mark(run)
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
@@ -273,7 +273,7 @@ class SqliteJournal:
         return ""
 
     def refuse_if_open(self) -> None:
-        """Nothing to refuse: sandboxes hide the file, and every run tries whether they do."""
+        """Do nothing: sandboxes hide the file, and every run tests that they do."""
 
     def _cancel_mark(self, run: str) -> Path:
         return self.path.parent / "runs" / run / "cancelled"
@@ -286,7 +286,7 @@ class SqliteJournal:
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
         """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
 
-        `lean`: without briefs, and of replies only what they claim, and the beginning of `summary`.
+        `lean`: without briefs, and with only the claims of replies and the beginning of their `summary`.
         """
         return self._events("run = ? and id > ?", (run, after), limit=limit, lean=lean)
 
@@ -300,15 +300,16 @@ class SqliteJournal:
         return self._events(f"run = ? and kind in ({', '.join('?' * len(kinds))})", (run, *kinds), lean=lean)
 
     def events_of_call(self, run: str, key: str) -> list[Event]:
-        """The events under one key, whole and oldest first: of a call, with its brief and reply."""
+        """The complete events under one key, oldest first: those of one call, with its brief and reply."""
         return self._events("run = ? and key = ?", (run, key))
 
     def search_events(
         self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
     ) -> tuple[int, list[Event]]:
-        """How many events of a run hold all these words in kind, key or lean data, and the newest of them before an id.
+        """The number of events of a run with all these words in kind, key or lean data, and the newest of them before
+        the id `before`, newest first.
 
-        Newest first. `silent`: roles of whose events, known by role or key, only bare facts are searched and returned.
+        `silent`: roles whose events, found by role or key, are searched and returned as bare facts only.
         """
         own = "(json_extract(data, '$.role') = ? or key glob ? or key glob ?)"
         spoken = " or ".join([own] * len(silent)) or "false"
@@ -335,7 +336,7 @@ class SqliteJournal:
 
     def runs_changed(self, after: int = 0) -> dict[str, int]:
         """Run → the id of its newest event, for every run with an event after this id."""
-        # `+`: by the ids alone; the index of runs would be read whole
+        # `+` makes SQLite search by id; otherwise it would read the whole index of runs
         rows = self._rows("select run, max(id) as last from event where id > ? group by +run", (after,))
         return {row["run"]: row["last"] for row in rows}
 
@@ -364,9 +365,10 @@ class SqliteJournal:
         return [(row["key"], row["began"], row["ended"]) for row in rows]
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins so, oldest first.
+        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
+        first.
 
-        Each result is read when it is its turn: those of a long run are many megabytes.
+        Results are read one at a time: those of a long run are many megabytes.
         """
         where, values = _named(names)
         statement = f"select rowid, key, ended from step where run = ? and rowid > ? and {where} order by rowid"  # noqa: S608
@@ -381,7 +383,7 @@ class SqliteJournal:
         return [one for row in rows if not ((one := question_of(dict(row))).answer and only_open)]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one and this is not `instead` of it. Returns whether it did."""
+        """Record an approval, unless the same work has one; with `instead`, replace it. Returns whether it did."""
         row = approval_columns(run, approval)
         same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
         same += " and contract = :contract" if approval.requirement == "*" else ""
@@ -430,7 +432,7 @@ class SqliteJournal:
         return {str(row["run"]) for row in self._rows("select distinct run from approval")}
 
     def answers_since(self, since: float, workflow: str = "") -> "list[StoredAnswer]":
-        from trued.engine.journals import sqlite_history as history  # few commands look at many runs
+        from trued.engine.journals import sqlite_history as history  # imported here: few commands read many runs
 
         return history.answers(self._rows(history.ANSWERS, (since, workflow)))
 
@@ -462,7 +464,7 @@ class SqliteJournal:
         return [str(row["id"]) for row in self._rows("select id from run where state = 'running' order by id")]
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """The next events as who folds them needs them."""
+        """The next events, in the short form for views that fold them."""
         statement = f"select id, at, key, kind, {FOLDED} from event where run = ? and id > ? order by id limit ?"  # noqa: S608
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows(statement, (run, after, limit))]
 
@@ -508,7 +510,7 @@ class RunJournal:
         return value
 
     def emit(self, event: "JournalEvent", key: str = "") -> None:
-        """Write an event for people, and pass it to whoever listens."""
+        """Write an event for people, and pass it to the listener."""
         now, kind, data = self.journal.clock(), event.stored_kind, event.stored_data()
         number = self.journal._write(
             "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)",
@@ -519,7 +521,7 @@ class RunJournal:
             self.listen(Event(id=number, at=now, key=key, kind=kind, data=data))
 
     async def available(self) -> None:
-        """A file is always there."""
+        """Return at once: a file is always available."""
 
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
         values = (self.run, key, text, json.dumps(list(options)), self.journal.clock())
@@ -541,14 +543,14 @@ class RunJournal:
             return db.execute(statement, values).rowcount == 1
 
     def spend(self, decide: "Decide") -> "Spend | None":
-        """Let `decide` reserve or pay, in one synced transaction: others wait for it."""
+        """Let `decide` reserve or settle, in one synced transaction; other writers wait."""
         with self.journal.writing(self.journal._synced) as db:
             cursor = db.execute("select * from spend where run = ? order by rowid", (self.run,))
             cursor.row_factory = sqlite3.Row
             decided = decide([spend_of(dict(row)) for row in cursor.fetchall()])
             if decided is None:
                 return None
-            decided = replace(decided, at=max(decided.at, self.journal.clock()))  # whose clock may have been set back
+            decided = replace(decided, at=max(decided.at, self.journal.clock()))  # the clock may have been set back
             row = {"run": self.run, **spend_columns(decided)}
             marks = ", ".join("?" * len(row))
             db.execute(f"insert or replace into spend ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608
