@@ -1,4 +1,4 @@
-"""Attempts: a row before every paid call. One is open at a time, the first result stands, later ones are paid for."""
+"""Attempts: a row before every paid call. One is open at a time; the first result counts, later ones only cost."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,10 +12,10 @@ from trued.hub.database import Connection, Database
 from trued.run.budget import agent_kind
 from trued.wire import Amount, Spend
 
-PATIENCE_S = 5.0  # for a database that is away, while a person waits
+PATIENCE_S = 5.0  # how long to wait for an unavailable database while a person waits
 
-Ending: TypeAlias = Literal["done", "stopped", "died", "failed"]  # as whoever ran the attempt says
-# `lost`: its lease is over, and its end may still come. `late`: another attempt's result was there first.
+Ending: TypeAlias = Literal["done", "stopped", "died", "failed"]  # as reported by the process that ran the attempt
+# `lost`: its lease is over, but its end may still be reported. `late`: another attempt's result was recorded first.
 AttemptState: TypeAlias = Literal["open", "lost", "late", Ending]
 
 
@@ -32,7 +32,7 @@ class PaidAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """The process that makes a run's calls: its name, where its work is, and its lease in seconds."""
+    """The process that makes a run's calls: its name, the place of its work, and its lease in seconds."""
 
     name: str
     place: UUID | None
@@ -42,8 +42,8 @@ class Driver:
 def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: UUID) -> None:
     """Open an attempt at this call, or keep the one that is open in the same place, in the transaction of its budget.
 
-    Raises Postponed, and nothing may be paid yet, while the agent's cap is reached or an attempt elsewhere may be at
-    work. The caller drives the run under its newest epoch, and holds its row.
+    Raises Postponed while the agent's cap is reached or an attempt elsewhere may be running: then the call must not
+    be made yet. The caller must drive the run under its newest epoch, and have its row locked.
     """
     values = (
         run,
@@ -62,8 +62,8 @@ def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: 
 
 
 def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late: bool = False) -> None:
-    """Record how an attempt ended and what it cost, in the transaction of its budget. The step's result is recorded by
-    whoever drives the run; `late`: by somebody else, since this driver lost it."""
+    """Record how an attempt ended and what it cost, in the transaction of its budget. The run's
+    driver records the step's result; `late`: this driver lost the run, so another one does."""
     paid = (spend.spent.usd, spend.spent.tokens, spend.spent.seconds)
     newest = """select max(number) from attempt where run = %s and key = %s and call = %s
         and place is not distinct from %s and state in ('open', 'lost')"""
@@ -74,13 +74,13 @@ def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late:
 
 
 def call_of(spend: Spend) -> str:
-    """The name of one order of a call, and of one try of it."""
+    """The name of one attempt of one order of a call."""
     return f"{spend.call}.{spend.attempt}"
 
 
 @contextmanager
 def opened_caps(url: str) -> "Iterator[Caps]":
-    """The caps of a hub. Raises StateFailed if it was not prepared, or by another version of trued."""
+    """The caps of a hub. Raises StateFailed if the hub was not prepared by this version of trued."""
     database = Database(url, "trued", lambda: PATIENCE_S)
     try:
         database.refuse_other_version()
@@ -90,7 +90,7 @@ def opened_caps(url: str) -> "Iterator[Caps]":
 
 
 class Caps:
-    """How many calls of an agent may be at work, over all machines and runs."""
+    """How many calls of an agent may run, over all machines and runs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -102,7 +102,7 @@ class Caps:
         self._database.rows(statement, (agent, at_once, per_minute))
 
     def stored(self) -> list[dict[str, Any]]:
-        """Agents with their caps, and how many of their calls are at work."""
+        """Agents with their caps, and how many of their calls are running."""
         now = (
             "select count(*) from attempt a where a.agent = cap.agent and state = 'open' and until > clock_timestamp()"
         )
@@ -118,13 +118,13 @@ class Attempts:
 
     def reserve(self, run: str, key: str, *, token: UUID, worker: str, lease_s: float) -> int | None:
         """Open an attempt at this call and return its number; the same token gets the same number again. None if
-        another one is open or the call has its result: then nothing may be paid."""
+        another attempt is open or the call has its result: then the call must not be made."""
         values = (run, key, token, worker, lease_s)
         given = self._database.rows("select reserve_attempt(%s, %s, %s, %s, %s) as number", values)[0]["number"]
         return None if given is None else int(given)
 
     def renew(self, run: str, key: str, number: int, *, lease_s: float) -> bool:
-        """Keep an open attempt for another lease. False: it is open no more, and its agent has to end."""
+        """Renew the lease of an open attempt. False: it is no longer open, and its agent has to end."""
         where = "run = %s and key = %s and number = %s and state = 'open'"
         statement = f"update attempt set until = {SOON} where {where} returning 1"  # noqa: S608  (constants)
         return bool(self._database.rows(statement, (lease_s, run, key, number)))
@@ -139,10 +139,10 @@ class Attempts:
     def settle(
         self, run: str, key: str, number: int, ending: Ending, spent: Amount, *, inputs: str = "", value: str = ""
     ) -> AttemptState:
-        """Record how an attempt ended, what it cost and, if it is done, its result as the step's, in one transaction.
+        """Record how an attempt ended, what it cost and, if it is done, the step's result, in one transaction.
 
-        Returns the state that is recorded: `late` if the step has a result, which stands. An attempt ends once; what
-        is said of it later changes nothing. Raises BadInput if there is no such attempt.
+        Returns the recorded state: `late` if the step already has a result, which is kept. An attempt ends once;
+        later reports change nothing. Raises BadInput if there is no such attempt.
         """
         paid = (spent.usd, spent.tokens, spent.seconds)
         values = (run, key, number, ending, *paid, inputs, value, self._clock())

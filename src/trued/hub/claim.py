@@ -8,14 +8,14 @@ from uuid import UUID
 from trued.hub.database import Database
 from trued.support.lease_file import LeaseFile, boot_time
 
-RENEWALS = 15  # in one lease: a few may fail
-MARGIN = 0.2  # of a lease, by which agents end earlier than others may take over: ending them takes time, too
-LOOK_S = 1.0  # how soon a driver hears that somebody cancelled its run
+RENEWALS = 15  # per lease, because a few may fail
+MARGIN = 0.2  # share of a lease by which agents end before others may take over: ending them takes time
+LOOK_S = 1.0  # how often a driver checks whether its run was cancelled
 
 
 class Claim:
-    """While it is open, its lease is renewed. A driver that is killed, frozen or cut off renews nothing: when the lease
-    is over, anybody may take the next epoch, and whatever this one writes later is refused by the database."""
+    """While the claim is open, its lease is renewed. A driver that is killed, frozen or cut off renews nothing: when
+    the lease is over, any other may take the next epoch, and the database refuses what this driver writes later."""
 
     def __init__(
         self,
@@ -27,10 +27,9 @@ class Claim:
         told: Callable[[], None] | None = None,
         lease_file: LeaseFile | None = None,
     ) -> None:
-        """`database`: connections of this claim's own, which it closes. `place`: where the agents of this driver work;
-        attempts elsewhere are not its own, and end with their own leases. `told` is called when the run was cancelled,
-        and when another driver has it. `lease_file`: where supervisors of this driver's agents look how long they may
-        work."""
+        """`database`: connections for this claim only, which it closes. `place`: where the agents of this driver work;
+        attempts in other places end with their own leases. `told` is called when the run was cancelled, and when
+        another driver has it. `lease_file`: tells supervisors how long this driver's agents may work."""
         self.epoch, self._database, self._run, self._lease_s, self._place = epoch, database, run, lease_s, place
         self._told, self._lease_file = told or (lambda: None), lease_file
         self._over = threading.Event()
@@ -45,24 +44,24 @@ class Claim:
         self._thread.join()
 
     def release(self) -> bool:
-        """Give the run back. False if that is not certain: the claim was lost before, or the database is away."""
+        """Give the run back. False if that is not certain: the claim was lost, or the database is unavailable."""
         statement = """
             with mine as (update run set until = null where id = %s and epoch = %s returning id),
             over as (update attempt set state = 'lost' from mine
                 where run = mine.id and state = 'open' and place is not distinct from %s::uuid)
-            select 1 from mine"""  # its agents have ended, and what they used may still be told
+            select 1 from mine"""  # its agents have ended, but their usage may still be reported
         return bool(self._database.try_once(statement, (self._run, self.epoch, self._place)))
 
     def close(self) -> None:
         self._database.close()
 
     def allow(self, asked: float) -> None:
-        """Let agents work for the lease that was asked for at this time: nobody else may take the run earlier."""
+        """Let agents work for the lease that was requested at `asked`: until then, no other driver may take the run."""
         if self._lease_file:
             self._lease_file.extend(asked + self._lease_s * (1 - MARGIN))
 
     def _hold(self) -> None:
-        """Renew the lease and look for a word to this driver, until the claim is over or lost."""
+        """Renew the lease and check whether the run was cancelled, until the claim is over or lost."""
         every, renewed = self._lease_s / RENEWALS, boot_time()  # which counts the time that a machine sleeps
         renew = f"""
             with soon as (select {SOON} as at),
@@ -77,14 +76,14 @@ class Claim:
             due = asked - renewed >= every
             found = self._database.try_once(*((renew, (self._lease_s, *mine, self._place)) if due else (look, mine)))
             if found is None:
-                continue  # it is away
+                continue  # the database is unavailable
             if due and found:
                 self.allow(asked)
             renewed = boot_time() if due else renewed
             if not found or found[0]["cancelled"]:
                 self._told()
             if not found:
-                return  # somebody else drives it: the next write will say so, too
+                return  # another driver has the run: the next write will fail
 
 
-SOON = "clock_timestamp() + make_interval(secs => %s)"  # by the database's clock, which all can see
+SOON = "clock_timestamp() + make_interval(secs => %s)"  # by the database's clock, which all machines share

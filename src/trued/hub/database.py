@@ -20,11 +20,11 @@ from trued.hub.schema import MIGRATIONS
 T = TypeVar("T")
 Connection: TypeAlias = psycopg.Connection[DictRow]
 
-PATIENCE_S = 5.0  # how long somebody who drives nothing waits for a database that is away
-LOCK_S = 20  # longer than any write of ours; then another process has hung in mid-write
-IDLE_S = 5  # a client that is frozen in mid-write loses the transaction, and with it every lock
+PATIENCE_S = 5.0  # how long to wait for an unavailable database if no run is driven
+LOCK_S = 20  # longer than any write of trued takes: after that, another process hangs in the middle of a write
+IDLE_S = 5  # a client that freezes in the middle of a write loses its transaction with all locks
 AGAIN_S = 0.1  # between two attempts to connect
-# A connection that was cut silently is noticed within seconds; what the URL says goes first.
+# A connection that was cut silently is noticed within seconds; settings in the URL have precedence.
 QUICK = {
     "connect_timeout": "3",
     "tcp_user_timeout": "4000",
@@ -36,7 +36,7 @@ QUICK = {
 
 
 class _Away(Exception):
-    """There is no connection, or it was lost: nobody knows whether the last write was committed."""
+    """There is no connection, or it was lost: then it is unknown whether the last write was committed."""
 
     def __init__(self, error: psycopg.Error) -> None:
         super().__init__(str(error))
@@ -46,37 +46,37 @@ class _Away(Exception):
 class Database:
     """One schema of a Postgres database.
 
-    Whatever is sent may be sent twice: when a connection is lost, nobody knows whether the last write was committed.
-    So every write must be repeatable. `patience` says for how many seconds a database that is away is waited for, and
-    is asked again and again.
-    Raises StateFailed or Busy, and BadInput for an address that is none.
+    Statements may be sent twice: when a connection is lost, it is unknown whether the last write was committed.
+    So every write must be idempotent. `patience` returns for how many seconds to wait for an unavailable database; it
+    is called before each retry.
+    Raises StateFailed or Busy, and BadInput for an invalid address.
     """
 
     def __init__(self, url: str, schema: str, patience: Callable[[], float], *, read_only: bool = False) -> None:
         try:
             given = conninfo_to_dict(url)
-        except psycopg.ProgrammingError:  # whose words may quote the password
+        except psycopg.ProgrammingError:  # its message may quote the password
             raise BadInput("the hub's address is no Postgres URL", then="postgresql://USER@HOST/DATABASE") from None
         self.info = make_conninfo(url, **{name: value for name, value in QUICK.items() if name not in given})
         where = given.get("host") or given.get("service") or "this machine"
-        self.name = f"{given.get('dbname', 'postgres')} on {where}"  # no user, no password
+        self.name = f"{given.get('dbname', 'postgres')} on {where}"  # without user and password
         self.schema, self.patience, self.read_only = schema, patience, read_only
-        self.password = ""  # known when it was used: libpq looks for it in several places
+        self.password = ""  # known only after a connection: libpq looks for it in several places
         self.login_files = tuple(_login_files(given))
-        self.is_away = False  # at the last attempt
+        self.is_away = False  # whether the last attempt found it unavailable
         self._turn = threading.RLock()
         self._open: dict[bool, Connection] = {}
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
-        """Send one statement, which is a transaction of its own, and return its rows."""
+        """Send one statement, as its own transaction, and return its rows."""
         return self._patiently(lambda db: _rows(db, statement, values))
 
     def rows_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
-        """The same; what it writes becomes durable with the next synced write."""
+        """Like `rows`, but what it writes becomes durable only with the next synced write."""
         return self._patiently(lambda db: _rows(db, statement, values), synced=False)
 
     def transaction(self, work: Callable[[Connection], T]) -> T:
-        """Let `work` send several statements in one transaction; all of it is done again if the connection is lost."""
+        """Let `work` send several statements in one transaction; it is called again if the connection is lost."""
 
         def whole(db: Connection) -> T:
             with db.transaction():
@@ -86,26 +86,26 @@ class Database:
 
     @contextmanager
     def at_one_moment(self) -> Iterator[None]:
-        """Whatever is read meanwhile is of one moment; after a lost connection, of the moment of the next one."""
+        """All reads inside see one snapshot; if the connection is lost, reads on the next one see a newer state."""
         with self._turn:
             self.rows("begin isolation level repeatable read read only")
             db = self._open[True]
             try:
                 yield
             finally:
-                with suppress(psycopg.Error):  # lost meanwhile, and with it the transaction
+                with suppress(psycopg.Error):  # the connection was lost, and with it the transaction
                     db.execute("rollback")
 
     def try_once(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
-        """Send one statement and wait for nothing; None if that fails."""
+        """Send one statement without waiting or retrying; None if that fails."""
         try:
             return self._send(lambda db: _rows(db, statement, values), synced=True)
         except (_Away, psycopg.Error):
             return None
 
     def try_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
-        """The same, as `rows_unsynced`; None if the database is away. Nothing is tried while that is known."""
-        for _ in range(0 if self.is_away else 2):  # a second connection, if the first was cut
+        """Like `rows_unsynced`, without waiting; None if the database is unavailable, at once if that is known."""
+        for _ in range(0 if self.is_away else 2):  # a second time, with a new connection, if the first was cut
             try:
                 return self._send(lambda db: _rows(db, statement, values), synced=False)
             except _Away:
@@ -121,10 +121,10 @@ class Database:
             self._open.clear()
 
     def lets_anybody_in(self) -> bool:
-        """Whether this login needs neither a password nor a key that agents cannot see. Tried with a password that is
-        surely wrong, without the login's certificate, and refusing to show a ticket of Kerberos."""
+        """Whether this login works without a password or key that agents cannot see. Tested by connecting with a wrong
+        password, without the login's certificate and without a Kerberos ticket."""
         wrong = make_conninfo(self.info, password=secrets.token_hex(16))
-        with suppress(psycopg.ProgrammingError):  # a libpq before 16 knows neither
+        with suppress(psycopg.ProgrammingError):  # libpq before 16 does not know these options
             wrong = make_conninfo(wrong, sslcertmode="disable", require_auth="none", gssencmode="disable")
         try:
             psycopg.connect(wrong).close()
@@ -133,14 +133,14 @@ class Database:
         return True
 
     def migrate(self, then: Callable[[Connection], None] | None = None) -> None:
-        """Make or convert the tables, and do `then` if they were converted, in the same transaction. `read_only`: only
-        look whether they are those of this version."""
+        """Create or migrate the tables, and call `then` if they were migrated, in the same transaction. If `read_only`,
+        only check that they are those of this version."""
         if self.read_only:
             self._check(self._version_found())
             return
 
         def convert(db: Connection) -> None:
-            db.execute("select pg_advisory_xact_lock(hashtext('trued schema'))")  # others wait
+            db.execute("select pg_advisory_xact_lock(hashtext('trued schema'))")  # other processes wait
             db.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(self.schema)))
             db.execute("create table if not exists format (version integer not null)")
             found = db.execute("select coalesce(max(version), 0) as version from format").fetchone()
@@ -183,7 +183,7 @@ class Database:
             try:
                 return self._send(send, synced=synced)
             except _Away as away:
-                since = since or time.monotonic()  # not before: this process may have been frozen
+                since = since or time.monotonic()  # since the first failure: this process may have been frozen
                 if time.monotonic() > since + self.patience():
                     raise _translated(away.error, self.name, away=True) from away.error
             except psycopg.Error as error:
@@ -191,7 +191,7 @@ class Database:
             time.sleep(AGAIN_S)
 
     def _send(self, send: Callable[[Connection], T], *, synced: bool) -> T:
-        """Send it once. While one thread waits for a database that is away, others have their turn."""
+        """Send once, without waiting: between two attempts of one thread, others have their turn."""
         with self._turn:
             db = None
             try:
@@ -231,10 +231,10 @@ class Database:
 
 
 def _login_files(given: Mapping[str, Any]) -> Iterator[Path]:
-    """Files in which libpq finds a password or key for this address, whether they are there or not."""
+    """Files in which libpq looks for a password or key for this address, whether they exist or not."""
     defaults = {one.keyword.decode(): (one.val or b"").decode() for one in Conninfo.get_defaults()}
     yield from (Path(one) for name in ("passfile", "sslkey") if (one := given.get(name) or defaults.get(name)))
-    with suppress(RuntimeError):  # this user has no home
+    with suppress(RuntimeError):  # this user has no home folder
         yield from (Path.home() / name for name in (".pgpass", ".pg_service.conf", ".postgresql/postgresql.key"))
 
 

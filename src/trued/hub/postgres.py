@@ -1,4 +1,4 @@
-"""The journal of many machines in one Postgres database, by the same protocol as the embedded one."""
+"""The journal of many machines in one Postgres database, with the same protocol as the embedded journal."""
 
 import asyncio
 import json
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step, StoredAnswer, StoredVerdict
     from trued.wire import Spend
 
-LEASE_S = 300.0  # far longer than any cut or restart of the database: it costs waiting after a machine's death only
+LEASE_S = 300.0  # far longer than an outage of the database; others wait for it only after a machine died
 SENT_WORK = "exists (select 1 from step where step.run = run.id and step.key ~ %s)"
-ASKED_FOR = "asked > served"  # somebody wants a run of a queue to be driven, and nobody has begun to since
+ASKED_FOR = "asked > served"  # somebody asked for a drive of the run, and none has begun since
 
 
 class PostgresJournal:
     """All runs of one hub. `of(run)` is the part that one run may write.
 
-    A run is driven under an epoch: `claim` takes the next one, and every step, question and spending is written only
-    while that is the newest, checked by the statement that writes. Whoever lost a claim can write nothing about the
-    run through this object any more: it raises Fenced.
+    A run is driven under an epoch: `claim` takes the next one. Steps, questions and spending are written only while
+    this epoch is the newest, which the writing statement itself checks. After a claim is lost, all writes about the run
+    through this object raise Fenced.
     """
 
     def __init__(
@@ -65,20 +65,21 @@ class PostgresJournal:
         patience_s: float = PATIENCE_S,
         read_only: bool = False,
     ) -> None:
-        """`name`: of this machine or worker, for people. `home`: the folder where the work of runs is; a run that was
-        added with one is driven with that one alone, and taken over at once if its driver died there. `patience_s`: how
-        long a database that is away is waited for; who drives a run waits for a whole lease. `read_only`: create and
-        migrate nothing; every write raises StateFailed. Raises StateFailed if the database cannot be used."""
+        """`name`: of this machine or worker, for people. `home`: the folder with the work of runs; a run that was added
+        with a home is driven only with the same home, and taken over at once if its driver died there. `patience_s`:
+        how long to wait for an unavailable database; while a run is driven, this is a whole lease. `read_only`: create
+        and migrate nothing; every write raises StateFailed. Raises StateFailed if the database cannot be used."""
         self.clock, self.name, self.lease_s = clock, name or "another process", lease_s
         self._home = home
-        self.travels = False  # whether work of other machines can be had here, if they sent it
+        self.travels = False  # whether work that other machines sent can be fetched here
         self._place = place_of(home, create=not read_only) if home else None
-        # where whoever is dead can be seen to be: not if this folder is a copy from another machine, or shared with one
+        # the place in which locks show whether a driver is dead; None if this folder is a copy from another machine, or
+        # shared with one
         self._own_place = self._place if home and is_named_here(home, create=not read_only) else None
-        self._epochs: dict[str, int] = {}  # of the runs that are claimed, and of those that were lost
-        self._announced: dict[str, tuple[float, int]] = {}  # when it was asked for, and the epoch
-        self._unsent: list[Callable[[], None]] = []  # events, while the database is away
-        self._hurries = False  # somebody wants to end, and waits for no lease
+        self._epochs: dict[str, int] = {}  # of the runs that are claimed, or whose claim was lost
+        self._announced: dict[str, tuple[float, int]] = {}  # run → when its epoch was requested, and the epoch
+        self._unsent: list[Callable[[], None]] = []  # events to write when the database is available again
+        self._hurries = False  # the caller was cancelled: do not wait for a whole lease
 
         def patience() -> float:
             return lease_s if self._epochs and not self._hurries else patience_s
@@ -99,7 +100,7 @@ class PostgresJournal:
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
-        """Add a run with all its inputs, in one write. `queue`: the one from which workers take it, when it is put."""
+        """Add a run with all its inputs, in one write. `queue`: the queue that `put` puts it into."""
         now = self.clock()
         if queue:
             given = record.model_dump(mode="json")
@@ -121,7 +122,7 @@ class PostgresJournal:
             raise Busy(f"there is a run {run} already: another process has just added it")
 
     def put(self, run: str) -> None:
-        """Put the run into its queue, unless it waits there; whoever drives it will be followed by another drive."""
+        """Put the run into its queue, unless it is there already; if it is being driven, it is driven again later."""
         self._rows("select ask_for_drive(%s)", (run,))
 
     def queue_of(self, run: str) -> str:
@@ -153,7 +154,7 @@ class PostgresJournal:
 
     @contextmanager
     def claim(self, run: str, told: Callable[[], None] | None = None) -> Iterator[None]:
-        """Drive the run under its next epoch. Raises Busy while another driver is alive or its lease holds, and
+        """Claim the run under its next epoch. Raises Busy while another driver is alive or its lease lasts, and
         BadInput if the run's work is on another machine."""
         with RunLock(self._home, run).held() if self._home else nullcontext():
             asked, epoch = self._announced.pop(run) if run in self._announced else (boot_time(), self._take(run))
@@ -170,18 +171,18 @@ class PostgresJournal:
                 claim.close()
 
     def announce(self, run: str) -> None:
-        """Take the epoch of a new run now, so that nobody thinks it was left; `claim` will use it."""
+        """Take the epoch of a new run now, so that the run does not look abandoned; `claim` will use it."""
         if self._home:
             RunLock(self._home, run).announce()
         self._announced[run] = (boot_time(), self._take(run))
 
     def lease_file(self, run: str) -> LeaseFile | None:
-        """Of a run that another machine can take over. Nobody can do so with work that stays here."""
+        """The lease file of a run; None if its work stays here, since then no other machine can take it over."""
         return LeaseFile(self._home / "runs" / run / "lease") if self._home and self.travels else None
 
     def driver(self, run: str) -> int:
-        """The epoch under which the run is driven, or was before it came back to its queue. 0 if no lease on it holds,
-        or its driver died on this machine."""
+        """The epoch under which the run is driven, or was driven before it went back to its queue. 0 if its lease is
+        over, or its driver died on this machine."""
         will_be = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"
         columns = f"epoch, place, until > clock_timestamp() as holds, {will_be} as will_be"
         for row in self._rows(f"select {columns} from run where id = %s", (run,)):  # noqa: S608  (constants)
@@ -193,7 +194,7 @@ class PostgresJournal:
         return 0
 
     def cancel(self, run: str) -> None:
-        """A word to whoever drives the run, or will drive it: its claim looks for it."""
+        """Mark the run as cancelled; the claim of its current or next driver checks for this."""
 
         def say(db: Connection) -> None:
             db.execute("update run set cancelled = true where id = %s", (run,))
@@ -215,16 +216,16 @@ class PostgresJournal:
         return self._database.password
 
     def refuse_if_open(self) -> None:
-        """An agent that needs no password could read what is held out, and answer in a person's name."""
+        """Raise BadInput if no password is needed: agents could read held-out cases, and answer in a person's name."""
         if self._database.lets_anybody_in():
             what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
             raise BadInput(what, then="let it ask for one: scram-sha-256 in pg_hba.conf")
 
     def _take(self, run: str) -> int:
-        """The next epoch of a run that nobody drives. The token makes it ours if it has to be asked for twice.
+        """Take the next epoch of a run that nobody drives. The token makes this safe to repeat.
 
-        Of a run of this machine whose lock is free, or ours, the driver is dead: there is no lease to wait for. Another
-        machine cannot see locks that are held here, even if it has a copy of this state folder.
+        If a run of this machine has a lock that is free, or ours, its driver is dead: there is no lease to wait for.
+        Another machine cannot see locks that are held here, even if it has a copy of this state folder.
         """
         token, place = uuid.uuid4(), self._place
         here = f"(place is null or %s::uuid is null or place = %s or (%s and {SENT_WORK}))"
@@ -235,14 +236,14 @@ class PostgresJournal:
         where = (run, place, place, self.travels, SENT_KEY, token, self._own_place)
         if taken := self._rows(statement, (self.name, token, self.lease_s, place, *where)):
             return int(taken[0]["epoch"])
-        self.run(run)  # which says so if there is none
+        self.run(run)  # raises BadInput if there is no such run
         self.refuse_if_elsewhere(run)
         (row,) = self._rows("select driver, epoch from run where id = %s", (run,))
         who = f"{row['driver']} (epoch {row['epoch']})"
         raise Busy(f"run {run} is driven by {who}; follow it with `trued logs -f {run}`")
 
     def refuse_if_elsewhere(self, run: str) -> None:
-        """Raise BadInput if the run's work is on another machine, and cannot be had here."""
+        """Raise BadInput if the run's work is on another machine, and cannot be fetched."""
         (row,) = self._rows(f"select driver, place, {SENT_WORK} as sent from run where id = %s", (SENT_KEY, run))  # noqa: S608
         is_elsewhere = self._place and row["place"] and row["place"] != self._place
         if is_elsewhere and not (self.travels and row["sent"]):
@@ -253,13 +254,13 @@ class PostgresJournal:
             )
 
     def driving(self, run: str) -> int:
-        """The epoch under which this object drives the run. Raises Fenced if it never claimed it."""
+        """The epoch under which this object drives the run. Raises Fenced if the run was never claimed."""
         if epoch := self._epochs.get(run, 0):
             return epoch
         raise self.fenced(run)
 
     def fenced(self, run: str) -> Fenced:
-        """The error for whoever writes without the newest epoch."""
+        """The error for a write without the newest epoch."""
         return Fenced(
             f"run {run} is not driven by this process any more: another driver has it; see `trued show {run}`"
         )
@@ -269,7 +270,7 @@ class PostgresJournal:
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
         """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
 
-        `lean`: without briefs, and of replies only what they claim, and the beginning of `summary`.
+        `lean`: without briefs, and with only the claims of replies and the beginning of their `summary`.
         """
         return self._events("run = %s and id > %s", (run, after), limit=limit, lean=lean)
 
@@ -283,15 +284,16 @@ class PostgresJournal:
         return self._events("run = %s and kind = any(%s)", (run, list(kinds)), lean=lean)
 
     def events_of_call(self, run: str, key: str) -> list[Event]:
-        """The events under one key, whole and oldest first: of a call, with its brief and reply."""
+        """The complete events under one key, oldest first: those of one call, with its brief and reply."""
         return self._events("run = %s and key = %s", (run, key))
 
     def search_events(
         self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
     ) -> tuple[int, list[Event]]:
-        """How many events of a run hold all these words in kind, key or lean data, and the newest of them before an id.
+        """The number of events of a run with all these words in kind, key or lean data, and the newest of them before
+        the id `before`, newest first.
 
-        Newest first. `silent`: roles of whose events, known by role or key, only bare facts are searched and returned.
+        `silent`: roles whose events, found by role or key, are searched and returned as bare facts only.
         """
         own = "(role = %s or starts_with(key, %s) or strpos(key, %s) > 0)"
         shown = f"(case when {' or '.join([own] * len(silent)) or 'false'} then bare else coalesce(lean, data) end)"
@@ -326,12 +328,12 @@ class PostgresJournal:
         return int(self._rows("select coalesce(max(id), 0) as last from event")[0]["last"])
 
     def data_version(self) -> int:
-        """A number that changes whenever another connection has written something: which transactions are over."""
+        """A number that changes whenever another connection has written something, made from the ended transactions."""
         statement = "select hashtextextended(pg_current_snapshot()::text, 0) as version"
         return int(self._rows(statement)[0]["version"])
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """The next events as who folds them needs them."""
+        """The next events, in the short form for views that fold them."""
         columns = "id, at, key, kind, coalesce(lean, data) as data"
         statement = f"select {columns} from event where run = %s and id > %s order by id limit %s"  # noqa: S608
         rows = self._rows(statement, (run, after, limit))
@@ -375,7 +377,8 @@ class PostgresJournal:
         return [(row["key"], row["began"], row["ended"]) for row in rows]
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins so, oldest first."""
+        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
+        first."""
         where, values = _named(names)
         rows = self._rows(
             f"select n, key, ended, value from step where run = %s and n > %s and {where} order by n",  # noqa: S608
@@ -391,14 +394,14 @@ class PostgresJournal:
         return [one for row in rows if not ((one := question_of(row)).answer and only_open)]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one and this is not `instead` of it. Returns whether it did."""
+        """Record an approval, unless the same work has one; with `instead`, replace it. Returns whether it did."""
         row = {**approval_columns(run, approval), "token": uuid.uuid4()}
         same = "run = %(run)s and requirement = %(requirement)s and seen = %(seen)s and asked = %(asked)s"
         same += " and contract = %(contract)s" if approval.requirement == "*" else ""
         names, marks = ", ".join(row), ", ".join(f"%({name})s" for name in row)
 
         def record(db: Connection) -> bool:
-            db.execute("select 1 from run where id = %s for no key update", (run,))  # others wait
+            db.execute("select 1 from run where id = %s for no key update", (run,))  # other writers wait
             earlier = f"select 1 from approval where {same} and token <> %(token)s"  # noqa: S608
             if not instead and db.execute(earlier, row).fetchone():
                 return False
@@ -473,8 +476,8 @@ class PostgresJournal:
         self._database.close()
 
     async def available(self) -> None:
-        """Wait, in a thread, for a database that is away; then write the events that it missed. Whoever is cancelled
-        meanwhile wants to end: nobody waits for long after that."""
+        """Wait, in a thread, until the database is available; then write the events that it missed. If the caller is
+        cancelled meanwhile, later waits are short, because it wants to end."""
         try:
             await asyncio.to_thread(self._database.rows, "select 1")
         except asyncio.CancelledError:
@@ -486,7 +489,7 @@ class PostgresJournal:
     def send_events(self) -> None:
         """Write the events that could not be written, in their order."""
         while self._unsent:
-            send = self._unsent.pop(0)  # not twice, if whoever listens to it looks into the journal
+            send = self._unsent.pop(0)  # removed first: a listener that reads the journal would send it again
             try:
                 send()
             except StateFailed:
@@ -511,8 +514,8 @@ class PostgresRunJournal:
         epoch, began = self.journal.driving(self.run), self.journal.clock()
         value = await step()
         await self.available()
-        # The run's row is held: the next claim waits until this is committed, and then sees it; and steps of a run
-        # become visible in the order of their numbers.
+        # The run's row is locked, so the next claim waits for this commit and sees it, and steps of a run become
+        # visible in the order of their numbers.
         statement = """
             with mine as (select epoch from run where id = %s and epoch = %s for no key update),
             put as (insert into step (run, key, inputs, value, began, ended, epoch)
@@ -521,7 +524,7 @@ class PostgresRunJournal:
         values = (self.run, key, inputs, value, began, max(began, self.journal.clock()))
         if not (written := self.journal._rows(statement, (self.run, epoch, *values))):
             raise self.journal.fenced(self.run)
-        return value if written[0]["first"] else self._recorded(key, inputs) or value  # the first result stands
+        return value if written[0]["first"] else self._recorded(key, inputs) or value  # the first result counts
 
     async def available(self) -> None:
         await self.journal.available()
@@ -533,7 +536,7 @@ class PostgresRunJournal:
         return str(rows[0]["value"]) if rows else None
 
     def emit(self, event: "JournalEvent", key: str = "") -> None:
-        """Write an event for people, and pass it to whoever listens; later, if the database is away."""
+        """Write an event for people, and pass it to the listener; both later, if the database is unavailable."""
         now, epoch = self.journal.clock(), self.journal._epochs.get(self.run, 0)
         values = _event_values(self.run, epoch, now, key, event, uuid.uuid4())
 
@@ -544,7 +547,7 @@ class PostgresRunJournal:
                 self.listen(Event(id=number, at=now, key=key, kind=event.stored_kind, data=event.stored_data()))
 
         database, unsent = self.journal._database, self.journal._unsent
-        if not epoch:  # of a person, who waits for it
+        if not epoch:  # outside a drive: a person waits for it
             self.journal.send_events()
             written(database.rows_unsynced(WRITE_EVENT, values))
         elif unsent or (rows := database.try_unsynced(WRITE_EVENT, values)) is None:
@@ -570,7 +573,7 @@ class PostgresRunJournal:
         """Record an answer unless there is one. Returns whether it was recorded."""
         now = self.journal.clock()
         sets = "answer = %s, comment = %s, who = %s, answered_at = %s"
-        given = "(answer = '' or (answer, who, answered_at) = (%s, %s, %s))"  # ours, if it is sent twice
+        given = "(answer = '' or (answer, who, answered_at) = (%s, %s, %s))"  # or it is this answer, sent twice
         statement = f"update question set {sets} where run = %s and key = %s and {given} returning 1"  # noqa: S608
         values = (answer, comment, who, now, self.run, key, answer, who, now)
 
@@ -584,7 +587,7 @@ class PostgresRunJournal:
         return self.journal._database.transaction(record)
 
     def spend(self, decide: "Decide") -> "Spend | None":
-        """Let `decide` reserve or pay, in one synced transaction: others wait for it."""
+        """Let `decide` reserve or settle, in one synced transaction; other writers wait."""
         epoch, driver, token = self.journal.driving(self.run), self.journal.as_driver, uuid.uuid4()
         is_fenced = False
 
@@ -597,16 +600,16 @@ class PostgresRunJournal:
             decided = decide(known)
             if decided is None:
                 return None
-            is_call = decided.state == "open" or decided in known  # what was settled is paid, and asked for again
+            is_call = decided.state == "open" or decided in known  # open, or settled before and asked for again
             if is_fenced and not is_call:
-                settle_call(db, self.run, decided, driver, late=True)  # it was paid for
+                settle_call(db, self.run, decided, driver, late=True)  # record the cost all the same
             if is_fenced:
                 return None
             if decided.state == "open":
                 reserve_call(db, self.run, decided, driver, token)
             elif not is_call:
                 settle_call(db, self.run, decided, driver)
-            decided = replace(decided, at=max(decided.at, self.journal.clock()))  # whose clock may have been set back
+            decided = replace(decided, at=max(decided.at, self.journal.clock()))  # the clock may have been set back
             row = {"run": self.run, **spend_columns(decided)}
             same = (self.run, decided.call, decided.attempt)
             db.execute("delete from spend where run = %s and call = %s and attempt = %s", same)
@@ -643,8 +646,8 @@ class PostgresRunJournal:
 
 
 WRITE_EVENT = f"select write_event({', '.join(['%s'] * 11)}) as number"
-PLACE = "place"  # a file in the state folder: which of all machines and folders it is
-MACHINE = "machine"  # a file beside it: where the folder got its name
+PLACE = "place"  # a file in the state folder with its name, unique among all machines
+MACHINE = "machine"  # a file beside it: the machine on which the folder got its name
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
@@ -659,7 +662,7 @@ def _event_values(
 
 
 def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
-    """This state folder's unique name, or None; with `create`, it is made on first use."""
+    """This state folder's unique name, or None if it has none; with `create`, it gets one."""
     file = home / PLACE
     if not file.exists() and create:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -677,10 +680,10 @@ def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
 
 
 def is_named_here(home: Path, *, create: bool) -> bool:
-    """Whether the state folder got its name on this machine. False for a copy on another one, and for a folder that
-    several machines share, on all but one of them; True where machines have no ids."""
+    """Whether the state folder got its name on this machine. False for a copy on another machine; if several machines
+    share a folder, True on only one of them; True if this machine has no id."""
     own = next((one.read_text().strip() for one in MACHINE_IDS if one.is_file()), "")
-    named, file = digest(f"trued {own}"), home / MACHINE  # the id itself is nobody's business
+    named, file = digest(f"trued {own}"), home / MACHINE  # hashed: the id itself is private
     if not own:
         return True
     if create and not file.exists():

@@ -1,8 +1,8 @@
-"""The seam to DBOS, which hands drives to workers: listen, and move drives between queues.
+"""The interface to DBOS, which gives drives to workers: listen to a queue, and move drives between queues.
 
-A drive is one workflow `drive/<run>/<n>` in a queue. It is put there by a function of the database (`put_drive`), so
-that whoever puts one needs no DBOS. Nobody listens to that queue: a worker with room moves drives that it may run to a
-queue of its own. DBOS knows nothing else: no steps, no child workflows. Epochs decide who may write.
+A drive is one workflow `drive/<run>/<n>` in a queue. A function of the database (`put_drive`) puts it there, so that
+callers need no DBOS. Nobody listens to that queue: a worker with room moves drives that it may run to its own queue.
+Nothing else of DBOS is used: no steps, no child workflows. Epochs decide who may write.
 """
 
 import logging
@@ -19,13 +19,13 @@ from trued.hub.database import Connection, Database
 if TYPE_CHECKING:
     from dbos import DBOSClient
 
-SCHEMA = "trued_queue"  # of DBOS's tables; `put_drive` knows it, too
-APPLICATION, DRIVE = "trued", "drive"  # as `put_drive` has them
-POLL_S = 1.0  # how long a drive waits in its worker's queue
-POOL = 3  # connections of DBOS in one worker
+SCHEMA = "trued_queue"  # of DBOS's tables; also in `put_drive`
+APPLICATION, DRIVE = "trued", "drive"  # the same as in `put_drive`
+POLL_S = 1.0  # how long a drive waits at most in its worker's queue
+POOL = 3  # database connections of DBOS in one worker
 
-# A row that says it is pickled would be unpickled, and so run code outside of any sandbox, whatever serializer a worker
-# has been given. The database refuses such rows.
+# DBOS unpickles a row that is marked as pickled, whatever serializer a worker uses. That could run code outside any
+# sandbox, so the database refuses such rows.
 NO_PICKLE = """
     alter table {schema}.workflow_status drop constraint if exists no_pickle;
     alter table {schema}.workflow_status add constraint no_pickle
@@ -34,9 +34,9 @@ NO_PICKLE = """
 
 
 def prepare_queue(database: Database, worker_role: str) -> None:
-    """Make or convert DBOS's tables, for the owner and this role; refuse pickled rows.
+    """Create or migrate DBOS's tables, for the owner and this role, and let them refuse pickled rows.
 
-    May be done again. Raises StateFailed if that is not possible.
+    Safe to repeat. Raises StateFailed if it fails.
     """
     from dbos import DBOS  # slow to load
 
@@ -58,15 +58,15 @@ def _refuse_pickles(db: Connection) -> None:
 
 
 class DriveQueue:
-    """The queue of one worker. `executor` is a name that no other process ever had; `version`: the format of the hub,
-    so that a worker of another one takes nothing."""
+    """The queue of one worker. `executor`: a name that no other process ever had. `version`: the hub's format, so
+    that workers with another format take no drives."""
 
     def __init__(self, database: Database, name: str, executor: str, version: str) -> None:
         self._database, self.name, self._executor, self._version = database, name, executor, version
         self._client: DBOSClient | None = None
 
     def listen(self, drive: Callable[[str, int], None]) -> None:
-        """Let `drive` drive every run that is moved to this queue, each in a thread of its own.
+        """Call `drive` for every drive that is moved to this queue, each in its own thread.
 
         Raises StateFailed if the queues are not those of this version.
         """
@@ -102,12 +102,12 @@ class DriveQueue:
             raise StateFailed(f"{what}: run `trued hub init` as its owner, or upgrade trued") from error
 
     def move(self, drives: Sequence[str], queue: str) -> None:
-        """Let these drives begin anew in this queue, whoever had them."""
+        """Move these drives to this queue, where they start over, whichever worker had them."""
         if self._client is not None and drives:
             self._client.resume_workflows(list(drives), queue_name=queue)
 
     def close(self) -> None:
-        """End DBOS's threads; drives that are under way stay with this executor until they are given back."""
+        """End DBOS's threads; running drives stay assigned to this executor until they are given back."""
         from dbos import DBOS
 
         DBOS.destroy()
@@ -130,7 +130,7 @@ def _client(database: Database) -> "DBOSClient":
 
 
 def _url(database: Database) -> str:
-    """The address as SQLAlchemy reads it: what has no place in its form goes behind the question mark."""
+    """The database's address as a SQLAlchemy URL; parameters that are no part of such a URL become its query."""
     from sqlalchemy import URL
 
     given: Mapping[str, Any] = conninfo_to_dict(database.info)
@@ -148,7 +148,7 @@ def _url(database: Database) -> str:
 
 
 def _silence() -> None:
-    """Mute DBOS's warnings: 200 a second while the database is away."""
+    """Mute DBOS's warnings: there are 200 per second while the database is unavailable."""
     logging.getLogger("dbos").setLevel(logging.ERROR)
 
 

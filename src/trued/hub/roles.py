@@ -1,4 +1,4 @@
-"""The three roles of a hub: the owner makes tables, workers drive runs, askers look and say what people say."""
+"""The three roles of a hub: the owner creates tables, workers drive runs, askers read and record what people say."""
 
 from psycopg import sql
 
@@ -18,16 +18,16 @@ from trued.model.events.run import (
 )
 
 WORKER, ASKER = "trued_worker", "trued_asker"
-# What the commands of an asker put on record. By other kinds it could show what no worker has found.
+# The events that an asker's commands record. With other kinds it could forge a worker's results.
 SAID_BY_ASKERS = (
     *(RunBegan, BranchContinued, TicketIncomplete, AgentsDetected, WorkingTreeDirty, ForeignRoleUsed),
     *(QuestionAnswered, CommentGiven, LimitRaised, LimitLowered),
 )
 
-# Nobody but the owner changes what is recorded. A worker adds to it, and keeps the state of runs, questions, attempts
-# and reservations. An asker reads, answers, comments, changes limits, cancels, and puts runs into queues by two
-# functions that run as the owner; it can neither drive nor approve. Whoever may record no step is an asker.
-# Numbers that order rows are given out by the database, whatever an asker would like them to be.
+# Only the owner can change records. A worker adds records, and updates the state of runs, questions, attempts and
+# reservations. An asker reads, answers, comments, changes limits, cancels, and puts runs into queues with two
+# functions that run as the owner; it can neither drive nor approve. A role that may not record steps is an asker.
+# The database assigns the numbers that order rows; an asker cannot choose them.
 GRANTS = """
     create or replace function refuse_event() returns trigger language plpgsql as $$
     begin
@@ -66,9 +66,9 @@ GRANTS = """
 
 
 def prepare_hub(url: str, schema: str = "trued") -> str:
-    """Make or convert the tables, and the roles for those who use them; may be done again. Returns the hub's name.
+    """Create or migrate the tables and the roles of their users; safe to repeat. Returns the hub's name.
 
-    Raises StateFailed if this login may not do that or the database does not answer, BadInput if the address is none.
+    Raises StateFailed if this login may not do that or the database does not answer, BadInput for an invalid address.
     """
     database = Database(url, schema, lambda: PATIENCE_S)
     try:
@@ -81,7 +81,7 @@ def prepare_hub(url: str, schema: str = "trued") -> str:
 
 
 def grant_again(db: Connection, schema: str) -> None:
-    """Let workers and askers use tables that were converted, if the owner let them use those before."""
+    """Let workers and askers use the migrated tables, if the owner had let them use the tables before."""
     used = "select 1 from pg_roles where rolname = %s and has_schema_privilege(oid, %s, 'usage')"
     if db.execute(used, (WORKER, schema)).fetchone():
         _grant(db, schema)
@@ -91,7 +91,7 @@ def _grant(db: Connection, schema: str) -> None:
     found = """select tableowner as name, pg_has_role(current_user, tableowner, 'usage') as is_ours
         from pg_tables where schemaname = %s and tablename = 'run'"""
     owner = db.execute(found, (schema,)).fetchone()
-    if owner is None or not owner["is_ours"]:  # Postgres itself would only warn
+    if owner is None or not owner["is_ours"]:  # checked here because Postgres would only warn
         whose = owner["name"] if owner else "somebody else"
         raise StateFailed(f"the tables belong to {whose}: run `trued hub init` with that login")
     for role in (WORKER, ASKER):

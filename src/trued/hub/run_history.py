@@ -1,4 +1,4 @@
-"""What histories read of many runs on a hub: few columns; briefs and replies stay where they are."""
+"""Queries of a hub for the history of many runs: few columns; no briefs or replies are loaded."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from trued.protocols import StoredAnswer, StoredVerdict
 from trued.wire import Amount, Spend
 
 _OF_THESE = "run in (select id from run where created_at >= %s and workflow = coalesce(nullif(%s, ''), workflow))"
-# `whole`: of events that were written before their claims were kept
+# `whole`: the data of events that were written before the column `claims` existed
 ANSWERS = f"""
     select run, key, at, bare, claims, case when claims is null then data end as whole
     from event where kind = '{CallAnswered.KIND}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
@@ -48,7 +48,7 @@ def verdicts(rows: Iterable[Row]) -> list[StoredVerdict]:
 
 
 def sealed(rows: Iterable[Row]) -> dict[str, int]:
-    """The rows of SEALED: the newest counts."""
+    """The rows of SEALED: the newest contract of each run counts."""
     return {row["run"]: int(json.loads(row["data"]).get("requirements") or 0) for row in rows}
 
 
@@ -63,7 +63,7 @@ def spends(rows: Iterable[Row]) -> list[tuple[str, Spend]]:
 
 
 def accepted_grade(inputs: str) -> str:
-    """The grade that the user of a run with these inputs accepts; "" if they do not say."""
+    """The grade that the user accepts, according to these inputs; "" if they do not say."""
     try:
         found = json.loads(inputs)["settings"]["accept"]
     except (ValueError, LookupError, TypeError):

@@ -1,8 +1,8 @@
 """The tables and functions of the hub, as numbered migrations."""
 
-# Ids of events are given out one after another and become visible in that order: whoever reads on after the last id
-# that it has seen misses none. The lock is held by one statement only, so no client can be frozen while it has it.
-# `n` is the order of writing. `token` names a write that has no other key, so that sending it again changes nothing.
+# Ids of events are assigned one after another and become visible in that order, so a reader that continues after the
+# last id it has seen misses none. The lock is held for one statement only, so no client can freeze while it holds it.
+# `n` is the order of writing. `token` identifies a write without another key, so that sending it twice changes nothing.
 MIGRATIONS = (
     """
     create table run (

@@ -1,4 +1,4 @@
-"""The short forms of an event, made once when it is written: what agents may put into JSON no database need parse."""
+"""The short forms of an event, made once when it is written, so that the database need not parse the agents' JSON."""
 
 import json
 from collections.abc import Mapping
@@ -7,14 +7,14 @@ from typing import Any
 from trued.model.events.call import CallAnswered, CallAsked
 from trued.protocols import CLAIMING_FIELDS
 
-# What an event says of a call without a word of the agent or of its provider.
+# Facts in an event about a call that contain no text of the agent or its provider.
 FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
 WORDS = 300  # characters of a claim that are kept
-CLAIM = 40  # of them, for histories
+CLAIM = 40  # characters of a claim in histories
 
 
 def lean(kind: str, data: Mapping[str, Any]) -> str | None:
-    """The data without its brief, and with what its reply claims, as JSON; None if that is all of it."""
+    """The data without its brief, and with only the claims of its reply, as JSON; None if nothing is left out."""
     if kind == "asked":
         return _compact({name: value for name, value in data.items() if name != "brief"})
     if kind != "answered":
@@ -35,12 +35,12 @@ def lean(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def bare(data: Mapping[str, Any]) -> str:
-    """The facts that are there, as JSON."""
+    """The FACTS that the data has, as JSON."""
     return _compact({name: _number(data[name]) for name in FACTS if data.get(name) is not None})
 
 
 def claims(kind: str, data: Mapping[str, Any]) -> str | None:
-    """What the reply of a call that ended claims, and whether it asks something, as JSON; None for other events."""
+    """The claims in the reply of an ended call, and whether it asks something, as JSON; None for other events."""
     if kind != CallAnswered.KIND:
         return None
     reply = data.get("reply")
@@ -53,7 +53,7 @@ def claims(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def folded(kind: str, data: str) -> str:
-    """The lean form, as who folds events needs it: of what was asked only to whom."""
+    """The lean form for views that fold events: of a call only its role and agent."""
     if kind != CallAsked.KIND:
         return data
     whole = json.loads(data)
@@ -61,7 +61,7 @@ def folded(kind: str, data: str) -> str:
 
 
 def _number(value: object) -> object:
-    """The same value; true and false as 1 and 0, as the embedded journal has them."""
+    """The same value, but 1 and 0 for true and false, as in the embedded journal."""
     return int(value) if isinstance(value, bool) else value
 
 

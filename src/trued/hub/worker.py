@@ -1,4 +1,4 @@
-"""Worker: one process of a machine that drives runs from a queue, and looks after the work of workers that died."""
+"""Worker: a process that drives runs from a queue on its machine, and gives back the drives of dead workers."""
 
 import asyncio
 import re
@@ -26,12 +26,12 @@ from trued.model import RunRecord
 
 __all__ = ["PROGRAMS", "Offer", "Worker", "run_worker"]
 
-RENEWALS = 15  # in one lease: a few may fail
-ENDING_S = 30.0  # for drives to end their agents
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # "@" and "#" are ours
+RENEWALS = 15  # per lease, because a few may fail
+ENDING_S = 30.0  # how long drives may take to end their agents
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # "@" and "#" are reserved
 RUN = re.compile(r"r-[a-z0-9]+")
-AGAIN_S = 5.0  # before a run that could not be driven is offered again
-TAKE_S = 1.0  # how long a run waits for a worker that has room
+AGAIN_S = 5.0  # how long a run that could not be driven is not offered again
+TAKE_S = 1.0  # how long a run waits at most for a worker that has room
 
 
 def say(words: str) -> None:
@@ -40,7 +40,7 @@ def say(words: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """One drive that is under way in this process."""
+    """One drive that is running in this process."""
 
     loop: asyncio.AbstractEventLoop
     task: "asyncio.Task[RunRecord]"
@@ -50,7 +50,7 @@ class Drive:
 
 
 class Worker:
-    """Drives runs until it is drained, told to end, replaced by another of its name, or taken for dead."""
+    """Drives runs until it is drained, told to end, replaced by another worker of its name, or declared dead."""
 
     def __init__(
         self, url: str, home: Path, environ: Mapping[str, str], offer: Offer, lease_s: float = LEASE_S
@@ -60,10 +60,10 @@ class Worker:
         self._workers = Workers(self._database, lease_s)
         self._drives: dict[str, Drive] = {}
         self._turn = threading.Lock()
-        self._ends = threading.Event()  # somebody told this process to
+        self._ends = threading.Event()  # set when this process was told to end
         self._takes = True
-        self._failed = ""  # how looking after the queues failed last
-        self._lacking: dict[str, str] = {}  # runs that were looked at → why it may not drive them
+        self._failed = ""  # the last error with the queues, to report it once
+        self._lacking: dict[str, str] = {}  # run → why this worker may not drive it; "" if it may
         self.life = 0
 
     @property
@@ -71,12 +71,12 @@ class Worker:
         return executor({"name": self._offer.name, "life": self.life})
 
     def work(self) -> int:
-        """Work until the end; return the exit code. Raises StateFailed if the hub does not fit this version."""
+        """Work until this worker has to end; return the exit code. Raises StateFailed for a hub of another version."""
         self._database.refuse_other_version()
         if self._database.lets_anybody_in():
             what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
             raise BadInput(what, then="let it ask for one: scram-sha-256 in pg_hba.conf")
-        load_queue()  # before the lease begins: it takes seconds
+        load_queue()  # before the lease begins, because it takes seconds
         self.life = self._workers.join(self._offer, version("trued"))
         queue = DriveQueue(self._database, own_queue(self._offer.name), self.name, str(len(MIGRATIONS)))
         for one in (signal.SIGTERM, signal.SIGINT):
@@ -92,14 +92,14 @@ class Worker:
             self._database.close()
 
     def _keep(self, queue: DriveQueue) -> int:
-        """Take drives, renew the lease and look after the dead, until this worker has to end."""
+        """Take drives, renew the lease and reap dead workers, until this worker has to end."""
         due = 0.0
         while not self._ends.wait(TAKE_S):
             if time.monotonic() >= due:
                 due = time.monotonic() + self._lease_s / RENEWALS
                 found = self._workers.renew(self._offer.name, self.life)
                 if found is None:
-                    continue  # the database is away
+                    continue  # the database is unavailable
                 if not found:
                     say(f"{self.name} was replaced by another worker of its name, or taken for dead: it ends")
                     return Fenced.code
@@ -116,7 +116,7 @@ class Worker:
         return 0
 
     def _safely(self, do: Callable[[], None]) -> None:
-        """Do what is done again and again, here and by other workers: once it may fail. The same is said once."""
+        """Call `do`, which may fail: it is repeated, here and by other workers. The same error is reported once."""
         failed = ""
         try:
             do()
@@ -129,7 +129,7 @@ class Worker:
     def _interrupt_all(self) -> None:
         """End the agents of all drives; their runs go back to their queue."""
         self._takes = False
-        self._workers.ask_again(self.name)  # before they are given up: whoever watches them waits for the next driver
+        self._workers.ask_again(self.name)  # before the runs are released: their watchers wait for the next driver
         until = time.monotonic() + ENDING_S
         while self._drives and time.monotonic() < until:
             with self._turn:
@@ -142,10 +142,10 @@ class Worker:
     def _drive(self, run: str, number: int) -> None:
         """Drive a run until it ends, waits for a person, or this worker ends. Runs in a thread of DBOS."""
         if not self._workers.is_alive(self._offer.name, self.life):
-            return  # whoever takes this one for dead gives the drive to another
+            return  # the worker that declares this one dead gives the drive to another
         with self._opened() as (store, journal):
             asked = self._asked(run)
-            if lacking := self._lacks(store, journal, run):  # somebody else than this worker moved it here
+            if lacking := self._lacks(store, journal, run):  # another worker moved it here
                 say(f"{run}: not driven here: {lacking}")
                 self._put(run, number, again=True)
                 return
@@ -158,7 +158,7 @@ class Worker:
             except Fenced as error:
                 say(f"{run}: {error}")
                 return
-            except (Busy, StateFailed) as error:  # somebody else drives it, or the database was away for too long
+            except (Busy, StateFailed) as error:  # another process drives it, or the database stayed unavailable
                 say(f"{run}: {error}")
                 again = True
             except Exception as error:  # noqa: BLE001  (one run must not end the others)
@@ -168,14 +168,14 @@ class Worker:
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[RunStore, PostgresJournal]]:
-        """Connections of one drive's own."""
+        """A store and a journal with connections for one drive only."""
         journal = PostgresJournal(self._url, name=self.name, home=self._home, lease_s=self._lease_s)
         journal.travels = bool(store_address(self._environ))
         with RunStore(self._home, self._environ, journal=journal) as store:
             yield store, journal
 
     def _asked(self, run: str) -> int:
-        """How often somebody wanted this run to be driven: what comes later is served by a later drive."""
+        """How many drives of this run were asked for; those asked for later are served by a later drive."""
         return sum(int(row["asked"]) for row in self._database.rows("select asked from run where id = %s", (run,)))
 
     async def _resume(self, store: RunStore, run: str) -> RunRecord:
@@ -191,7 +191,7 @@ class Worker:
                 del self._drives[run]
 
     def _fits(self, run: str) -> bool:
-        """Whether this worker may drive the run; what it may not is said once."""
+        """Whether this worker may drive the run; if not, the reason is reported once."""
         if run not in self._lacking:
             try:
                 with self._opened() as (store, journal):
@@ -223,13 +223,13 @@ class Worker:
         return f"{self._offer.name} may not use {lacking}" if lacking else ""
 
     def _put(self, run: str, number: int, *, again: bool) -> None:
-        """Put the next drive into the queue in place of this one: `again`, or if somebody has asked for it since."""
+        """Put the next drive of the run into its queue, if `again` is set or somebody has asked for a drive since."""
         where = f"id = %s and (%s or {ASKED_FOR})"
         statement = f"select put_drive(id, %s, %s) from run where {where}"  # noqa: S608  (constants)
         self._database.rows(statement, (number, AGAIN_S if again and self._takes else 0.0, run, again))
 
     def _fail(self, store: RunStore, run: str, error: Exception) -> None:
-        """Record that a run cannot be driven, for people to see; they resume it."""
+        """Record that a run cannot be driven, so that people see it and can resume it."""
         words = str(error) if isinstance(error, TruedError) else f"unexpected {type(error).__name__}: {error}"
         say(f"{run}: {words}")
         record = store.journal.run(run)

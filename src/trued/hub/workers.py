@@ -1,4 +1,4 @@
-"""The workers of a hub, as rows: who is there, until when, and what its own settings let it run."""
+"""The workers of a hub, as rows: their leases, and what their own settings let them run."""
 
 import os
 import time
@@ -18,29 +18,29 @@ from trued.hub.postgres import ASKED_FOR
 from trued.hub.queue import SCHEMA
 from trued.run.budget import agent_kind
 
-Move: TypeAlias = Callable[[Sequence[str], str], object]  # of drives to a queue
+Move: TypeAlias = Callable[[Sequence[str], str], object]  # moves drives to a queue
 FORMAT = "(select max(version)::text from format)"
-# The newest drive of each run, as DBOS has it; it is live until it has ended.
+# The newest drive of each run in DBOS's table; it is live until it has ended.
 DRIVES = f"{SCHEMA}.workflow_status s join run r on s.workflow_uuid = 'drive/' || r.id || '/' || r.drives"
 LIVE = "s.status in ('ENQUEUED', 'DELAYED', 'PENDING')"
 
-LOOKING_S = 5.0  # at new runs of a long queue, before the lease is renewed again; the next look goes on from there
+LOOKING_S = 5.0  # for checking new runs of a long queue before the lease is renewed; the next check continues there
 
-PROGRAMS = ("acp", "command", "scripted")  # kinds of agents that are whatever program the asker names
+PROGRAMS = ("acp", "command", "scripted")  # kinds of agents with which the asker can name any program
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a worker's own settings let it run, and how much of it. Nothing that a run asks for widens it."""
+    """What a worker's own settings let it run, and how much of it. No run's settings can extend it."""
 
     name: str
     queue: str
     runs: int  # at the same time
     agents: tuple[str, ...]  # kinds
     levels: tuple[str, ...]  # of the sandbox
-    variables: tuple[str, ...] = ()  # of the worker's environment that agents or forges may be given
+    variables: tuple[str, ...] = ()  # environment variables of the worker that agents or forges may get
     readable: tuple[str, ...] = ()  # files and folders of the machine that agents may read
-    repositories: tuple[str, ...] = ()  # of the machine, that runs may work on which are not in the store
+    repositories: tuple[str, ...] = ()  # of the machine, for runs whose work is not in the store
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class StoredWorker:
     drives: tuple[str, ...] = ()  # runs that it drives now
 
     def as_data(self) -> dict[str, Any]:
-        """For --json."""
+        """The fields for --json."""
         return {**asdict(self), "seconds_left": round(self.seconds_left, 1)}
 
 
 def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> str:
-    """What a run at this sandbox level needs and this worker may not run, in words; "" if it may run it."""
+    """What a run at this sandbox level needs that this worker may not use, as a text; "" if it may run it."""
     kinds = {agent_kind(one) for one in inputs.settings.agents.values()}
     if lacking := sorted(kinds - set(offer.agents)):
         return f"the agent {', '.join(lacking)}"
@@ -75,12 +75,12 @@ def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> 
 
 
 def what_is_withheld(offer: Offer, inputs: Inputs, environ: Collection[str], repository: str | None) -> str:
-    """What of this machine a run wants to be shown, and its worker keeps to itself; "" if that is nothing.
+    """What a run would see of this machine that its worker does not offer, as a text; "" if that is nothing.
 
     `repository`: where its work is on this machine; None if it comes from the store.
     """
     settings = inputs.settings
-    servers = (settings.forge, settings.tickets)  # one that the asker names would be given the token
+    servers = (settings.forge, settings.tickets)  # a server that the asker names would get the token
     tokens = [one.token_env for one in servers if one != type(one)()]
     if hidden := sorted({one for one in (*settings.variables, *tokens) if one in environ} - set(offer.variables)):
         return f"the variable {hidden[0]}"
@@ -92,19 +92,19 @@ def what_is_withheld(offer: Offer, inputs: Inputs, environ: Collection[str], rep
 
 
 def _is_below(path: str, folders: Sequence[str]) -> bool:
-    """Whether a path is one of these, or in one of them, wherever links lead."""
+    """Whether a path, with links resolved, is one of these folders or in one of them."""
     place = Path(os.path.realpath(path))
     return any(place.is_relative_to(os.path.realpath(one)) for one in folders)
 
 
 class Workers:
-    """The rows of all workers. Whoever is named here twice is the newer one: the former has lost its work."""
+    """The rows of all workers. A new worker replaces an older one of the same name, which loses its work."""
 
     def __init__(self, database: Database, lease_s: float) -> None:
         self._database, self._lease_s = database, lease_s
 
     def join(self, offer: Offer, version: str) -> int:
-        """Add this worker, or let it replace the former of its name. Returns its life."""
+        """Add this worker, or let it replace the former one of its name. Returns the number of its life."""
         values = (offer.queue, list(offer.agents), list(offer.levels), offer.runs, os.uname().nodename, version)
         statement = f"""
             insert into worker as w (name, life, until, queue, agents, levels, runs, host, version, token)
@@ -119,8 +119,8 @@ class Workers:
         return int(rows[0]["life"])
 
     def renew(self, name: str, life: int) -> list[dict[str, Any]] | None:
-        """Another lease. Returns its row, with `draining` and the hub's `format`; nothing if it was declared dead or
-        replaced; None if the database is away."""
+        """Renew the lease. Returns one row, with `draining` and the hub's `format`; no row if the worker was declared
+        dead or replaced; None if the database is unavailable."""
         statement = f"""update worker set until = {SOON} where name = %s and life = %s and not dead
             returning draining, (select max(version) from format) as format"""  # noqa: S608  (a constant)
         return self._database.try_once(statement, (self._lease_s, name, life))
@@ -130,22 +130,22 @@ class Workers:
         return bool(self._database.rows(f"select 1 from worker where {where}", (name, life)))  # noqa: S608
 
     def ask_again(self, driver: str) -> None:
-        """Somebody has to drive on what this one drives."""
+        """Ask for another drive of every run that this driver drives."""
         statement = "update run set asked = asked + 1 where driver = %s and until > clock_timestamp() and queue <> ''"
         self._database.try_once(statement, (driver,))
 
     def leave(self, name: str, life: int) -> None:
-        """It has ended by itself: what it drove can go on elsewhere at once."""
+        """Record that this worker has ended, so that others can continue its runs at once."""
         self._database.try_once("update worker set dead = true where name = %s and life = %s", (name, life))
 
     def drain(self, name: str) -> None:
-        """Let it finish what it drives, take nothing more, and end. Raises BadInput if it is not there."""
+        """Let a worker finish its drives, take no more, and end. Raises BadInput if it is not working."""
         where = "name = %s and not dead and until > clock_timestamp()"
         if not self._database.rows(f"update worker set draining = true where {where} returning 1", (name,)):  # noqa: S608
             raise BadInput(f"no worker {name} is at work", then="`trued worker ls` lists them")
 
     def forget(self, name: str) -> None:
-        """Take it for dead now, without waiting for its lease. Raises BadInput if there is none."""
+        """Declare a worker dead now, without waiting for its lease. Raises BadInput if there is none of this name."""
         if not self._database.rows("update worker set dead = true where name = %s returning 1", (name,)):
             raise BadInput(f"there is no worker {name}", then="`trued worker ls` lists them")
         self._database.transaction(_fence)
@@ -159,14 +159,14 @@ class Workers:
         return [_stored(row, [one["id"] for one in held if one["driver"] == executor(row)]) for row in rows]
 
     def waiting(self) -> dict[str, int]:
-        """Queue → runs in it that wait for a worker."""
+        """Queue → number of runs that wait there for a worker."""
         where = f"queue <> '' and {ASKED_FOR} and (until is null or until <= clock_timestamp())"
         rows = self._database.rows(f"select queue, count(*) as number from run where {where} group by 1 order by 1")  # noqa: S608
         return {row["queue"]: row["number"] for row in rows}
 
     def take(self, offer: Offer, fits: Callable[[str], bool], move: "Move") -> None:
-        """Move drives from the worker's queue to its own, oldest first, while it has room for their runs, and only
-        those of runs that fit. One worker at a time moves. A worker without room does not look at the queue."""
+        """Move drives of runs that fit from the shared queue to the worker's own, oldest first, while it has room. Only
+        one worker moves drives at a time. A worker without room does not read the queue."""
         own = own_queue(offer.name)
         room = f"select %s - count(*) as number from {DRIVES} where s.queue_name = %s and {LIVE}"  # noqa: S608
         there = f"""select s.workflow_uuid as drive, r.id as run from {DRIVES}
@@ -190,10 +190,10 @@ class Workers:
             self._database.transaction(work)
 
     def reap(self, move: "Move") -> None:
-        """Take workers for dead whose lease is over, and give their drives back to the queues of their runs. One worker
+        """Declare workers dead whose lease is over, and give their drives back to the queues of their runs. One worker
         at a time does this.
 
-        After a start of the database everybody gets a lease's time: nobody could renew while it was down.
+        For one lease after the database was started, none is declared dead: none could renew while it was down.
         """
 
         def work(db: Connection) -> None:
@@ -211,8 +211,8 @@ class Workers:
             move(drives, queue)
 
     def _left(self) -> dict[str, list[str]]:
-        """Queue → drives that workers had who are gone. What a process had that was started again goes to its
-        successor, which finds the agents at work; anything else to the queue of its run."""
+        """Queue → drives of workers that are gone. If a worker was started again, its running drives go to the new
+        process, which adopts the agents; all others go back to the queue of their run."""
         gone = """s.queue_name <> r.queue and not exists (select 1 from worker w where not w.dead and
             (s.status = 'PENDING' and s.executor_id = w.name || '#' || w.life
             or s.status <> 'PENDING' and s.queue_name = '@' || w.name))"""
@@ -243,12 +243,12 @@ def _stored(row: Mapping[str, Any], drives: Sequence[str]) -> StoredWorker:
 
 
 def _fence(db: Connection) -> None:
-    """Whoever is dead, or was replaced, writes nothing more about its runs, and its attempts may be made again."""
+    """Fence dead and replaced workers: they write nothing more about their runs. Mark their open attempts as lost."""
     gone = (
         "position('#' in {0}) > 0 and split_part({0}, '#', 1) = w.name and (w.dead or {0} <> w.name || '#' || w.life)"
     )
     of_dead = "a.state = 'open' and w.dead and position('#' in a.worker) > 0 and split_part(a.worker, '#', 1) = w.name"
-    # Whose lease ran out may be cut off: its agents end with their own leases, and not earlier.
+    # A worker whose lease ran out may only be cut off: its agents work until their own leases end.
     of_dead += " and (w.until > clock_timestamp() or a.until <= clock_timestamp())"
     fence = "update run r set epoch = epoch + 1, until = null from worker w where r.until is not null and "
     db.execute(fence + gone.format("r.driver"))
@@ -257,8 +257,8 @@ def _fence(db: Connection) -> None:
 
 
 def _put_again(db: Connection) -> None:
-    """Put runs that somebody wants, or that were left in mid-work, and that neither a drive nor a driver has; and let
-    workers of this format take drives that an earlier one put."""
+    """Put runs into their queues that somebody asked for or that were abandoned, if they have neither drive nor driver;
+    and let workers of this format take drives that were put under an earlier format."""
     relabel = f"""update {SCHEMA}.workflow_status set application_version = {FORMAT}
         where name = 'drive' and status in ('ENQUEUED', 'DELAYED') and application_version <> {FORMAT}"""  # noqa: S608
     live = f"select 1 from {DRIVES} where r.id = run.id and {LIVE}"  # noqa: S608  (constants)
@@ -269,7 +269,7 @@ def _put_again(db: Connection) -> None:
 
 @contextmanager
 def opened_workers(url: str) -> Iterator[Workers]:
-    """The workers of a hub, for whoever looks at them or decides about them. Raises StateFailed if it does not fit."""
+    """The workers of a hub, for commands about them. Raises StateFailed if the hub has another version."""
     database = Database(url, "trued", lambda: PATIENCE_S)
     try:
         database.refuse_other_version()

@@ -1,1 +1,1 @@
-"""Small things that know nothing of runs."""
+"""Small tools that know nothing of runs."""

@@ -1,8 +1,8 @@
-"""A length of time as people read it, spelled alike in the terminal, the report and messages."""
+"""Durations as text for people, the same in the terminal, the report and messages."""
 
 
 def duration(seconds: float) -> str:
-    """Two units at most: `40ms`, `9.5s`, `45s`, `3m05s`, `2h13m`, `1d04h`."""
+    """The duration in at most two units: `40ms`, `9.5s`, `45s`, `3m05s`, `2h13m`, `1d04h`."""
     if 0 < seconds < 0.0995:
         return f"{seconds * 1000:.0f}ms"
     if seconds < 9.95:

@@ -14,6 +14,6 @@ def content_hash(content: bytes) -> str:
 
 
 def folder_name(key: str) -> str:
-    """A folder name for a key: readable, and never the same for two keys."""
+    """A folder name for a key: readable, and different for every key."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in key).strip("-.")
     return f"{plain[:60]}-{digest(key)[:8]}"

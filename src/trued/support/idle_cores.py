@@ -1,16 +1,16 @@
-"""How many cores of this machine have nothing to do right now."""
+"""How many cores of this machine are idle right now."""
 
 import os
 import time
 from pathlib import Path
 
-LOOKS = 4  # something short may be running at any one of them
+LOOKS = 4  # samples: a short process may run during any one of them
 BETWEEN_S = 0.005
 _LOAD = Path("/proc/loadavg")
 
 
 def idle_cores() -> int:
-    """Cores on which nothing runs but the caller; the most that was seen at several looks. 0 if unknown."""
+    """The number of cores that run nothing but the caller: the maximum of several samples. 0 if unknown."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     most = 0
     for look in range(LOOKS):
@@ -18,12 +18,12 @@ def idle_cores() -> int:
             time.sleep(BETWEEN_S)
         most = max(most, cores - (_running() - 1))
         if most >= cores:
-            break  # more cannot be seen
+            break  # this is the maximum
     return most
 
 
 def _running() -> int:
-    """Processes and threads that run or wait for a core, with the caller."""
+    """The number of processes and threads that run or wait for a core, including the caller."""
     try:
         return int(_LOAD.read_text().split()[3].partition("/")[0])
     except (OSError, ValueError, IndexError):

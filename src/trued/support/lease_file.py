@@ -1,4 +1,4 @@
-"""LeaseFile: until when the agents of a run may work, as the last driver wrote it for supervisors that outlive it."""
+"""LeaseFile: the time until which the agents of a run may work, written by its driver, read by their supervisors."""
 
 import time
 from contextlib import suppress
@@ -9,21 +9,21 @@ from trued.support import atomic_files
 
 
 class LeaseFile:
-    """One file, in a folder that no agent sees. The time is that of this machine since it was started, asleep or not:
-    nobody can set it back."""
+    """A file in a folder that no agent sees. Times are seconds since this machine was started, sleep included: a clock
+    that nobody can set back."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def extend(self, until: float) -> None:
-        """Let agents work until then. Where that cannot be written they end at the time that was written last."""
+        """Let agents work until this time. If it cannot be written, the time written last applies."""
         with suppress(OSError, StateFailed):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             atomic_files.write(self.path, f"{until:.3f}", sync=False)
 
     def is_over(self) -> bool:
-        """Whether agents have to end: then another machine may be doing their work. A file that is gone or unreadable
-        allows nothing."""
+        """Whether agents have to end, because another machine may be doing their work. True if the file is missing or
+        unreadable."""
         try:
             return not boot_time() < float(self.path.read_text())
         except (OSError, ValueError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # loaded with the first text: most commands read none
+if TYPE_CHECKING:  # imported with the first text: most commands parse none
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
     from markdown_it.tree import SyntaxTreeNode
@@ -27,7 +27,7 @@ class Words:
     plain: str = ""
     codes: tuple[str, ...] = ()
     label: str = ""  # bold words that the text begins with: "**Ship criteria:** …"
-    rest: str = ""  # what stands after the label
+    rest: str = ""  # the text after the label
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Item:
     checked: bool | None  # None: no checkbox
     more: tuple[str, ...]  # further paragraphs and code of the item, verbatim
     items: tuple["Item", ...]
-    words_end: int = 0  # the last line of its words, before anything else that it holds
+    words_end: int = 0  # the last line of its own text, before other blocks inside the item
 
     @property
     def text(self) -> str:
@@ -109,11 +109,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Code, quotations, HTML: part of the text, and never a heading, list or table of it."""
+    """Code, quotations and HTML: what looks like a heading, list or table inside them does not count as one."""
 
     line: int
     end: int
-    text: str = ""  # empty: a comment, or a line across the page
+    text: str = ""  # empty: a comment, or a horizontal rule
 
 
 Block = Heading | Paragraph | List | Table | Other
@@ -140,7 +140,7 @@ def _markdown() -> "MarkdownIt":
 
 
 def _without_front_matter(text: str) -> str:
-    """Blank lines instead of a header between `---` lines: Markdown would take its last line for a heading."""
+    """The text with blank lines instead of its front matter, whose last line Markdown would parse as a heading."""
     lines = split_lines(text)
     if not lines or lines[0].rstrip() != "---":
         return text
@@ -167,7 +167,7 @@ def _blocks(node: "SyntaxTreeNode") -> Iterator[Block]:
 
 
 def _verbatim(node: "SyntaxTreeNode") -> str:
-    """All words of a block that is not looked into; the cells of a table's row on one line."""
+    """The whole text of a block whose structure does not matter; the cells of a table row are on one line."""
     if node.type == "tr":
         return " | ".join(_words(cell).raw for cell in node.children)
     if node.type == "html_block":

@@ -29,7 +29,7 @@ _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 
 
 def inside_agent() -> str:
-    """The call whose agent this process is part of; empty outside of any."""
+    """The call whose agent this process belongs to; empty if there is none."""
     return os.environ.get(MARKER, "")
 
 
@@ -100,7 +100,7 @@ def pid_of(identity: str) -> int:
 
 
 def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
-    """Kill every process of this call, by marker, below a process, or by identity; returns how many."""
+    """Kill every process of this call, found by marker, below a process, or by identity; return how many."""
     identities, ended, deadline = tuple(known), set[str](), time.monotonic() + PATIENCE_S
 
     def found() -> set[int]:
@@ -120,7 +120,7 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
 
 
 def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
-    """Signal a process by a handle; `still` is asked once it is open, so that a reused pid is never hit."""
+    """Signal a process through a pidfd; `still` is called once that is open, so that a reused pid is never hit."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         try:
             handle = os.pidfd_open(pid)
@@ -142,13 +142,13 @@ def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
 
 async def wait_for_exit(pid: int) -> None:
     """Wait until the process has ended; it need not be a child."""
-    import asyncio  # loaded by those who wait: most commands never do
+    import asyncio  # imported here: most commands never wait
 
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
         return
-    except OSError:  # no handles on this kernel, or none left
+    except OSError:  # no pidfd on this kernel, or none left
         known = identity(pid)
         while known and identity(pid) == known:  # noqa: ASYNC110 (there is no event to wait for)
             await asyncio.sleep(0.05)
@@ -164,13 +164,13 @@ async def wait_for_exit(pid: int) -> None:
 
 def adopt_orphans() -> bool:
     """Become the parent of orphaned descendants (PR_SET_CHILD_SUBREAPER). Returns whether it worked."""
-    import ctypes  # most commands adopt no process
+    import ctypes  # imported here: most commands adopt no process
 
     return bool(ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
 def reap_zombies(*, spare: int = 0) -> None:
-    """Reap ended children, except `spare`, which somebody else waits for."""
+    """Reap ended children, except `spare`, for which other code waits."""
     for pid in _children(os.getpid()):
         stat = _stat(pid)
         if pid != spare and stat and stat[0] == "Z":

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-SHORTEST = 8  # a shorter "secret" is a word that occurs in every second line
-LONGEST_LINE = 64 * 1024  # a line is cut there, so that a line that never ends costs no memory
-OVERLAP = 1024  # of such a cut: longer than any key shape below
+SHORTEST = 8  # a shorter "secret" could be an ordinary word
+LONGEST_LINE = 64 * 1024  # longer lines are cut, so that an endless line cannot fill the memory
+OVERLAP = 1024  # characters kept back at a cut: longer than any key shape below
 
-# Shapes that are keys by their look alone. Each has a bounded length: see `Stream`.
+# Strings that are keys by their shape. Each has a bounded length: see `Stream`.
 _SHAPES = re.compile(
     r"""(?<![A-Za-z0-9_-])(?:
       sk-ant-[A-Za-z0-9_-]{20,400}                        # Anthropic
@@ -37,7 +37,7 @@ _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?
 _PASSWORD = re.compile(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # in an address
 _HEADER = re.compile(r"^[\w-]+:(?:.*[ \t])?([^ \t\n]+)[ \t]*$", re.MULTILINE)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_KEY_LINES = 200  # a private key is shorter; what never ends is let go
+_KEY_LINES = 200  # a private key is shorter; more lines are not held back
 
 _CONTROL = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]?"  # CSI
@@ -51,7 +51,7 @@ _CONTROL = re.compile(
 )
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-SUBJECT, SCOPE = 72, 24  # characters of a commit's first line, and of what stands in its brackets
+SUBJECT, SCOPE = 72, 24  # characters of a commit's first line, and of the scope in its parentheses
 _ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
 
 
@@ -66,7 +66,7 @@ def inert(text: str) -> str:
 
 
 def subject_line(kind: str, scope: str, title: str) -> str:
-    """The first line of a commit as people write it: `feat(F2-T2): what it is about`. The title may be hostile."""
+    """The first line of a commit message: `feat(F2-T2): what it is about`. The title may be hostile."""
     about = re.sub(r"[^A-Za-z0-9._-]+", "-", plain(scope))[:SCOPE].strip("-.")
     words = inert(" ".join(plain(title).split()).lstrip("# ")).strip() or "work"
     head = f"{kind}({about}): " if about else f"{kind}: "
@@ -76,7 +76,7 @@ def subject_line(kind: str, scope: str, title: str) -> str:
 
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables that are secrets by their name, or hold one: known without anybody listing them."""
+    """The variables that look like secrets by name, or contain one, so that nobody has to list them."""
     within = {
         f"{name}{number or ''}": secret
         for name, value in variables.items()
@@ -91,7 +91,7 @@ def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 class Redactor:
-    """Replaces the values that the engine holds, in every form in which they travel, and what looks like a key."""
+    """Replaces the secrets that the engine knows, in every encoding, and everything that looks like a key."""
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         self._names: dict[str, str] = {}
@@ -100,7 +100,7 @@ class Redactor:
         self._compile()
 
     def also(self, name: str, values: Iterable[str]) -> "Redactor":
-        """One that knows these, too, all by one name."""
+        """A redactor that also knows these values, all under one name."""
         more = Redactor()
         more._names = dict(self._names)
         for value in values:
@@ -129,8 +129,8 @@ class Redactor:
         return _SHAPES.sub("[redacted key]", text)
 
     def _without_halves(self, text: str) -> str:
-        """Remove the beginning of a secret at the end of a text, or before an ellipsis: texts are cut without regard to
-        secrets."""
+        """Replace the beginning of a secret at the end of a text, or before an ellipsis: texts are shortened without
+        regard to secrets."""
         for match in reversed([*self._half.finditer(text)]):
             half = text[match.start() : match.start() + self.overlap].partition("…")[0]
             if whole := next((form for form in self._begun[match[1]] if form.startswith(half)), ""):
@@ -139,7 +139,7 @@ class Redactor:
         return text
 
     def cut(self, text: str, at: int) -> int:
-        """The last place up to `at` where the text may be parted without parting a secret."""
+        """The last position up to `at` where the text can be cut without cutting a secret."""
         for pattern in filter(None, (self._exact, _SHAPES)):
             for match in pattern.finditer(text):
                 if match.start() < at < match.end():
@@ -147,7 +147,7 @@ class Redactor:
         return at
 
     def within(self, value: Any, *, strip: bool = False) -> Any:
-        """The same JSON value with every text in it redacted, keys included; without controls, too, when asked."""
+        """The same JSON value with all strings redacted, keys included; with `strip`, without control characters."""
         if isinstance(value, str):
             return self(plain(value) if strip else value)
         if isinstance(value, dict):
@@ -158,18 +158,18 @@ class Redactor:
 
 
 def in_json(redact: Callable[[Any], Any], text: str) -> str:
-    """The same JSON text with every text in it redacted by itself: a key that never ends takes no bracket with it."""
+    """The same JSON with every string redacted separately, so that an unfinished key cannot swallow a bracket."""
     return json.dumps(redact(json.loads(text)), ensure_ascii=False, separators=(",", ":"))
 
 
 class Stream:
-    """Bytes in whatever pieces they come; plain, redacted lines out. No secret slips through between two pieces."""
+    """Turns pieces of bytes into plain, redacted lines. A secret that is split between two pieces is redacted, too."""
 
     def __init__(self, redactor: Redactor, line: Callable[[str], None]) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._redactor, self._line = redactor, line
         self._pending = ""
-        self._key: list[str] = []  # lines of a private key whose end has not come yet
+        self._key: list[str] = []  # lines of a private key that has not ended yet
 
     def feed(self, piece: bytes) -> None:
         *lines, self._pending = (self._pending + self._decoder.decode(piece)).split("\n")
@@ -186,7 +186,7 @@ class Stream:
         self._flush_key()
 
     def _cut(self) -> None:
-        """A line that does not end is let go piece by piece, never in the middle of a secret or of a sequence."""
+        """Pass on the beginning of a very long line, never cut inside a secret or a control sequence."""
         head, escape, tail = self._pending.rpartition("\x1b")
         whole = plain(self._pending) if not escape or len(tail) > OVERLAP else plain(head)
         at = self._redactor.cut(whole, min(LONGEST_LINE, len(whole)))
@@ -210,7 +210,7 @@ class Stream:
 
 
 def forms(secret: str) -> set[str]:
-    """A secret as itself, line by line, and as it looks inside JSON, a URL, hexadecimal and base64 of any alignment."""
+    """A secret as it is, line by line, and as encoded in JSON, a URL, hexadecimal and base64 of any alignment."""
     forms = set()
     for text in {secret, secret.strip(), *secret.splitlines()}:
         if len(text) < SHORTEST:
@@ -219,7 +219,7 @@ def forms(secret: str) -> set[str]:
         forms |= {text, quote(text, safe=""), quote(text), quote_plus(text), data.hex(), data.hex().upper()}
         forms |= {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
         for shift in range(3):
-            # The first characters depend on what stands before the secret, the last ones on what follows.
+            # The first base64 characters depend on the text before the secret, the last ones on the text after it.
             code = base64.b64encode(b"\0" * shift + data)
             inner = code.rstrip(b"=")[(0, 2, 3)[shift] : None if not (shift + len(data)) % 3 else -1].decode()
             forms |= {inner, inner.replace("+", "-").replace("/", "_")}

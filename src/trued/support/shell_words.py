@@ -1,4 +1,4 @@
-"""Shell command lines taken apart into words, without running them: enough to know which programs are started."""
+"""Splits shell command lines into words, without running them: enough to know which programs they start."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ _ASSIGNMENT = re.compile(r"\w+=")
 
 
 def shell_words(command: str) -> list[str]:
-    """The words and operators of a command line as a POSIX shell splits them; none where a quotation does not end."""
+    """The words and operators of a command line as a POSIX shell splits them; empty if a quote is not closed."""
     try:
         lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
@@ -18,12 +18,12 @@ def shell_words(command: str) -> list[str]:
 
 
 def is_operator(word: str) -> bool:
-    """Is it `&&`, `|`, `>` and the like? The empty word counts as one: no shell starts it."""
+    """Whether it is `&&`, `|`, `>` or the like. The empty word counts as one: no shell starts it."""
     return set(word) <= _OPERATORS
 
 
 def started_commands(command: str) -> list[list[str]]:
-    """Every simple command of a line, whatever joins them; variables that are set before a command are left out."""
+    """Every simple command of a line, without operators and without variables that are set before a command."""
     commands: list[list[str]] = [[]]
     for word in shell_words(command):
         if is_operator(word):
@@ -34,8 +34,7 @@ def started_commands(command: str) -> list[list[str]]:
 
 
 def sequential_commands(command: str) -> list[list[str]]:
-    """`a && b` as its commands. Returns none where the line does anything else that a shell can do, or changes the
-    folder."""
+    """The commands of a line like `a && b`; empty if the line uses any other shell feature, or changes the folder."""
     steps: list[list[str]] = [[]]
     for word in shell_words(command):
         if word == "&&":

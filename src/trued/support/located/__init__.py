@@ -26,18 +26,18 @@ class Located:
     lines: Mapping[Spot, int] = field(default_factory=dict)
 
     def line(self, *spot: str | int) -> int:
-        """The line of that part, or of the nearest thing around it."""
+        """The line of this part, or of the nearest part around it."""
         while spot and spot not in self.lines:
             spot = spot[:-1]
         return self.lines.get(spot, 1)
 
     def where(self, *spot: str | int) -> str:
-        """`file:line` of that part."""
+        """`file:line` of this part."""
         return f"{self.file}:{self.line(*spot)}"
 
 
 def read_text(path: Path, name: str = "") -> str:
-    """Read a UTF-8 file that the user named, which messages call `name`. Raises BadInput if it cannot be read."""
+    """Read a UTF-8 file that the user named; error messages call it `name`. Raises BadInput if it cannot be read."""
     name = name or str(path)
     try:
         if path.is_dir():
@@ -67,7 +67,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def read_toml(text: str, file: str) -> Located:
-    """Raises BadInput with the line of what is not TOML, or cannot be stored as JSON."""
+    """Read TOML. Raises BadInput with the line of a syntax error, or of a value that cannot be stored as JSON."""
     text = text.removeprefix("\ufeff")
     try:
         value = tomllib.loads(text)
@@ -81,7 +81,7 @@ def read_toml(text: str, file: str) -> Located:
 
 
 def read_json(text: str, file: str) -> Located:
-    """Raises BadInput with the line of what is not JSON, or of a key that is there twice."""
+    """Read JSON. Raises BadInput with the line of a syntax error, or of a duplicate key."""
     text = text.removeprefix("\ufeff")
     try:
         value = json.loads(text)

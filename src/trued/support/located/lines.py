@@ -1,4 +1,4 @@
-"""The line of every part of a JSON or TOML text that its own parser has accepted before."""
+"""Finds the line of every part of a JSON or TOML text that a real parser has already accepted."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _BARE_VALUE = re.compile(r"[^,\]}#\n]*")
 
 
 def json_lines(text: str, file: str) -> dict[Spot, int]:
-    """Raises BadInput for a key that an object has twice: the parser would keep the last one and say nothing."""
+    """The line of every part. Raises BadInput for a duplicate key: the parser silently keeps the last one."""
     scanner = _Scanner(text, file, is_json=True)
     scanner.skip_space()
     scanner.value(())
@@ -37,7 +37,7 @@ def toml_lines(text: str, file: str) -> dict[Spot, int]:
 
 
 class _Scanner:
-    """A position in the text. JSON objects and TOML inline tables differ by ":" and "=" alone."""
+    """A position in the text. JSON objects and TOML inline tables differ only in ":" and "="."""
 
     def __init__(self, text: str, file: str, *, is_json: bool) -> None:
         self.text, self.file, self.is_json = text, file, is_json

@@ -1,4 +1,4 @@
-"""YAML 1.2 as plain values with lines: no tags, no merge keys, no key twice, anchors within bounds."""
+"""Reads YAML 1.2 into plain values with lines: no tags, merge keys or duplicate keys, and limited anchors."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ SCALARS = {"null", "bool", "int", "float", "str", "timestamp", "value"}
 
 
 def yaml_value(text: str, file: str, first: int) -> tuple[Any, dict[Spot, int]]:
-    """The value, and the line of every part. Read node by node: ruamel's own loader would take tags and merge keys."""
+    """The value, and the line of every part. Read node by node: ruamel's own loader accepts tags and merge keys."""
     parser = YAML(typ="safe", pure=True)
-    parser.composer.warn_double_anchors = False  # the later one counts, as YAML says
+    parser.composer.warn_double_anchors = False  # the later one counts, as in the YAML specification
     try:
         node = parser.compose(text)
     except MarkedYAMLError as error:
@@ -54,7 +54,7 @@ class _Yaml:
         return self._scalar(node, kind, line)
 
     def _kind(self, node: Node, line: int) -> str:
-        """What YAML resolves the value to; tags that would make it something else are refused."""
+        """The type that YAML resolves the value to. Raises BadInput for tags that would make it something else."""
         known = {"map"} if isinstance(node, MappingNode) else {"seq"} if isinstance(node, SequenceNode) else SCALARS
         kind = str(node.tag).removeprefix(PREFIX)
         if not str(node.tag).startswith(PREFIX) or kind not in known:
@@ -103,7 +103,7 @@ def _truth(text: str) -> bool:
 
 
 def _whole(text: str) -> str:
-    """Two escaped halves of a character, as JSON writes them, are one."""
+    """The text with escaped surrogate pairs, as JSON writes them, joined into characters."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
