@@ -1,8 +1,8 @@
 """Adds the gate's hooks to a settings file of Claude Code and removes them again.
 
 Claude Code calls the hook when a turn or a subagent begins and ends, and when its settings change, so that a running
-session cannot lose the gate. The user's own settings of the project are the default: what is in the shared file is
-called on every colleague's machine, with or without trued.
+session cannot lose the gate. By default the hooks go into the user's own settings of the project: hooks in the shared
+file run on every colleague's machine, with or without trued.
 """
 
 from pathlib import Path
@@ -18,8 +18,8 @@ LOCAL = ".claude/settings.local.json"
 EVENTS = ("Stop", "SubagentStop", "ConfigChange", "UserPromptSubmit", "SubagentStart")
 BEGINNINGS = ("UserPromptSubmit", "SubagentStart")
 OURS = "gate hook claude"
-BEGIN_S = 60  # recording a beginning is quick; while it lasts, the user's prompt waits
-SLACK_S = 60  # added to our own limit: after that, Claude Code kills a hook that we failed to end
+BEGIN_S = 60  # recording a beginning is quick, and the user's prompt waits for it
+SLACK_S = 60  # added to our own time limit: then Claude Code kills the hook if we failed to end it
 
 
 def install(

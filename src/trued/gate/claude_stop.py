@@ -1,6 +1,6 @@
 """Answers Claude Code's hooks: may the agent stop, and may its settings change? Both sides speak JSON.
 
-Only work is blocked. A turn or a subagent that left the files as it found them was talk.
+Only work is blocked. A turn or a subagent that changed no file was talk.
 """
 
 import json
@@ -29,8 +29,8 @@ class HookCall(Value):
     """One call of a Claude Code hook: the fields that the gate uses."""
 
     event: str
-    session: str  # of a subagent: the session and the subagent, for a count of its own
-    conversation: str = ""  # the session alone
+    session: str  # for a subagent: session and subagent, so that its blocked stops are counted separately
+    conversation: str = ""  # the session without the subagent
     agent: str = ""  # the subagent
     prompt: str = ""  # the id of the prompt that began the turn; "" in older versions
     folder: str = ""
@@ -51,7 +51,7 @@ class StopDecision:
 
 
 def parse_hook_call(data: bytes) -> HookCall:
-    """Parse a hook's input; raises BadInput if it is not one of Claude Code's."""
+    """Parse a hook's input; raises BadInput if Claude Code did not send it."""
     then = "this command is for Claude Code's hooks; `trued gate` judges the working tree"
     if len(data) > MOST_BYTES:
         raise BadInput("the hook's input is too long", then=then)
@@ -82,8 +82,8 @@ def parse_hook_call(data: bytes) -> HookCall:
 def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool) -> StopDecision:
     """Block the stop until the requirements are met, at most `gate.attempts` times in a row.
 
-    After that the agent may stop, and the user reads that nothing is proven. A session that was let go is blocked
-    again only in a new turn with new work.
+    After that the agent may stop, and the user reads that nothing is proven. Such a session is blocked again only in a
+    new turn with new work.
     """
     message = f"trued gate: {headline(judged.outcome, gate.accept)}"
     if is_success(judged.verdict, gate.accept):
@@ -109,10 +109,10 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
 async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], JudgedTree | None]:
     """The answer to the end of a turn or subagent, and the verdict if the tree was judged.
 
-    Judged are turns that changed files, and those whose beginning is unknown. A turn that changed nothing is not
-    blocked; if the tree is neither what the user handed to the session nor judged already, it is judged all the same,
-    and the user reads the verdict: work of an interrupted turn, or of a process that went on after it. A subagent is
-    judged if it changed files and worked alone; what several did at once is judged at the end of the turn.
+    A turn is judged if it changed files or if its beginning is unknown. A turn that changed nothing is not blocked. If
+    its tree is neither the one that the user handed to the session nor judged before, an interrupted turn or a process
+    that outlived its turn has changed it: then it is judged, and the user reads the verdict. A subagent is judged if it
+    changed files and no other worked at the same time; otherwise the end of the turn is judged.
     """
     log, taken = judge.store.turns(call.conversation), await judge.snapshot()
     began = log.agent(call.agent) if call.event == AGENT_ENDS else log.turn(call.prompt)
@@ -136,7 +136,7 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
 
 
 async def record_beginning(call: HookCall, judge: Judge) -> None:
-    """Record the tree at which a turn or a subagent begins, and what lies beside it."""
+    """Record the tree at which a turn or a subagent begins, and the work outside it (branches, inner repositories)."""
     found = await beginning_now(judge)
     log = judge.store.turns(call.conversation)
     if call.event == AGENT_BEGINS:

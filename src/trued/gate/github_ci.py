@@ -10,7 +10,7 @@ from trued.gate.state import InstalledFile
 
 FILE = ".github/workflows/trued-gate.yml"
 OURS = "trued gate ci"
-WORKFLOW = Path(__file__).with_name("github_workflow.yml")  # {names} in it stand for values
+WORKFLOW = Path(__file__).with_name("github_workflow.yml")  # a template: {names} stand for values
 NODE = """\
       - uses: actions/setup-node@v4
         with:

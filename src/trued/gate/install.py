@@ -32,15 +32,15 @@ PLACES = ("claude", "git", "github")
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """Options given on the command line; None leaves the present value."""
+    """Options of the command line; None keeps the present value."""
 
     requirements: Path | None = None
     base: str | None = None
     accept: Grade | None = None
     attempts: int | None = None
     within_s: float | None = None
-    shared: bool = False  # install in the project's settings of Claude Code, not in the user's own
-    source: str = ""  # what pip installs in CI; "": where this trued was installed from
+    shared: bool = False  # install in the shared settings of Claude Code, not in the user's own
+    source: str = ""  # what pip installs in CI; "": the source from which this trued was installed
 
     def settings(self) -> dict[str, object]:
         given = {"accept": self.accept, "attempts": self.attempts, "within_s": self.within_s}
@@ -144,7 +144,7 @@ async def attest_requirement(site: GateSite, requirement: str, *, who: str, why:
 
 
 def find_problems(gate: Gate) -> list[str]:
-    """What is wrong with the installed files (changed since, or unreadable), one sentence each."""
+    """What is wrong with the installed files (changed since the installation, or unreadable), one sentence each."""
     looks = {"claude": claude.problem, "git": git_hook.problem, "github": github_ci.problem}
     found = []
     for place, installed in gate.installed.items():
@@ -242,12 +242,12 @@ def _install_in(site: GateSite, gate: Gate, place: str, options: GateOptions) ->
         if known and claude.name(known) != settings:
             claude.remove(known)
             known = None
-        # a failure of ours exits with 1: Claude Code takes a 2 for a block, which the agent could not resolve
+        # if trued itself fails, exit with 1: Claude Code treats 2 as a block, which the agent could not resolve
         return claude.install(root, f"{site.command} {claude.OURS} || exit 1", gate.within_s, known, file=settings)
     if place == "git":
         return git_hook.install(site.checkout.hooks, f"{site.command} {git_hook.OURS}", known)
     named = _name_inside(Path(gate.requirements_file), root)
-    former = f"trued=={version('trued')}" if known else ""  # what gates of earlier versions installed
+    former = f"trued=={version('trued')}" if known else ""  # the source that gates of earlier versions used
     content = github_ci.workflow(
         source=package_source(options.source or gate.package or former, root),
         accept=str(gate.accept),
@@ -277,7 +277,7 @@ def _needs_node(checkout: Checkout, base: str) -> bool:
 
 
 def _root_of(installed: InstalledFile, name: str, otherwise: Path) -> Path:
-    """The worktree in which it was installed before: a repository may have several."""
+    """The worktree in which the file `name` was installed before, since a repository may have several."""
     path = Path(installed.path)
     top = path.parents[len(Path(name).parts) - 1]
     return top if top / name == path and top.is_dir() else otherwise

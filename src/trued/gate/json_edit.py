@@ -14,7 +14,7 @@ MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class JsonPart:
-    """One member of an object, or one element of an array: where it begins and ends, and where its value does."""
+    """One member of an object or one element of an array: begin and end of the part and of its value."""
 
     name: str | int
     start: int
@@ -109,7 +109,7 @@ class JsonText:
         for name in path:
             if self.text[spot] not in "{[":
                 return None
-            # of two members with the same name the last one counts, as in every JSON reader
+            # of two members with the same name the last one counts, as in other JSON parsers
             found = [part.value for part in self._parts(spot) if part.name == name]
             if not found:
                 return None

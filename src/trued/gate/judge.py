@@ -16,7 +16,7 @@ from trued.protocols import Emit
 from trued.workspace.git.snapshot import Snapshot
 
 LOOK_AGAIN_S = 0.2
-SNAPSHOTS, BY_RULES = "snapshots.git", "snapshots-by-rules.git"  # private repositories: one for each set of rules
+SNAPSHOTS, BY_RULES = "snapshots.git", "snapshots-by-rules.git"  # private: by the present ignore rules, by earlier ones
 OPEN = "agents in front of a gate are not sandboxed: trued cannot tell whether one has read the held-out cases"
 IN_SIGHT = "the requirements file is in the working tree: its cases count as visible"
 
@@ -69,8 +69,8 @@ class Judge:
         return await self.judge_snapshot(await self.snapshot())
 
     async def snapshot(self, ignored: bytes | None = None) -> Snapshot:
-        """The working tree as it is now, without the gate's own files. Runs no check. `ignored`: by other ignore rules
-        than those of now."""
+        """The working tree as it is now, without the gate's own files. Runs no check. `ignored`: ignore rules to use
+        instead of the present ones."""
         own = {
             str(Path(one.path).relative_to(self.checkout.root)): one.after.encode("latin-1")
             for one in self.gate.installed.values()
@@ -103,7 +103,7 @@ class Judge:
     async def _judge_in_time(
         self, head: str, commit: str, tree: str, notes: tuple[str, ...] = (), dirty: bool = False
     ) -> JudgedTree:
-        """Judge within the gate's time limit; raises CannotJudge when it is over."""
+        """Judge within the gate's time limit; raises CannotJudge when it is exceeded."""
         try:
             async with asyncio.timeout(self.gate.within_s):
                 verdict, remembered = await self._verdict_on(head, tree)

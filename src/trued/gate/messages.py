@@ -26,7 +26,7 @@ def _reasons_for(one: Judged) -> list[str]:
 
 
 def _shorten(text: str, most: int = LONGEST) -> str:
-    """Shorten a long text from the middle: its end says most, its beginning says what it is about."""
+    """Shorten a long text in the middle: the beginning names the subject, and the end says most."""
     text = text.strip()
     return text if len(text) <= most else f"{text[: most // 3]} … {text[-(most - most // 3) :]}"
 

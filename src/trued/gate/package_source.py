@@ -1,4 +1,4 @@
-"""Where a CI workflow installs trued from: always one exact version, never a name that anybody could take."""
+"""Where a CI workflow installs trued from: always one exact version, never a name that anybody could register."""
 
 import json
 import re
@@ -24,7 +24,7 @@ ASK_S = 20
 
 
 def package_source(given: str, root: Path) -> str:
-    """What pip installs in CI: `given`, or where this trued was installed from. `root`: the gated repository.
+    """What pip installs in CI: `given`, else the source of this installation. `root`: the gated repository.
 
     Raises BadInput if it is not pinned, or if CI could not get it.
     """
@@ -45,13 +45,13 @@ def _own_source() -> str:
 
 
 def installed_from(told: dict[str, Any], version: str) -> str:
-    """What installs the same package again; `told` is what pip recorded about it (PEP 610).
+    """The argument for pip that installs the same package; `told` is what pip recorded about it (PEP 610).
 
     Raises BadInput if only this machine has it.
     """
     address, commit = told.get("url", ""), told.get("vcs_info", {}).get("commit_id", "")
     if not told:
-        return f"{PACKAGE}=={version}"  # from an index: so CI can do the same
+        return f"{PACKAGE}=={version}"  # pip installed it from an index, and CI can do the same
     if commit:
         return f"git+{address}@{commit}"
     if "dir_info" in told:

@@ -1,4 +1,4 @@
-"""Reads what git tells a pre-push hook, and selects the commits to judge."""
+"""Parses git's input to a pre-push hook, and selects the commits to judge."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class PushedRef:
 
 
 def parse_pushed_refs(data: bytes) -> list[PushedRef]:
-    """Parse the lines that git writes to a pre-push hook; raises BadInput if they are not git's."""
+    """Parse the lines that git writes to a pre-push hook; raises BadInput for any other input."""
     found = []
     for number, line in enumerate(data[:MOST_BYTES].decode(errors="replace").splitlines(), start=1):
         words = line.split(" ")
@@ -35,7 +35,7 @@ def parse_pushed_refs(data: bytes) -> list[PushedRef]:
 
 
 def commits_to_check(checkout: Checkout, base: str, refs: list[PushedRef]) -> tuple[dict[str, list[str]], list[str]]:
-    """Commits to judge, with the refs they are pushed to; and the refs that pass without a check, with the reason."""
+    """Commits to judge → the refs they are pushed to; and one sentence for each ref that passes without a check."""
     commits: dict[str, list[str]] = {}
     passed: list[str] = []
     for one in refs:

@@ -21,7 +21,7 @@ from trued.support.foreign_json import parse_json
 Kind = TypeVar("Kind", bound=Value)
 ATTEMPTS = 3  # blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
 WITHIN_S = 600.0
-RECORD_BYTES = 4 * 2**20  # of the log of decisions; beyond that its older half is dropped
+RECORD_BYTES = 4 * 2**20  # limit of the log of decisions; beyond it the older half is dropped
 
 
 class InstalledFile(Value):
@@ -31,7 +31,7 @@ class InstalledFile(Value):
     before: str | None = None  # its former bytes, as latin-1; None if there was no file
     after: str = ""
     folders: tuple[str, ...] = ()  # created for it
-    moved: str = ""  # where a former hook was moved that still has to run
+    moved: str = ""  # new path of a former hook, which still has to run
 
 
 class GateAmendment(Value):
@@ -54,15 +54,15 @@ class Attestation(Value):
 class Gate(Value):
     """One repository's gate: its contract, settings and installed files."""
 
-    repository: str  # the .git that its worktrees share
-    root: str  # where it was installed
+    repository: str  # the .git folder that its worktrees share
+    root: str  # the worktree in which it was installed
     base: str
     accept: Grade = Grade.ATTESTED
     attempts: int = ATTEMPTS
     within_s: float = WITHIN_S
     requirements_file: str = ""
     package: str = ""  # what pip installs in CI
-    terms: str = ""  # hash of requirements and environment, without what depends on the base
+    terms: str = ""  # hash of requirements and environment, independent of the base
     contract: str = ""  # hash
     sealed_at: float = 0.0
     installed: dict[str, InstalledFile] = {}  # noqa: RUF012 (pydantic copies it)
@@ -74,7 +74,7 @@ class StopHistory(Value):
     """How often one agent session was blocked, and on which tree."""
 
     blocks: int = 0
-    tree: str = ""  # judged last
+    tree: str = ""  # the tree that was judged last
     given_up: bool = False  # allowed to stop although nothing was proven
 
 
@@ -138,7 +138,7 @@ class GateStore:
         return self.folder / "verdicts" / contract[:16] / f"{tree}.json"
 
     def session(self, name: str) -> StopHistory:
-        with contextlib.suppress(StateFailed):  # a damaged count starts again at zero
+        with contextlib.suppress(StateFailed):  # if the file is damaged, the count starts at zero
             return self._read(self._session(name), StopHistory) or StopHistory()
         return StopHistory()
 
@@ -155,7 +155,7 @@ class GateStore:
         return TurnLog(self.folder / "turns", session)
 
     def record(self, what: str, **data: Any) -> None:
-        """Append one line to the log of what the gate decided."""
+        """Append one line to the log of the gate's decisions."""
         self._create_folder(self.folder)
         path = self.folder / "record.jsonl"
         line = json.dumps({"at": round(time.time(), 3), "what": what, **data}, ensure_ascii=False)

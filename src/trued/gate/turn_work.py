@@ -1,4 +1,4 @@
-"""What a turn left behind: changed files, wherever the repository can hold them. A turn without any was talk."""
+"""Finds the files that a turn changed, also in commits and other worktrees. A turn without any was talk."""
 
 import time
 from pathlib import Path
@@ -10,11 +10,11 @@ from trued.gate.turns import Beginning
 from trued.workspace.git.command import Git
 from trued.workspace.git.snapshot import Snapshot
 
-INSIDE = "inside"  # folder of private repositories for those inside the working tree
+INSIDE = "inside"  # folder of private repositories, one for each repository inside the working tree
 
 
 async def beginning_now(judge: Judge) -> Beginning:
-    """The working tree as it is now, and what lies beside it."""
+    """The working tree as it is now, and the work outside it (branches, inner repositories)."""
     checkout, taken = judge.checkout, await judge.snapshot()
     return Beginning(
         root=str(checkout.root),
@@ -28,7 +28,7 @@ async def beginning_now(judge: Judge) -> Beginning:
 
 
 async def work_since(began: Beginning, judge: Judge, taken: Snapshot) -> list[Snapshot | str]:
-    """What has to be judged: working trees that changed; else commits with new files. Nothing, if the turn was talk."""
+    """What has to be judged: working trees that changed, else commits with new files; nothing if the turn was talk."""
     trees = [taken] if await _has_changed(began, judge, taken) else []
     if began.root != str(judge.checkout.root):  # the agent went to another worktree; it may have worked in both
         trees += await _left_behind(began, judge)
@@ -36,8 +36,8 @@ async def work_since(began: Beginning, judge: Judge, taken: Snapshot) -> list[Sn
 
 
 async def _has_changed(began: Beginning, judge: Judge, taken: Snapshot) -> bool:
-    """Whether the worktree has other files than at the beginning. By the rules of that time: a new file that is ignored
-    only since then is work."""
+    """Whether the files of the worktree differ from those at the beginning. The ignore rules of the beginning apply: a
+    new file that the turn itself made ignored is work."""
     checkout = judge.checkout
     if not began.is_still(checkout.root, taken.tree):
         return True
@@ -54,7 +54,7 @@ async def _left_behind(began: Beginning, judge: Judge) -> list[Snapshot]:
     """The worktree in which the turn began, if its files changed."""
     try:
         there = open_checkout(Path(began.root), judge.checkout.environ)
-    except BadInput:  # it is gone
+    except BadInput:  # the worktree is gone
         return []
     if there.common != judge.checkout.common:
         return []
@@ -64,8 +64,8 @@ async def _left_behind(began: Beginning, judge: Judge) -> list[Snapshot]:
 
 
 async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
-    """Commits at the tip of a local branch or in the stash with files that were nowhere at the beginning. Committing
-    files that were there already is not new work."""
+    """Commits at the tip of a local branch or in the stash with files that did not exist at the beginning. Committing
+    existing files is not new work."""
     known = {began.tree, *(began.tips or ())}
     new = {tree: commit for tree, commit in judge.checkout.tips().items() if tree not in known}
     if began.tips is None or not new:
@@ -74,7 +74,7 @@ async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
     try:
         there = await _files(git, began.tree) | (await _files(git, began.head) if began.head else set())
         return [commit for tree, commit in new.items() if not await _files(git, tree) <= there]
-    except StateFailed:  # what was there is not known any more
+    except StateFailed:  # the files of the beginning are no longer known
         return [*new.values()]
 
 

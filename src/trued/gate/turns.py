@@ -13,14 +13,14 @@ from trued.support import atomic_files
 class Beginning(Value):
     """The working tree when a turn or a subagent began."""
 
-    root: str  # the worktree: another one is other work, even with the same files
+    root: str  # the worktree: work in another one is other work, even with the same files
     tree: str
     at: float = 0.0
-    ended: float = 0.0  # of a subagent: when it was allowed to stop
-    # Where else work can be; None in records of older versions, which say nothing of it.
+    ended: float = 0.0  # for a subagent: when it was allowed to stop
+    # Other places where work can be; None in records of older versions, which lack these fields.
     head: str = ""  # the commit that was checked out
     tips: tuple[str, ...] | None = None  # trees of local branches and of the stash
-    inside: dict[str, str] | None = None  # repositories inside that are not as `head` names them → tree
+    inside: dict[str, str] | None = None  # repositories inside that differ from the commit in `head` → tree
     ignored: str | None = None  # ignore rules outside the tree, as latin-1
 
     def is_still(self, root: Path, tree: str) -> bool:
@@ -31,14 +31,14 @@ class Beginning(Value):
 class TurnLog:
     """The beginnings of one session, one file each, in a folder of private state.
 
-    A turn's beginning is written once: an agent that sends its own prompt event again does not move it.
+    A turn's beginning is written once: an agent cannot change it by sending the prompt event again.
     """
 
     def __init__(self, folder: Path, session: str) -> None:
         self.folder = folder / _name(session)
 
     def begin_turn(self, prompt: str, found: Beginning) -> None:
-        """Record a turn; without an id of its prompt (older Claude Code) the newest turn replaces the one before."""
+        """Record a turn's beginning; if the prompt has no id (older Claude Code), it replaces the previous turn's."""
         self._write("first", found, again=False)
         self._write(f"turn-{_name(prompt)}", found, again=not prompt)
 
@@ -60,7 +60,7 @@ class TurnLog:
         return self._read(f"agent-{_name(agent)}")
 
     def is_alone(self, agent: str) -> bool:
-        """Whether no other subagent of the session worked since this one began: otherwise a change may be either's."""
+        """Whether no other subagent of the session worked since this one began, so that all changes are its own."""
         own = self.agent(agent)
         others = [self._read(path.stem) for path in self.folder.glob("agent-*.json") if path.stem[6:] != _name(agent)]
         return own is not None and not any(one and (not one.ended or one.ended > own.at) for one in others)
@@ -76,7 +76,7 @@ class TurnLog:
             raise StateFailed(f"cannot write {path}: {error.strerror}") from error
 
     def _read(self, name: str) -> Beginning | None:
-        with contextlib.suppress(OSError, ValueError):  # one that cannot be read is not there: then the tree is judged
+        with contextlib.suppress(OSError, ValueError):  # unreadable counts as missing: then the tree is judged
             return Beginning.model_validate_json((self.folder / f"{name}.json").read_bytes())
         return None
 
