@@ -69,10 +69,10 @@ def github_session(at: Service, doing: str) -> "Iterator[Github]":
         raise BadInput("GitHub needs a library that is not installed", then="pip install 'trued[forge]'") from None
     again = Retry(
         total=TRIES - 1,
-        read=0,  # who was silent for so long will be again
+        read=0,  # after one read timeout the next try would time out, too
         status_forcelist=(502, 503, 504),
-        allowed_methods=("GET",),  # what changes something is never sent twice
-        respect_retry_after_header=False,  # how long to wait is the user's to say
+        allowed_methods=("GET",),  # a request that changes something is never sent twice
+        respect_retry_after_header=False,  # the user decides how long to wait
         raise_on_status=False,
         backoff_factor=0.2,
     )
@@ -83,7 +83,7 @@ def github_session(at: Service, doing: str) -> "Iterator[Github]":
         retry=again,
         seconds_between_requests=None,
         seconds_between_writes=None,
-        lazy=True,  # what is not looked at is not asked for
+        lazy=True,  # request only the data that is used
     )
     try:
         yield hub
@@ -102,7 +102,7 @@ def github_session(at: Service, doing: str) -> "Iterator[Github]":
 
 
 def _words(data: object) -> str:
-    """What GitHub says of a refusal, with the details that it lists."""
+    """GitHub's message about a refusal, with the details that it lists."""
     if not isinstance(data, dict):
         return ""
     listed = data.get("errors")

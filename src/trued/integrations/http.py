@@ -11,16 +11,16 @@ from urllib.parse import urlsplit
 from trued.errors import BadInput, ForgeFailed, LimitReached, TruedError
 from trued.support.redaction import plain
 
-TIMEOUT_S = 20.0  # of one request
-TRIES = 2  # of one that changes nothing
-WORDS_LIMIT = 200  # of what a server says, in a sentence of ours
+TIMEOUT_S = 20.0  # for one request
+TRIES = 2  # for a request that changes nothing
+WORDS_LIMIT = 200  # characters of a server's message that we quote
 LOCAL = ("127.0.0.1", "localhost", "::1")
-FAR = 366 * 86400  # no limit lasts longer; a server that says so is wrong
+FAR = 366 * 86400  # seconds; a server that announces a longer rate limit is wrong
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service, its address and the token for it. The token is never in a message or file."""
+    """A service, its address and the token for it. The token never appears in a message or file."""
 
     name: str  # GitHub | Jira
     url: str
@@ -42,7 +42,7 @@ class Service:
 
 
 def service_of(name: str, url: str, token_env: str, environ: Mapping[str, str], user_env: str = "") -> Service:
-    """The service at this address, with the token of that variable if it is set. Raises BadInput."""
+    """The service at this address, with the token from `token_env` if it is set. Raises BadInput."""
     check_address(url, name)
     token = environ.get(token_env, "").strip()
     if any(not char.isprintable() or char.isspace() for char in token) or not token.isascii():
@@ -51,7 +51,7 @@ def service_of(name: str, url: str, token_env: str, environ: Mapping[str, str], 
 
 
 def check_address(url: str, name: str) -> str:
-    """Refuse an address that would get the token unencrypted, unless it is this machine."""
+    """Refuse an address to which the token would go unencrypted, unless it is this machine."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port

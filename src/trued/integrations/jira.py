@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NAME = "Jira"
 TOKEN_ENV = "JIRA_TOKEN"  # noqa: S105 (a variable's name)
 CLOUD = ".atlassian.net"
-VERSIONS = ("3", "2")  # documents, as Cloud keeps them; wiki text, which is all that Server knows
+VERSIONS = ("3", "2")  # 3: documents (Cloud); 2: wiki text, the only format of Server
 
 
 def raw_issue(at: Service, key: str, doing: str) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def raw_issue(at: Service, key: str, doing: str) -> dict[str, Any]:
 
 
 def _asked(at: Service, key: str, version: str, tries: int = TRIES) -> dict[str, Any] | None:
-    """None: this version of the API is not there."""
+    """The issue as JSON; None if the server does not have this version of the API."""
     from jira import JIRAError
 
     try:
@@ -52,11 +52,11 @@ def _connection(at: Service, version: str) -> "JIRA":
         basic_auth=(at.user, at.token) if at.user else None,
         token_auth=None if at.user else at.token,
         get_server_info=False,
-        max_retries=0,  # how long to wait is the user's to say
+        max_retries=0,  # the user decides how long to wait
         timeout=at.timeout_s,
         logging=False,
     )
-    jira._session.max_redirects = 0  # a token goes to no other address
+    jira._session.max_redirects = 0  # never send the token to another address
     return jira
 
 
@@ -84,7 +84,7 @@ def _in_words(at: Service, doing: str) -> Iterator[None]:
 
 
 def _is_about_the_issue(response: Any) -> bool:
-    """Whether Jira says that the issue does not exist, rather than a web server that the API does not."""
+    """Whether a 404 means that the issue does not exist, and not that the API does not."""
     try:
         return response is not None and bool(response.json().get("errorMessages"))
     except (ValueError, AttributeError):

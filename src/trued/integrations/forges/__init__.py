@@ -12,8 +12,8 @@ from trued.protocols import Forge
 
 
 def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, folder: Path) -> Forge:
-    """The forge that is set, else the one that the remote of the repository at `root` points to, else none but files
-    in `folder`."""
+    """The forge of the settings, else the forge that the remote of the repository at `root` points to, else files in
+    `folder`."""
     if settings.kind == "local":
         return _local(folder, root)
     api = settings.url or API

@@ -19,7 +19,7 @@ ALREADY = "already exists"
 
 
 class GitHubForge:
-    """Opens a pull request, or brings the open one of the same branch up to date."""
+    """Opens a pull request, or updates the open one of the same branch."""
 
     name = "github"
 
@@ -61,28 +61,28 @@ class GitHubForge:
             return self._shown(self._up_to_date(pull, offer, doing), doing)
 
     def picture(self, commit: str, path: str) -> str:
-        """A page that sends the file itself to whoever may see the repository, also a private one."""
+        """The address of the file's content; for a private repository, everybody with access can open it."""
         return f"{web_address(self._at.url)}/{self._pushed_to}/blob/{quote(commit)}/{quote(path)}?raw=true"
 
     def _check(self, repository: "Repository", name: str, doing: str) -> None:
         data = repository.raw_data
         if not isinstance(data, dict) or not isinstance(data.get("full_name"), str):
             raise unexpected_answer(self._at, doing)
-        if data["full_name"].lower() != name.lower():  # what is written to the old name is not taken
+        if data["full_name"].lower() != name.lower():  # GitHub does not accept writes under the old name
             what = f"{name} was renamed to {self._at.safe_message(data['full_name'])}"
             then = "set the new name with `git remote set-url`, or as [forge] repository in trued.toml"
             raise BadInput(what, self._at.host, then)
         if data.get("archived"):
             raise BadInput(f"{name} is archived", self._at.host, "choose another one: [forge] repository in trued.toml")
 
-    # -- steps of an offer
+    # -- steps of opening a pull request
 
     def _pulls(self, repository: "Repository", branch: str) -> "list[PullRequest]":
-        """Of that branch, the newest first."""
+        """Pull requests of this branch, the newest first."""
         head = f"{self._pushed_to.partition('/')[0]}:{branch}"
         listed = repository.get_pulls(state="all", sort="created", direction="desc", head=head)
-        first = listed.get_page(0)  # a hundred of one branch is enough
-        # A server that does not know the filter would list everybody's.
+        first = listed.get_page(0)  # a hundred pull requests of one branch are enough
+        # A server that does not know the `head` filter lists the pull requests of all branches.
         return sorted((one for one in first if one.head.ref == branch), key=lambda one: one.number, reverse=True)
 
     def _open_one(self, repository: "Repository", offer: PullRequestProposal) -> "PullRequest | None":
@@ -97,7 +97,7 @@ class GitHubForge:
         try:
             return repository.create_pull(base=offer.onto, head=head, title=title, body=body, draft=offer.draft)
         except github.GithubException as error:
-            # Somebody was quicker: theirs is the one to bring up to date.
+            # Somebody else has just opened one: update that.
             if error.status == 422 and ALREADY in str(error.data) and (there := self._open_one(repository, offer)):
                 return there
             raise
@@ -137,6 +137,6 @@ def title_of(offer: PullRequestProposal) -> str:
 
 
 def body_of(offer: PullRequestProposal) -> str:
-    """As GitHub keeps it: with plain line ends, and no longer than it takes."""
+    """The body as GitHub stores it: with plain line ends, cut at GitHub's limit."""
     body = offer.body.replace("\r\n", "\n")
     return body if len(body) <= BODY_LIMIT else f"{body[: BODY_LIMIT - len(CUT)]}{CUT}"

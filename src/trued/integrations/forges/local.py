@@ -1,4 +1,4 @@
-"""No forge: a pull request as a Markdown file, with its pictures beside it. Nothing leaves the machine."""
+"""Without a forge: writes a pull request as a Markdown file with its pictures beside it. Nothing leaves the machine."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _MARK = re.compile(r"<!-- pull request (\{.*\}) -->\n")
 
 
 class LocalForge:
-    """One pull request a folder; a second offer of the same branch is written over the first."""
+    """One pull request per folder; a second one of the same branch replaces the first."""
 
     name = "local"
     remote = ""
@@ -43,13 +43,13 @@ class LocalForge:
             raise BadInput(what, then="move that file away first")
         title = " ".join(offer.title.split())
         known = {"branch": offer.branch, "onto": offer.onto, "head": offer.head, "draft": offer.draft, "title": title}
-        mark = json.dumps(known).replace("-", "\\u002d").replace(">", "\\u003e")  # it cannot end its comment
+        mark = json.dumps(known).replace("-", "\\u002d").replace(">", "\\u003e")  # cannot end the HTML comment
         body = offer.body.replace("\r\n", "\n")
         write(self._folder / FILE, f"<!-- pull request {mark} -->\n{_heading(title)}{body}")
         return ForgePullRequest(1, str(self._folder / FILE), "open", title, body, offer.draft, offer.head)
 
     def picture(self, commit: str, path: str) -> str:
-        """The file is taken out of that commit, and put beside the text."""
+        """Copy the file from the commit to the folder of the pull request; return its relative address."""
         name = f"{commit[:12]}-{PurePosixPath(path).name}"
         command = ["git", "-C", str(self._root), "cat-file", "blob", f"{commit}:{path}"]
         try:
@@ -62,7 +62,7 @@ class LocalForge:
         return f"{PICTURES}/{quote(name)}"
 
     def _read(self) -> tuple[str, ForgePullRequest] | None:
-        """Branch and pull request of the file that is there."""
+        """Branch and pull request of the existing file; None if there is none."""
         path = self._folder / FILE
         try:
             text = path.read_bytes().decode("utf-8", "replace")
@@ -81,6 +81,6 @@ class LocalForge:
 
 
 def _heading(title: str) -> str:
-    """An agent may have written it: it is words, and no markup."""
+    """The title as a heading, with its markup escaped: an agent may have written it."""
     words = re.sub(r"([\\`*_<\[\]&!])", r"\\\1", title)
     return f"# {words}\n\n"

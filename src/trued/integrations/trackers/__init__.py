@@ -1,4 +1,4 @@
-"""Trackers: where tickets are held, one file each, and which of them a ticket's name means."""
+"""Trackers, one module each, and the choice of the tracker that a ticket's name means."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ from trued.protocols import Tracker
 
 
 def tracker_of(settings: Settings, name: str, environ: Mapping[str, str], root: Path) -> Tracker:
-    """The tracker that holds the ticket of that name; nothing is asked of it yet."""
+    """The tracker that holds the ticket of this name. Sends no request yet."""
     found = ticket_name(name, settings)
     if found is None:
         raise BadInput(f"{name!r} names no ticket", then="pass a file, #12, owner/name#12, SHOP-7 or the issue's URL")

@@ -5,11 +5,11 @@ from pathlib import Path
 from trued.errors import BadInput
 from trued.protocols import TrackerIssue
 
-LIMIT = 8 * 1024 * 1024  # more is not written by hand
+LIMIT = 8 * 1024 * 1024  # nobody writes a larger ticket by hand
 
 
 class FileTracker:
-    """A ticket without a tracker: the file says all of it, its key too."""
+    """A ticket without a tracker: everything is in the file, also its key."""
 
     def issue(self, name: str) -> TrackerIssue:
         path = Path(name)

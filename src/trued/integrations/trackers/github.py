@@ -10,7 +10,7 @@ from trued.protocols import TrackerIssue
 
 
 class GitHubTracker:
-    """Issues of one repository. What is public can be read without a token."""
+    """Issues of one repository. Public issues can be read without a token."""
 
     def __init__(self, at: Service, repository: str, settings: Settings) -> None:
         self._at, self._repository, self._settings = at, repository, settings

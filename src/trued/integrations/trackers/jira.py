@@ -14,7 +14,7 @@ from trued.model import Settings
 from trued.protocols import TrackerIssue
 
 ACCEPTANCE = "Acceptance criteria"
-# About the ticket's standing, not about what is asked.
+# Fields about the ticket's state or shown elsewhere; they are no part of what is asked.
 _STANDING = (
     "summary description issuetype labels attachment comment worklog created updated creator reporter assignee status "
     "priority project resolution resolutiondate votes watches progress aggregateprogress timetracking subtasks "
@@ -65,7 +65,7 @@ class JiraTracker:
     def _fields(
         self, fields: Mapping[str, Any], names: Mapping[str, Any], pictures: Mapping[str, str]
     ) -> dict[str, str]:
-        """By the names that people see; criteria under one name, whatever this Jira calls them."""
+        """Fields as Markdown, by the names that people see; acceptance criteria always have the same name."""
         criteria = {name.casefold() for name in self._settings.tickets.acceptance}
         found: dict[str, str] = {}
         for id_, value in fields.items():

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 Node: TypeAlias = Mapping[str, Any]
-Pictures: TypeAlias = Mapping[str, str]  # file name → address of what is attached
+Pictures: TypeAlias = Mapping[str, str]  # name of an attached file → its address
 
-DEPTH = 60  # deeper nesting is not written by hand
+DEPTH = 60  # nobody nests deeper by hand
 LISTS = ("bulletList", "orderedList", "taskList", "decisionList")
 RUNS = ("text", "hardBreak", "mention", "emoji", "date", "status", "inlineCard", "mediaInline", "placeholder")
 _SIGN = re.compile(
     r"^(\s*)(#{1,6}\s|[-+*]\s|>|\||```|~~~|-{3,}\s*$|={3,}\s*$)", re.MULTILINE
-)  # text, but a block's sign
+)  # text that Markdown would take for the start of a block
 
 
 def markdown_of_document(document: Node, pictures: Pictures) -> str:
@@ -34,7 +34,7 @@ def _attributes(node: Node) -> Node:
 
 def _blocks(node: Node, pictures: Pictures, depth: int) -> list[str]:
     found: list[str] = []
-    loose: list[Node] = []  # text that stands among blocks
+    loose: list[Node] = []  # text between blocks, outside a paragraph
     for one in _nodes(node) if depth else ():
         if one.get("type") in RUNS:
             loose.append(one)
@@ -69,7 +69,7 @@ def _block(node: Node, pictures: Pictures, depth: int) -> str:
 
 
 def _framed(node: Node, pictures: Pictures, depth: int) -> str:
-    """A panel, a quotation, an expander, or an unknown block."""
+    """Markdown of a panel, a quotation, an expander or an unknown block."""
     inner = "\n\n".join(_blocks(node, pictures, depth))
     if node.get("type") in ("blockquote", "panel"):
         return "\n".join(f"> {line}".rstrip() for line in inner.split("\n"))
@@ -80,7 +80,7 @@ def _framed(node: Node, pictures: Pictures, depth: int) -> str:
 def _list(node: Node, pictures: Pictures, depth: int) -> str:
     lines: list[str] = []
     for number, item in enumerate(_nodes(node) if depth else (), 1):
-        if item.get("type") in LISTS:  # a list of tasks holds lists of tasks beside its items
+        if item.get("type") in LISTS:  # a nested task list stands beside the items, not in one
             lines.append("  " + _list(item, pictures, depth - 1).replace("\n", "\n  "))
             continue
         sign = f"{number}. " if node.get("type") == "orderedList" else "- "
@@ -105,7 +105,7 @@ def _cell(cell: Node, pictures: Pictures, depth: int) -> str:
     return " ".join(" ".join(_blocks(cell, pictures, depth)).split()).replace("|", "\\|")
 
 
-# -- words
+# -- inline text
 
 
 def _paragraph(nodes: list[Node], pictures: Pictures) -> str:
@@ -129,7 +129,7 @@ def _run(node: Node, pictures: Pictures) -> str:
 
 
 def _marked(text: str, marks: object) -> str:
-    """With its marks; the words themselves stay as they were written."""
+    """The text with its formatting as Markdown; the words are not changed."""
     known = {str(one.get("type")): one for one in marks if isinstance(one, dict)} if isinstance(marks, list) else {}
     core = text.strip()
     if not core:
@@ -144,7 +144,7 @@ def _marked(text: str, marks: object) -> str:
 
 
 def _picture(attributes: Node, pictures: Pictures) -> str:
-    """By the name of the file that is attached, or by its address."""
+    """A Markdown image: the address of the attached file of this name, or the node's own address."""
     name = str(attributes.get("alt") or "")
     address = pictures.get(name) or str(attributes.get("url") or "")
     return f"![{name}]({address})" if address else f"(picture {name})" if name else ""

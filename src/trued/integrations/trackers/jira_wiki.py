@@ -1,9 +1,9 @@
-"""Jira's wiki text as Markdown, line by line; what is not known stays as it was written."""
+"""Converts Jira's wiki text to Markdown, line by line; unknown markup stays as it was written."""
 
 import re
 from collections.abc import Mapping
 
-# Lengths are bounded: a text of signs that never end must not cost minutes.
+# Lengths are bounded: matching a long text with unclosed markup must not take minutes.
 _HEADING = re.compile(r"^\s*h([1-6])\.\s+(.*)$")
 _ITEM = re.compile(r"^\s*([*#-]+)\s+(.*)$")
 _BLOCK = re.compile(r"^\s*\{(code|noformat)(?::[^}]*)?\}(.*)$")
@@ -42,7 +42,7 @@ def markdown_of_wiki(text: str, pictures: Mapping[str, str]) -> str:
 def _quotation(
     lines: list[str], quoted: str, match: re.Match[str], pictures: Mapping[str, str]
 ) -> tuple[list[str], str]:
-    """A quotation or panel begins or ends here, or both."""
+    """Begin or end a quotation or panel, or both; return all lines and the prefix for the next ones."""
     rest, closed, after = match[3].partition(f"{{{match[1]}}}")
     if quoted:
         return [*lines, "", *([_line(match[3], pictures, lines)] if match[3] else [])], ""
@@ -84,7 +84,7 @@ def _box(words: str) -> str:
 
 
 def _inline(text: str, pictures: Mapping[str, str]) -> str:
-    """Marks inside a line; what stands in {{code}} is left alone."""
+    """Convert the markup inside a line; the text in {{code}} stays as it is."""
     parts = _CODE.split(text)
     return "".join(f"`{part}`" if number % 2 else _marks(part, pictures) for number, part in enumerate(parts))
 

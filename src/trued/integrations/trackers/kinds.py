@@ -9,7 +9,7 @@ BUGS, FEATURES = frozenset(_BUGS.split()), frozenset(_FEATURES.split())
 
 
 def issue_kind(type_: str, labels: Iterable[str] = ()) -> str:
-    """bug | feature | "": the type outweighs labels, and labels that say both say nothing."""
+    """bug | feature | "". The type outweighs labels; labels of both kinds count as none."""
     for words in (_words(type_), {word for label in labels for word in _words(label)}):
         bug, feature = bool(words & BUGS), bool(words & FEATURES)
         if bug != feature:

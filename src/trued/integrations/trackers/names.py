@@ -18,11 +18,11 @@ FILES = (".md", ".markdown", ".txt", ".json")
 
 @dataclass(frozen=True, slots=True)
 class TicketName:
-    """Which tracker is meant, and what it is asked for."""
+    """A ticket as the user named it: which tracker, and the ticket's key there."""
 
     kind: Literal["file", "github", "jira"]
     key: str  # path, number or key
-    within: str = ""  # owner/name, or the address of the Jira
+    within: str = ""  # owner/name on GitHub, or the address of the Jira server
     url: str = ""
 
 
@@ -65,7 +65,7 @@ def _jira(name: str, settings: Settings) -> TicketName | None:
 
 
 def _page(address: str, settings: Settings) -> TicketName | None:
-    """A page of a tracker whose address the user has set, or of one that everybody knows."""
+    """The ticket at this web address: on a tracker from the settings, github.com or Jira Cloud."""
     try:
         parts = urlsplit(address)
         host = (parts.hostname or "").lower()
