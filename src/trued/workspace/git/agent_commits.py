@@ -7,15 +7,15 @@ from pathlib import Path
 
 from trued.workspace.git.store import Store
 
-TIPS = 64  # refs of an agent's clone to look at
+TIPS = 64  # at most that many refs of an agent's clone are read
 SUBJECTS = 20
-WITHIN_S = 20.0  # its object folder may hold anything, even pipes that block for ever
+WITHIN_S = 20.0  # the agent's object folder may hold anything, even pipes that block for ever
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _READ_BYTES = 1 << 20
 
 
 def ref_tips(git: Path) -> dict[str, str]:
-    """Ref → commit, as far as the agent's `.git` names any; HEAD comes first."""
+    """Ref → commit, as read from the files of the agent's `.git`; HEAD comes first."""
     if git.is_symlink() or not git.is_dir():
         return {}
     found = _packed(git / "packed-refs")
@@ -51,7 +51,7 @@ def _text(path: Path) -> str:
 
 
 async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]:
-    """First lines of the commits that the agent made on top of `head`."""
+    """First lines of the messages of the agent's commits on top of `head`."""
     mine = ref_tips(git).get("HEAD", head)
     if mine == head:
         return ()
@@ -81,7 +81,7 @@ async def _bring_commit(store: Store, git: Path, tip: str, head: str) -> str:
     if code != 0 or not pack:
         return ""
     await store.git.attempt("index-pack", "--stdin", stdin=pack, within_s=WITHIN_S)
-    commit = f"{tip}^{{commit}}"  # a tag stands for what it names
+    commit = f"{tip}^{{commit}}"  # a tag stands for its commit
     whole, _, _ = await store.git.attempt("rev-list", "--quiet", "--objects", commit, "--not", head)
     return await store.git.line("rev-parse", "--verify", commit) if whole == 0 else ""
 

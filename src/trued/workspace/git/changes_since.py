@@ -20,7 +20,7 @@ def changes_since(repo: Path, home: Path, run: str, before: str, after: str) -> 
 
 @lru_cache(maxsize=256)
 def _changes_between(store: Path, before: str, after: str) -> tuple[int, tuple[str, ...]]:
-    """Cached, because commits never change. Raises LookupError, uncached, for a commit that may still come."""
+    """Cached, because commits never change. Raises LookupError (not cached) for a commit that is not there yet."""
     names = _git(store, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
     number = _git(store, "rev-list", "--count", f"{before}..{after}")
     if names is None or number is None:

@@ -1,9 +1,9 @@
 """Clones for agents: made from the store, committed by content, and removed only when nothing in them would be lost.
 
-clones/<name>/   work (the agent's) · home (the agent's) · index (the engine's, as the work tree was handed over)
-                 state.json (there when the clone is complete) · taken.json · making (until then)
-                 moving (while it is brought to another head)
-damaged/         clones whose state or index can no longer be read: nobody uses or removes them
+clones/<name>/   work and home (for the agent) · index (of the engine: the work tree as it was handed over)
+                 state.json (exists once the clone is complete) · taken.json · making (exists until then)
+                 moving (exists while the clone is moved to another head)
+damaged/         clones with an unreadable state or index: nobody uses or removes them
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class CloneState:
     tree: str
     token: str
     when: float
-    packs: tuple[tuple[str, int], ...] = ()  # name and size of the packs that the engine put into its object folder
+    packs: tuple[tuple[str, int], ...] = ()  # name and size of the engine's packs in its object folder
 
 
 class Clone:
@@ -52,7 +52,7 @@ class Clone:
 
     @property
     def state(self) -> CloneState | None:
-        """What it started from; None if that cannot be read, and then the clone is unusable."""
+        """The state it started from; None if it cannot be read: then the clone is unusable."""
         try:
             read = json.loads((self.folder / "state.json").read_bytes())
             state = CloneState(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
@@ -79,7 +79,7 @@ class Clone:
         try:
             return str(json.loads((self.folder / "taken.json").read_bytes())["tree"])
         except (OSError, ValueError, KeyError):
-            return ""  # then it is committed or rescued once more, with the same result
+            return ""  # then it is committed or rescued again, with the same result
 
     def record_taken(self, tree: str) -> None:
         """Record that this tree is safe in the store."""
@@ -102,10 +102,10 @@ class Clones:
         """Names of the clones that exist."""
         return sorted(one.name for one in self.folder.iterdir()) if self.folder.is_dir() else []
 
-    # -- making -----------------------------------------------------------------------------------------------------
+    # -- creating ---------------------------------------------------------------------------------------------------
 
     async def provide(self, name: str, head: str, token: str) -> Clone:
-        """Return the clone of this name at `head`: made, or moved there once for each token."""
+        """Return the clone of this name at `head`; create it, or move it there once for each token."""
         clone = self[name]
         state = clone.state
         if state and state.token == token and not clone.moving.exists():
@@ -161,7 +161,7 @@ class Clones:
         branch = made / "refs" / "heads" / self.branch
         branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
-        if reused:  # together with objects that the agent made, which only the agent uses
+        if reused:  # with the agent's own objects, which only the agent uses
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
         await self._pack(pack, head, old.head if old and reused else "")
@@ -188,7 +188,7 @@ class Clones:
         packs = (clone.git / "objects" / "pack").glob("pack-*.pack")
         return tuple(sorted((pack.name, pack.lstat().st_size) for pack in packs))
 
-    # -- taking -----------------------------------------------------------------------------------------------------
+    # -- committing -------------------------------------------------------------------------------------------------
 
     async def take(
         self,
@@ -199,7 +199,7 @@ class Clones:
         fixed: Collection[str],
         only: Collection[str] = (),
     ) -> AgentCommit:
-        """Commit what the agent left; its changes to `fixed` paths, or to all but `only`, are undone and returned."""
+        """Commit the agent's work; undo and return its changes to `fixed` paths, or to all paths except `only`."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:
@@ -230,7 +230,7 @@ class Clones:
         async with self.store.index(clone.folder) as aside:
             return await write_tree_of_folder(self.store, clone.work, clone.index, aside)
 
-    # -- ending -----------------------------------------------------------------------------------------------------
+    # -- removing ---------------------------------------------------------------------------------------------------
 
     async def rescue(self, name: str, why: str) -> str:
         """Save work that is only in this clone under a rescue ref; return the commit, or "" if there is none."""
@@ -283,7 +283,7 @@ def _is_intact_index(index: Path, head: str) -> bool:
 
 
 def _has_all(packs: Path, state: CloneState) -> bool:
-    """Whether the object folder still holds what the engine put there, so that only new objects have to be added."""
+    """Whether the object folder still has all of the engine's packs, so that only new objects have to be added."""
     if not packs.is_dir() or any(path.is_symlink() for path in (packs, packs.parent, packs.parent.parent)):
         return False
     try:

@@ -30,7 +30,7 @@ SETTINGS = (
     "gc.auto=0",
     "maintenance.auto=false",
 )
-# Writes are started but not waited for: the one sync that ends a group of writes makes all of them durable.
+# git starts its writes but does not wait for them: one sync at the end of a group makes all of them durable.
 SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
 SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
 WITHIN_S = 600.0  # a git that runs longer hangs

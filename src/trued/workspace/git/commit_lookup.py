@@ -1,4 +1,4 @@
-"""Finds a commit that somebody names in any repository, and reads it without running anything of that repository."""
+"""Finds a commit by its name in any repository, and reads it without running anything of that repository."""
 
 import asyncio
 import os
@@ -13,9 +13,9 @@ from trued.workspace.git.command import Git, end_process, git_command, git_envir
 from trued.workspace.git.store import Store
 from trued.workspace.sandbox.process_start import start_process
 
-LOOK_S = 120.0  # for one look into a repository; longer means that git hangs
-GLANCE_S = 30.0  # for a warning that can be left out
-# The main branch, first as others have it: many clones have no origin/HEAD, and an old main of their own, or none.
+LOOK_S = 120.0  # for one search in a repository; if it takes longer, git hangs
+GLANCE_S = 30.0  # for a check that only adds a warning
+# Names of the main branch, the remote's first: many clones lack origin/HEAD, and their own main is old or missing.
 MAIN = (
     *("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"),
     *("refs/heads/main", "refs/heads/master", "refs/heads/trunk", "refs/heads/develop"),
@@ -28,15 +28,15 @@ _POINTER = "gitdir: "
 class NamedCommit:
     """One commit of one repository, as somebody named it."""
 
-    git: Path  # the --git-dir; a linked worktree has one of its own
+    git: Path  # the --git-dir; a linked worktree has its own
     objects: Path  # the folder that all worktrees share
     root: Path | None  # the working tree; None if there is none
     commit: str
-    revision: str  # as it was named
+    revision: str  # as the user wrote it
 
     @property
     def place(self) -> Path:
-        """How people name the repository."""
+        """The repository's path for messages."""
         return self.root or self.git
 
 
@@ -69,7 +69,7 @@ async def find_commit(given: str, here: Path) -> NamedCommit:
 
 
 def _readings(given: str) -> list[tuple[str, str]]:
-    """All ways to split it into path and revision, the longest path first."""
+    """All ways to split the text into path and revision, the longest path first."""
     spots = [at for at in range(len(given) - 1, 0, -1) if given[at] == "@"]
     return [(given, "HEAD"), *((given[:at], given[at + 1 :] or "HEAD") for at in spots)]
 
@@ -78,7 +78,7 @@ def _expanded(here: Path, path: str) -> Path | None:
     try:
         place = here / Path(path).expanduser()
         place.lstat()
-    except (OSError, RuntimeError, ValueError):  # missing; no such user; a NUL in it
+    except (OSError, RuntimeError, ValueError):  # a missing path, an unknown ~user, a NUL in the path
         return None
     return place
 
@@ -117,7 +117,7 @@ async def _commit_in(place: Path, revision: str) -> NamedCommit:
 
 
 async def _objects_and_commit(git: Git, revision: str) -> tuple[str, str] | None:
-    """Object folder and commit from one git call; None if anything is odd, and then each is asked for by itself."""
+    """Object folder and commit from one git call; None if its output is odd, and then the caller asks for each."""
     if "\0" in revision:
         return None
     words = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--end-of-options", f"{revision}^{{commit}}")
@@ -139,7 +139,7 @@ def _enclosing_repository(place: Path) -> Path | None:
 
 
 def _git_folder(top: Path) -> Path | None:
-    """The --git-dir of a folder. We look ourselves, so that nothing in the folder decides whether it may be read."""
+    """The --git-dir of a folder, found without git, so that nothing in the folder decides whether it may be read."""
     dot = top / ".git"
     try:
         if _holds_git(dot):
@@ -181,7 +181,7 @@ async def is_in_history(sides: Sequence[NamedCommit], blobs: Collection[str]) ->
 
 
 async def _present_blobs(one: NamedCommit, blobs: Collection[str]) -> set[str]:
-    """Those that the repository has at all: usually none, and that is quickly known."""
+    """The blobs that the repository has: usually none, and this check is quick."""
     fitting = [blob for blob in blobs if len(blob) == len(one.commit)]
     asked = "".join(f"{blob}\n" for blob in fitting).encode()
     out = await Git(one.git)("cat-file", "--batch-check", stdin=asked, within_s=LOOK_S)
@@ -189,7 +189,7 @@ async def _present_blobs(one: NamedCommit, blobs: Collection[str]) -> set[str]:
 
 
 async def _reaches_any(one: NamedCommit, blobs: set[str]) -> bool:
-    """Walk the history until one of these contents comes up."""
+    """Walk the history until one of these blobs is found."""
     words = git_command([f"--git-dir={one.git}", "rev-list", "--objects", "--no-object-names", one.commit])
     process = await start_process(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
@@ -226,7 +226,7 @@ async def find_branch_point(head: NamedCommit) -> NamedCommit:
     """The commit where the work on a head began: its merge base with its upstream or the main branch. Raises BadInput
     if there is none.
 
-    An upstream of the branch's own name is a copy of the same work: what was pushed meanwhile is no beginning.
+    An upstream with the branch's own name is only a pushed copy of the same work, so main branches are tried before it.
     """
     git = Git(head.git)
     upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"
@@ -240,7 +240,7 @@ async def find_branch_point(head: NamedCommit) -> NamedCommit:
 
 
 async def _is_own_copy(git: Git, revision: str, upstream: str) -> bool:
-    """Whether the upstream is this branch as it was pushed, and not a main branch."""
+    """Whether the upstream is the pushed copy of this branch, and not a main branch."""
     names = []
     for one in (revision, upstream):
         code, out, _ = await git.attempt("rev-parse", "--symbolic-full-name", "--end-of-options", one)
@@ -255,7 +255,7 @@ async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tu
     if one.root is None or one.revision != "HEAD" or not index.is_file():
         return ()
     aside = scratch / "look"
-    shutil.copy2(index, aside)  # with its time: git rechecks files that changed in the second of its last look
+    shutil.copy2(index, aside)  # keeps its time: git rechecks files that changed in that second
     ways = (
         ("update-index", "-q", "--refresh"),
         ("diff-index", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", one.commit),
@@ -265,7 +265,7 @@ async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tu
     for words in ways:
         variables = {"GIT_INDEX_FILE": str(aside)}
         ended = await store.git.attempt(f"--work-tree={one.root}", *words, variables=variables, within_s=GLANCE_S)
-        if words[0] != "update-index":  # which fails if something needs an update
+        if words[0] != "update-index":  # update-index fails if a file needs an update
             found += ended[1].decode(errors="backslashreplace").split("\0") if ended[0] == 0 else []
     aside.unlink(missing_ok=True)
     return tuple(dict.fromkeys(path for path in found if path))

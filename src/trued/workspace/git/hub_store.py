@@ -1,7 +1,7 @@
 """HubStore: the bare repository through which work travels between machines, by ssh, https or a path.
 
-What travels is named by its hash alone. A commit is pushed to refs/trued/<run>/commit/<hash>, which is made once and
-never moved; it is fetched by its hash, so that no ref of the store, moved, replaced or deleted, changes what is used.
+Everything is identified by its hash. A commit is pushed to refs/trued/<run>/commit/<hash>, a ref that is made once and
+never moved. It is fetched by its hash, so that a ref that somebody moved, replaced or deleted changes nothing here.
 """
 
 import asyncio
@@ -22,25 +22,25 @@ from trued.workspace.sandbox.process_start import start_process
 if TYPE_CHECKING:
     from trued.workspace.git.store import Store
 
-PATIENCE_S = 300.0  # how long a store that is away is waited for, as for a hub's database
-SILENCE_S = 10.0  # git has no time-out of its own: one that says nothing for so long is started again
-AGAIN_S = 1.0  # before another try
-# All objects went over the line, so the store was there. What it, or git here, does with those of a large repository
-# takes minutes, and nothing is said meanwhile.
+PATIENCE_S = 300.0  # how long to retry while the store does not answer, as for a hub's database
+SILENCE_S = 10.0  # git has no timeout of its own: one that prints nothing for that long is started again
+AGAIN_S = 1.0  # pause before a retry
+# All objects were transferred, so the store is reachable. For a large repository, git then works on them for minutes,
+# here or there, and prints nothing.
 _WENT_OVER = re.compile(rb"(?:Writing|Receiving) objects: 100%")
-PER_CALL = 200  # commits that one command line names
+PER_CALL = 200  # commits on one command line
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
-# Whoever has no login: no key, ticket or password, and no connection that the user has open already.
+# ssh without a login: no key, ticket or password, and no reuse of a connection that the user has open.
 ANYBODY = f"{SSH} -o PreferredAuthentications=none -o ControlMaster=no -o ControlPath=none"
 NOBODY = {"HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 LOGINS = (".netrc", ".git-credentials", ".config/git/credentials")  # where git and curl look for a login
-# What the user wants of other pushes: a store that does not offer it would refuse every one of ours.
+# Turns off the user's settings for other pushes: a store that does not support them would refuse every push of ours.
 _PLAIN_PUSH = ("push.gpgSign=false", "push.pushOption=", "push.negotiate=false")
 _KEPT = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL")
-# Gives git the login of the address: in its own words it would be in a command line, which everybody here can read.
+# A credential helper with the login of the address: on a command line, every user of the machine could read the login.
 _LOGIN = '!f() { printf "username=%s\\npassword=%s\\n" "$TRUED_STORE_USER" "$TRUED_STORE_PASSWORD"; }; f'
 _SCP = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[^\s]+")
-# What git says when the store answered and the answer is no: another try would get the same.
+# git's messages when the store answered with a refusal: a retry would get the same answer.
 _REFUSED = re.compile(
     r"not our ref|rejected|shallow update|Permission denied|"
     r"Authentication failed|could not read Username|Host key verification|no matching host key|prohibited|"
@@ -50,7 +50,7 @@ _REFUSED = re.compile(
 
 
 def check_address(address: str) -> None:
-    """Raise BadInput unless it is an address of a kind that needs a login, or a folder of this machine."""
+    """Raise BadInput unless the address is a folder of this machine or of a kind that can require a login."""
     parts = urlsplit(address) if "://" in address else None
     if parts and parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1"):
         return
@@ -76,7 +76,7 @@ def _without_login(address: str) -> str:
 
 
 class HubStore:
-    """One bare repository, as this machine reaches it. Every call is repeated while the store is away."""
+    """One bare repository, as this machine reaches it. Every call is retried while the store does not answer."""
 
     def __init__(
         self,
@@ -86,25 +86,25 @@ class HubStore:
         patience_s: float = PATIENCE_S,
         silence_s: float = SILENCE_S,
     ) -> None:
-        """Raises BadInput for an address of another kind."""
+        """Raises BadInput for an address that `check_address` refuses."""
         check_address(address)
         self.address, self.name = address, shown(address)
-        self._named = _without_login(address)  # as git is told it
+        self._named = _without_login(address)  # the address that git gets
         self.patience_s, self.silence_s = patience_s, silence_s
         self._environ = environ
 
     @property
     def folder(self) -> Path | None:
-        """Where it is, if it is on this machine."""
+        """Its folder, if it is on this machine."""
         return Path(self.address) if "://" not in self.address and Path(self.address).is_absolute() else None
 
     @property
     def password(self) -> str:
-        """What is secret in the address."""
+        """The password in the address; "" if there is none."""
         return (urlsplit(self.address).password or "") if "://" in self.address else ""
 
     def private_files(self) -> tuple[Path, ...]:
-        """Files with which one can reach it: no agent may see them."""
+        """Files that give access to the store: no agent may see them."""
         if self.folder:
             return (self.folder / "HEAD",)
         home = Path(self._environ.get("HOME") or Path.home())
@@ -113,9 +113,9 @@ class HubStore:
         return tuple(one for one in named if one.is_file())
 
     async def refuse_if_open(self) -> None:
-        """Raise BadInput if it can be read without a login: agents could read it, too, in spite of their sandbox."""
+        """Raise BadInput if the store can be read without a login: agents could then read it despite their sandbox."""
         if self.folder:
-            return  # the sandbox hides it, and every run tries whether it does
+            return  # the sandbox hides it, and every run checks that it does
         bare = re.sub(r"(?<=://)[^/@\s]+@", "", self.address) if self.address.startswith("http") else self.address
         code, _, _ = await self._once(("ls-remote", "--heads", "--", bare), {**NOBODY, "GIT_SSH_COMMAND": ANYBODY})
         if code == 0:
@@ -123,39 +123,39 @@ class HubStore:
             raise BadInput(what, "[hub] store", "let it ask for one")
 
     async def refs(self, run: str) -> dict[str, str]:
-        """What the store says it has of a run: ref → hash. It is not believed: what is needed is fetched by hash.
+        """The refs that the store lists for a run: ref → hash. They are not trusted: commits are fetched by hash.
 
-        Raises StateFailed if it stays away, and BadInput if it is no repository or refuses.
+        Raises StateFailed if the store does not answer or refuses.
         """
         out = await self._insist(("ls-remote", "--", self._named, f"refs/trued/{run}/commit/*"), "read")
         pairs = (line.split("\t", 1) for line in out.splitlines() if "\t" in line)
         return {name: commit for commit, name in pairs}
 
     async def push(self, local: "Store", commits: Iterable[str]) -> None:
-        """Put commits of the local store there, each under its own name. What is there already is left alone; a name
-        that somebody gave to another commit is refused with StateFailed."""
+        """Push commits of the local store, each to a ref named by its hash. Refs that exist already stay as they are.
+        Raises StateFailed if somebody pointed such a ref at another commit."""
         wanted = sorted(set(commits))
         for some in (wanted[at : at + PER_CALL] for at in range(0, len(wanted), PER_CALL)):
             names = [local.ref(f"commit/{one}") for one in some]
-            once = [f"--force-with-lease={name}:" for name in names]  # made, never moved
+            once = [f"--force-with-lease={name}:" for name in names]  # create the ref, never move it
             own = ("--receive-pack=git -c core.hooksPath=/dev/null receive-pack",) if self.folder else ()
             words = ("push", "--progress", "--no-follow-tags", "--no-verify", "--recurse-submodules=no", *own, *once)
             refs = [f"{one}:{name}" for one, name in zip(some, names, strict=True)]
             await self._insist((*words, "--", self._named, *refs), "push to", local)
 
     async def fetch(self, local: "Store", commits: Iterable[str]) -> None:
-        """Bring commits into the local store by hash, under refs of its own. Git refuses an object that does not have
-        the hash asked for; raises StateFailed if the store does not have one."""
+        """Fetch commits into the local store by hash, to refs of its own. Git refuses an object with another hash than
+        the one asked for; raises StateFailed if the store lacks a commit."""
         wanted = sorted(set(commits))
         quiet = ("--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
         for some in (wanted[at : at + PER_CALL] for at in range(0, len(wanted), PER_CALL)):
             refs = [f"+{one}:{local.ref(f'commit/{one}')}" for one in some]
             await self._insist(("fetch", "--progress", *quiet, "--", self._named, *refs), "fetch from", local)
 
-    # -- one git over the network --------------------------------------------------------------------------------------
+    # -- git over the network ------------------------------------------------------------------------------------------
 
     async def _insist(self, words: Sequence[str], doing: str, local: "Store | None" = None) -> str:
-        """Run git again and again while the store does not answer."""
+        """Run git and return its output; retry while the store does not answer, for at most `patience_s`."""
         until, may_begin_again = time.monotonic() + self.patience_s, True
         silence_s = self.silence_s
         while True:
@@ -164,7 +164,7 @@ class HubStore:
                 return out
             why = _last(stderr)
             if code is None and may_begin_again and _WENT_OVER.search(stderr.encode()):
-                until, may_begin_again = time.monotonic() + self.patience_s, False  # it was cut off after that
+                until, may_begin_again = time.monotonic() + self.patience_s, False  # the answer was cut off later
             if code is not None and _REFUSED.search(stderr):
                 raise StateFailed(f"cannot {doing} the store {self.name}: {_sentence(stderr)}")
             if time.monotonic() + AGAIN_S > until:
@@ -172,7 +172,7 @@ class HubStore:
                 raise StateFailed(
                     f"cannot {doing} the store {self.name}, tried for {waited}: {why}; nothing is lost, resume later"
                 )
-            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # it may only be slow
+            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # the store may only be slow
             await asyncio.sleep(AGAIN_S)
 
     async def _once(
@@ -183,7 +183,7 @@ class HubStore:
         local: "Store | None" = None,
         silence_s: float = 0.0,
     ) -> tuple[int | None, str, str]:
-        """Exit code (None: it said nothing for too long), output and stderr."""
+        """Run git once; return exit code (None: it printed nothing for too long), output and stderr."""
         place = (f"--git-dir={local.folder}",) if local else ()
         settings: tuple[str, ...] = (*SYNCED, *_PLAIN_PUSH, "protocol.version=2", "credential.interactive=false")
         settings += ("core.askPass=",)
@@ -205,14 +205,14 @@ class HubStore:
             await end_process(process)
 
     def _login(self) -> dict[str, str]:
-        """The login that the address names, for `_LOGIN`."""
+        """Environment variables with the login of the address, for `_LOGIN`."""
         if not self.password:
             return {}
         user = urlsplit(self.address).username or ""
         return {"TRUED_STORE_USER": unquote(user), "TRUED_STORE_PASSWORD": unquote(self.password)}
 
     def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
-        """The user's own git and login, without a prompt, and without variables that name other repositories."""
+        """The user's environment for git, with their login, without prompts and without most GIT_… variables."""
         own = {name: value for name, value in self._environ.items() if not name.startswith("GIT_") or name in _KEPT}
         ssh = own.get("GIT_SSH_COMMAND")
         return {
@@ -231,8 +231,8 @@ class HubStore:
 
 
 async def _heard(process: Process, silence_s: float, at_the_end_s: float) -> tuple[int | None, str, str]:
-    """All that git says until it ends: exit code, output, stderr. The code is None if it is silent for too long: for
-    `at_the_end_s` when all objects went over the line, else for `silence_s`."""
+    """Read git's output until it ends; return exit code, output, stderr. The code is None if git prints nothing for
+    too long: for `at_the_end_s` once all objects are transferred, for `silence_s` before that."""
     assert process.stdout  # noqa: S101  (both are pipes)
     assert process.stderr  # noqa: S101
     out, stderr = bytearray(), bytearray()
@@ -258,7 +258,7 @@ async def _heard(process: Process, silence_s: float, at_the_end_s: float) -> tup
 
 
 def _lines(stderr: str) -> list[str]:
-    """What git complains of, for people: without progress, a login or control characters."""
+    """Git's messages for people: without progress, a login or control characters."""
     lines = [shown(line).strip() for line in re.split(r"[\r\n]+", stderr)]
     return [line for line in lines if line and not re.match(r"(?:remote: )?[A-Z][\w ]+:\s+\d+%|hint:|To |From ", line)]
 

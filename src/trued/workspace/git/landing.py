@@ -16,7 +16,7 @@ from trued.workspace.git.store import ENGINE, CommitAuthor, Store
 from trued.workspace.sandbox.process_start import start_process
 
 WITHIN_S = 600.0
-MOST_NAMED = 5  # files in one sentence
+MOST_NAMED = 5  # files listed in one sentence
 # The user's filters and line ends apply, so that the files look as their own git would write them. Hooks do not run:
 # with core.hooksPath inside the working tree, agents could have written them.
 QUIET = (
@@ -67,9 +67,9 @@ class TargetBranch:
     # -- before anything is changed ------------------------------------------------------------------------------------
 
     async def ready(self, old: str, new: str) -> tuple[Path, ...]:
-        """The working trees that move along. Raises BadInput if the branch cannot be moved now."""
+        """The working trees to move with the branch. Raises BadInput if the branch cannot be moved now."""
         code, real, _ = await self._git("symbolic-ref", "--quiet", "--short", self.ref)
-        if code == 0:  # git would move that one without its working tree
+        if code == 0:  # a symbolic ref: git would move its target without that branch's working tree
             raise BadInput(f"{self.branch} is another name of {real.strip()}", then=f"--onto {real.strip()}")
         await self._free()
         trees = await self._trees()
@@ -148,7 +148,7 @@ class TargetBranch:
             raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {_last_line(stderr)}")
 
     async def move(self, old: str, new: str, trees: Collection[Path], why: str) -> None:
-        """Move files first and the branch last, while git holds its lock: if somebody else moved it meanwhile, their
+        """Move files first and the branch last, while git locks the branch: if somebody else moved it meanwhile, their
         move stands. Raises BadInput and restores the files if it fails."""
         done: list[Path] = []
         async with self._locked(old, new, why) as commit:
@@ -177,7 +177,7 @@ class TargetBranch:
 
     @asynccontextmanager
     async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_RefTransaction"]:
-        """A transaction on the one ref; without a commit it changes nothing."""
+        """A transaction on the branch's ref; unless it is committed, it changes nothing."""
         words = await self._words("update-ref", "-m", why, "--stdin")
         process = await start_process(
             *words,
@@ -272,7 +272,7 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
-    """Files of the user where new files would be written, ignored or not; git itself would overwrite ignored ones."""
+    """The user's files, ignored or not, in the place of new files; git itself would overwrite ignored ones."""
     folders = {path.rpartition("/")[0] for path in before}
     return [path for path in changed if path not in before and _is_occupied(tree, path, before, folders)]
 

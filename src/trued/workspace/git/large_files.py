@@ -1,7 +1,7 @@
-"""Completes a checkout with what a commit only names: LFS files and submodules, copied by hash from the user's
-repository.
+"""Completes a checkout with content that a commit only refers to: LFS files and submodules, copied by hash from the
+user's repository.
 
-Only what the base names is copied. A head that names others gets what it committed: a pointer, an empty folder.
+Only content that the base refers to is copied. Otherwise a head gets what it committed: a pointer, an empty folder.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:[a-z0-9.-]+ [^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n"
 )
 POINTER_BYTES = 1024  # the LFS specification allows no larger pointer
-DEPTH = 3  # of submodules in submodules
+DEPTH = 3  # levels of submodules in submodules
 PIECE_BYTES = 1 << 20
 
 
@@ -30,7 +30,7 @@ async def complete_checkout(store: Store, base: str, commit: str, work: Path, in
 
 
 async def files_of_submodules(store: Store, base: str, commit: str) -> dict[str, str]:
-    """Path → blob of every file in submodules that both commits name alike and that are on this machine."""
+    """Path → blob of every file in submodules that are on this machine and at the same commit on both sides."""
     return await _Submodules(store, Path()).files(base, commit)
 
 
@@ -98,8 +98,8 @@ class _Submodules:
     async def bring(
         self, base: str, commit: str, work: Path, source: Path | None = None, depth: int = DEPTH
     ) -> list[str]:
-        """Check out what both commits name alike; `source`: the user's repository, or the submodule that these are in.
-        Returns what is missing."""
+        """Check out submodules that both commits have at the same commit; return what is missing. `source`: the user's
+        repository, or the submodule that contains these."""
         wanted = await self.store.links(base)
         here = wanted if commit == base else await self.store.links(commit)
         if not here or not depth:
@@ -136,7 +136,7 @@ class _Submodules:
         return found
 
     async def _places(self, commit: str, source: Path) -> dict[str, Path]:
-        """Path of a submodule → where the user's git keeps it."""
+        """Path of a submodule → the folder in which the user's git keeps it."""
         words = ("config", "--blob", f"{commit}:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$")
         code, out, _ = await self.store.git.attempt(*words)
         found: dict[str, Path] = {}

@@ -1,4 +1,4 @@
-"""Merges what two agents made side by side, in the private store."""
+"""Merges the work of two agents in the private store."""
 
 from trued.protocols import MergeResult
 from trued.workspace.git.command import GitFailed
@@ -30,6 +30,5 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
 
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:
-    """The file as one side has it. Where both sides cannot share a name, git puts one beside it, named by
-    its commit."""
+    """The file as one side has it. If both sides cannot share a path, git renames one file to PATH~COMMIT."""
     return await store.read(commit, path.removesuffix(f"~{commit}"))

@@ -10,9 +10,9 @@ STALE_S = 60.0  # moving a branch takes no minute: an older lock belongs to a de
 
 
 async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...], side: bool = False) -> str:
-    """Fast-forward `branch` to `head`; return "" or why that failed.
+    """Fast-forward `branch` to `head`; return "" or the reason why not.
 
-    `began`: commits at which the branch may stand without being ours. `side`: a branch beside the run's own.
+    `began`: commits of the user at which the branch may be. `side`: it is not the run's main branch.
     """
     ref, under = f"refs/heads/{branch}", f"side/{hashlib.sha256(branch.encode()).hexdigest()[:12]}/" if side else ""
     mine, newest = f"{under}published", f"{under}head"
@@ -22,9 +22,9 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
     now = found.decode().strip()
     if now == head:
         return ""
-    # `head` is set before the branch moves and `published` after it: one of them is where we left the branch
+    # `head` is set before the branch moves and `published` after it: we left the branch at one of them
     ours = await store.refs(mine, newest)
-    if now and len(ours) < 2:  # lost in a power cut: then every commit made here counts as ours
+    if now and len(ours) < 2:  # lost in a power cut: then every commit of this run counts as ours
         ours |= await store.refs("record/", "taken/")
     if now and now not in (*ours.values(), *began):
         return f"somebody else moved {branch} to {now[:12]}; the work of this run is {head[:12]}"

@@ -69,5 +69,5 @@ def _why(remote: str, ref: str, stderr: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without a password inside an address, and without control characters."""
+    """The text without passwords in addresses and without control characters."""
     return _SECRET.sub("…", "".join(one for one in text if one.isprintable()))

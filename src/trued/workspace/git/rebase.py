@@ -13,8 +13,8 @@ from trued.workspace.git.store import CommitAuthor, Store
 
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 NEEDED = (2, 38)  # the first git that merges without a working tree
-CONFLICT = 1  # git's own exit code
-KEPT = (b"author ", b"committer ", b"encoding ")  # no signature: it was made for the original commit
+CONFLICT = 1  # git's exit code for a conflict
+KEPT = (b"author ", b"committer ", b"encoding ")  # not the signature: it is valid only for the original commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,25 +24,25 @@ class RebaseResult:
     commit: str = ""
     conflicts: tuple[str, ...] = ()
     at: str = ""  # first line of the commit that could not be applied
-    replaced: tuple[str, ...] = ()  # files of the target that the head's own replaced
+    replaced: tuple[str, ...] = ()  # files of the target that files of the head replaced
 
 
 @dataclass(frozen=True, slots=True)
 class HeadViews:
-    """Files that describe how a head was made (plans, logs). The target has such files of another run, and two of them
-    cannot be merged as text: the head's replace them, and history keeps the others."""
+    """Files that describe how a head was made (plans, logs). The target has those of another run, and the two cannot be
+    merged as text: the head's files replace the target's, which stay in the history."""
 
     paths: tuple[str, ...]
     scratch: Path
 
     @classmethod
     async def of(cls, store: Store, base: str, head: str, owned: Collection[str], scratch: Path) -> "HeadViews":
-        """Those of the `owned` files and folders that the head changed."""
+        """The changed files of the head that are in `owned` (files and folders)."""
         return cls(tuple(path for path in await store.changed_files(base, head) if includes_path(owned, path)), scratch)
 
 
 async def rebase_commits(store: Store, base: str, head: str, onto: str, views: HeadViews | None = None) -> RebaseResult:
-    """Apply the commits from `base` to `head`, one by one, on top of `onto`; changes that are there already fall away.
+    """Apply the commits from `base` to `head`, one by one, on top of `onto`; skip changes that `onto` already has.
 
     The result is always the same for the same commits: authors, dates and messages stay.
     """
@@ -100,8 +100,8 @@ async def require_merge_tree(store: Store) -> None:
 
 
 async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
-    """The files of `commit` as if made on top of `parent`, so that git compares both sides with that; views look
-    untouched there, so that the head's win."""
+    """A commit with the files of `commit` and the parent `parent`, so that git merges relative to that. Views are as in
+    `parent`, so that the head's win. Also returns the views that differed."""
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:
         tree, gone = await store.restore_paths(tree, parent, views.paths, views.scratch)
@@ -109,13 +109,13 @@ async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | 
 
 
 async def _replaced_files(store: Store, paths: Collection[str], before: str, after: str) -> tuple[str, ...]:
-    """Those files of the target that changed."""
+    """Files of the target that were replaced."""
     had, has = await store.entries(before), await store.entries(after)
     return tuple(path for path in paths if path in had and had[path] != has.get(path))
 
 
 async def _merge_trees(store: Store, ours: str, theirs: str) -> RebaseResult:
-    """Merge two commits; the result has the tree in place of a commit."""
+    """Merge two commits; the result contains a tree instead of a commit."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
     code, out, stderr = await store.git.attempt(*words)
     tree, *files = out.decode(errors="backslashreplace").split("\0")

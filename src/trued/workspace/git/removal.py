@@ -1,4 +1,4 @@
-"""Removes folders that somebody else filled: read-only, very deep, full of links."""
+"""Removes folders whatever is in them: read-only files, very deep paths, links."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ async def remove_tree(folder: Path) -> None:
 
 
 def remove_tree_now(folder: Path) -> None:
-    """The same without an event loop."""
+    """Like `remove_tree`, without an event loop."""
     if not os.path.lexists(folder):
         return
     if folder.is_symlink() or not folder.is_dir():

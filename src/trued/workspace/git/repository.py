@@ -1,4 +1,4 @@
-"""The user's repository as a run finds it: read, and checked for whether a run can start there."""
+"""Reads the user's repository, and checks whether a run can start there."""
 
 import contextlib
 import subprocess
@@ -10,7 +10,7 @@ from trued.errors import BadInput
 from trued.workspace.git.command import SETTINGS, git_command, git_environment
 from trued.workspace.git.store import ENGINE, ROLE, CommitAuthor
 
-ROLES = f"%(trailers:key={ROLE},valueonly,separator=%x2C)"  # git's format: the last one is the engine's own
+ROLES = f"%(trailers:key={ROLE},valueonly,separator=%x2C)"  # git's format; the last trailer is the engine's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Repository:
     """What a run needs to know about the user's repository when it starts."""
 
     root: Path
-    head: str  # "" where nothing has been committed yet
+    head: str  # "" if nothing has been committed yet
     branch: str  # "" when the head is detached
     common: Path  # the .git that all worktrees share
     taken: bool = False  # a branch called "trued" blocks our branches `trued/…`
@@ -82,8 +82,8 @@ class EarlierRunBranch:
 
 
 def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
-    """What a run of ours left on this branch; None if no run did. Only a commit by the engine counts: agents' work is
-    committed under the name of their role, as its author or its last trailer, whatever files they write."""
+    """What an earlier run left on this branch; None if there was none. Only a commit by the engine counts: an agent's
+    work is committed under its role's name (as author or last trailer), whatever files it writes."""
     tip = tip_of(root, branch)
     words = ("--no-merges", "--topo-order", f"--format=%an%x09%cn%x09%H%x09{ROLES}", tip, "--", file)
     for line in _git(root, "log", *words)[1].splitlines() if tip else ():
@@ -101,12 +101,12 @@ class BranchStart:
 
     base: str = ""
     why: str = ""
-    landed: bool = False  # all of it is already on a branch of the user
+    landed: bool = False  # all its commits are already on a branch of the user
 
 
 def find_branch_start(root: Path, tip: str) -> BranchStart:
-    """Find where a run's branch left the user's history, by refs alone. Agents work in clones and push nowhere, so
-    everything on a branch other than `trued/*` was put there by the user; no file or commit message is consulted."""
+    """Find where a run's branch left the user's history, from refs only. Agents work in clones and push nowhere, so
+    everything on a branch other than `trued/*` is the user's; files and commit messages are not consulted."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)
@@ -130,7 +130,7 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
 
 
 def _start_without_commits(root: Path, tip: str) -> BranchStart:
-    """A run in a repository without commits starts from an empty commit, which contains no work."""
+    """The empty root commit, from which a run in a repository without commits starts; it contains no work."""
     roots = _git(root, "rev-list", "--max-parents=0", tip)[1].split()
     if len(roots) == 1 and not _git(root, "ls-tree", roots[0])[1]:
         return BranchStart(roots[0])
@@ -138,7 +138,7 @@ def _start_without_commits(root: Path, tip: str) -> BranchStart:
 
 
 def resolve_ancestor(root: Path, tip: str, name: str) -> str:
-    """The commit that the user names, if `tip` was made on top of it; otherwise ""."""
+    """The commit that the user named, if it is a proper ancestor of `tip`; otherwise ""."""
     code, found, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     commit = found.strip()
     above = code == 0 and commit != tip and _git(root, "merge-base", "--is-ancestor", commit, tip)[0] == 0
@@ -152,7 +152,7 @@ def tip_of(root: Path, branch: str) -> str:
 
 
 def blocking_file(root: Path, folder: str) -> str:
-    """A file or link of the newest commit in the place of this folder or of one above it; "" if there is none."""
+    """A file or link of the newest commit at the path of this folder or of a parent folder; "" if there is none."""
     parts = folder.strip("/").split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
     _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)
@@ -205,7 +205,7 @@ def _dirty(root: Path) -> tuple[str, ...]:
 
 
 def _readable(name: str) -> str:
-    """A name that can be stored and shown, whatever its bytes."""
+    """The name as text that can be stored and shown, whatever its bytes."""
     return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 

@@ -1,4 +1,4 @@
-"""The user's working tree as a commit in a private repository; index, refs and files of the user stay as they are."""
+"""Commits the user's working tree to a private repository; the user's index, refs and files stay as they are."""
 
 import os
 import secrets
@@ -28,7 +28,7 @@ class Worktree:
     excludes: Path | None = None  # the user's global ignore file
     ignored: bytes | None = None  # ignore rules outside the tree; None: as they are now (`ignore_rules`)
     own: Mapping[str, bytes] = field(default_factory=dict)  # files of the engine: left out while unchanged
-    hang_timeout_s: float = 120.0  # then git hangs, on a pipe or a network folder
+    hang_timeout_s: float = 120.0  # after that, git hangs on a pipe or a network folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,11 @@ class Snapshot:
 
 
 async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
-    """Commit HEAD with all changes of the working tree and all new files that are not ignored; HEAD itself if it is
-    clean.
+    """Commit all changes of the working tree and all new files that are not ignored; return HEAD itself if it is clean.
 
     `private` is a bare repository of the engine that borrows the user's objects. Hooks, filters, fsmonitor and the
-    repository's configuration play no part: a file is its bytes. Submodules stay as HEAD names them; links are not
-    followed. Raises CannotJudge if git cannot read the working tree.
+    repository's configuration are not used: files are taken byte for byte. Submodules stay at the commit in HEAD; links
+    are not followed. Raises CannotJudge if git cannot read the working tree.
     """
     git = await _repository(worktree, private)
     index = private / f"index.{secrets.token_hex(6)}"
@@ -73,7 +72,7 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
 
 
 async def _repository(worktree: Worktree, private: Path) -> Git:
-    """The private repository, made if there is none yet; two gates that start at the same time share it."""
+    """The private repository, created if it does not exist; two gates that start at the same time share it."""
     try:
         if not (private / "HEAD").is_file():
             await _make(worktree, private)
@@ -86,7 +85,7 @@ async def _repository(worktree: Worktree, private: Path) -> Git:
 
 
 async def _make(worktree: Worktree, private: Path) -> None:
-    """Make the repository beside its place and move it there whole. Where another process was quicker, use its own."""
+    """Create the repository elsewhere and rename it into place. If another process was quicker, use that one's."""
     private.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     aside = private.with_name(f".{private.name}.{secrets.token_hex(4)}")
     try:
@@ -95,7 +94,7 @@ async def _make(worktree: Worktree, private: Path) -> None:
         (aside / "info").mkdir(exist_ok=True)
         (aside / "info" / "attributes").write_text(ATTRIBUTES)
         if private.exists() and not (private / "HEAD").is_file():
-            remove_tree_now(private)  # a power cut left it without its head
+            remove_tree_now(private)  # a power cut left it without HEAD
         try:
             aside.rename(private)
         except OSError:
@@ -106,19 +105,19 @@ async def _make(worktree: Worktree, private: Path) -> None:
 
 
 def _write_if_changed(path: Path, content: bytes) -> None:
-    """In one step, and seldom: the git of another process may be reading the file."""
+    """Write atomically, and only if needed: the git of another process may be reading the file."""
     if not path.is_file() or path.read_bytes() != content:
         atomic_files.write(path, content, sync=False)
 
 
 def _line(path: Path) -> bytes:
-    """A line for `alternates`: git reads a name that begins with a quotation mark as a quoted one."""
+    """The path as a line for `alternates`: git would take a path that begins with a quotation mark as quoted."""
     name = os.fsencode(path)
     return (b"./" + name if name.startswith(b'"') else name) + b"\n"
 
 
 def ignore_rules(worktree: Worktree) -> bytes:
-    """What the user ignores besides `.gitignore`: in all repositories, then in this one."""
+    """The user's ignore rules besides `.gitignore`: for all repositories, then for this one."""
     if worktree.ignored is not None:
         return worktree.ignored
     texts = [b""]
@@ -131,7 +130,7 @@ def ignore_rules(worktree: Worktree) -> bytes:
 async def _list_changes(
     git: Git, worktree: Worktree, variables: dict[str, str]
 ) -> tuple[list[str], list[str], dict[str, str]]:
-    """Paths to add, paths that are gone, and repositories inside, left out, with the commit that HEAD names."""
+    """Paths to add, paths that are gone, and inner repositories (left out) with the commit that HEAD has for each."""
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
     code, out, stderr = await git.attempt(
         f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.hang_timeout_s

@@ -1,4 +1,4 @@
-"""The private bare repository that holds base and results of all runs on one of the user's repositories."""
+"""The private bare repository with the base and results of all runs on one of the user's repositories."""
 
 import asyncio
 import hashlib
@@ -17,10 +17,10 @@ from trued.support.path_sets import includes_path
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed
 from trued.workspace.git.removal import remove_tree_now
 
-# Attributes in a tree may ask for conversions. These overrule them: a file is its bytes.
+# Attributes in a tree may ask for conversions. These overrule them: files are taken byte for byte.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
-UNDONE_READ = 50  # undone files whose content is read; nobody looks at more
+UNDONE_READ = 50  # undone files whose content is read; nobody reads more
 AT_ONCE = 32  # git processes at a time for the files of one commit: each holds some of our file descriptors
 LISTED = 7  # commits whose file lists are cached: base, start and head are asked for again and again
 REMEMBERED, SMALL = 512, 1 << 16  # cached contents, and bytes of the longest: manifests, settings, tests
@@ -28,15 +28,15 @@ _HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
 
-ROLE = "Trued-Role"  # the last line of a commit in the user's name: whose work it is
+ROLE = "Trued-Role"  # the last trailer of a commit in the user's name: the role that did the work
 _TRAILERS = re.compile(r"(?:[A-Za-z][\w-]*: .*\n?)+")
 _PERSON = re.compile(r"\s*([^<>\n]*[^<>\s])\s*<([^<>\s]+)>\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class CommitAuthor:
-    """Whose work a commit is (a role's, or the engine's), and when. They are all that makes two commits of equal trees
-    differ. With a `person` ("Ada <ada@example.org>") the commit is in their name, and the role is its last trailer."""
+    """Who made a commit (a role, or the engine) and when; only this makes two commits of equal trees differ. With a
+    `person` ("Ada <ada@example.org>") the commit is in their name, and the role is its last trailer."""
 
     name: str
     when: float
@@ -77,7 +77,7 @@ class BroughtWork(Protocol):
     """Brings work of other machines into a store."""
 
     async def bring(self, store: "Store") -> None:
-        """Bring what the run needs and this store does not have."""
+        """Fetch the commits that the run needs and this store lacks."""
         ...
 
 
@@ -87,13 +87,13 @@ class Store:
 
     def __init__(self, repo: Path, home: Path, run: str) -> None:
         self.repo, self.run = repo, run
-        self.travel: BroughtWork | None = None  # where work of other machines comes from
-        self.hang_timeout_s = 60.0  # then git hangs on something that an agent left, a pipe for example
+        self.travel: BroughtWork | None = None  # fetches work of other machines
+        self.hang_timeout_s = 60.0  # after that, git hangs on something that an agent left, a pipe for example
         real = os.path.realpath(repo)
         name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
         self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
         self.git = Git(self.folder, home / "runs" / run / "git.lock")
-        # what a full hash names never changes, so it is looked up once
+        # the object of a full hash never changes, so it is looked up once
         self._listed: dict[str, dict[str, tuple[str, str, str]]] = {}
         self._trees: dict[str, str] = {}
         self._changed: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -106,7 +106,7 @@ class Store:
     # -- beginning --------------------------------------------------------------------------------------------------
 
     async def begin(self, base: str, *, depth: int = 0, beside: Mapping[str, str] | None = None) -> None:
-        """Make the store hold `base` with its history, once no git of a killed engine writes any more.
+        """Copy `base` with its history into the store, after waiting for git processes of a killed engine.
 
         `beside`: more commits of the same repository, by the names of their refs.
         """
@@ -124,7 +124,7 @@ class Store:
         await self.bring_all(await self.source(), {"base": base, **(beside or {})}, depth=depth)
 
     async def _stored_base(self) -> str:
-        """The base that the store already holds. Usually a file tells, without starting git."""
+        """The base that the store already has; usually read from a file, without starting git."""
         file = self.folder / self.ref("base")
         if file.is_file():
             return file.read_text(errors="replace").strip()
@@ -164,7 +164,7 @@ class Store:
         """Remove locks on the run's refs: only a killed git can have left them."""
         for lock in (self.folder / "refs" / "trued" / self.run).rglob("*.lock"):
             lock.unlink(missing_ok=True)
-        shallow = self.folder / "shallow.lock"  # shared by all runs, but no git of ours runs that long
+        shallow = self.folder / "shallow.lock"  # all runs share it, but no git of ours runs that long
         if is_older(shallow, WITHIN_S):
             shallow.unlink(missing_ok=True)
 
@@ -187,7 +187,7 @@ class Store:
             await Git(aside)("init", "--quiet", "--bare", f"--object-format={hashes}", str(aside))
             (aside / "info").mkdir(exist_ok=True)
             (aside / "info" / "attributes").write_text(ATTRIBUTES)
-            # reading it is safe whoever owns it: the user named it, and hooks and filters are off
+            # reading the repository is safe whoever owns it: the user named it, and hooks and filters are off
             (aside / "trusting").write_text("[safe]\n\tdirectory = *\n")
             aside.rename(self.folder)
         except OSError as error:
@@ -217,7 +217,7 @@ class Store:
 
     @asynccontextmanager
     async def index(self, folder: Path) -> AsyncIterator[Path]:
-        """The path of a throw-away index that nobody else uses."""
+        """The path of a temporary index that nobody else uses."""
         path = folder / f"index.{secrets.token_hex(6)}"
         try:
             yield path
@@ -239,20 +239,20 @@ class Store:
         return found
 
     async def check_out(self, commit: str, work: Path, index: Path) -> None:
-        """Bring `work` to the commit. Files that are not in the index stay, unless they are in the way."""
+        """Check out the commit in `work`. Files that are not in the index stay, unless they are in the way."""
         await self.git(
             *(f"--work-tree={work}", "read-tree", "--reset", "-u", commit),
             variables={"GIT_INDEX_FILE": str(index)},
         )
 
     async def commit(self, tree: str, parents: Sequence[str], author: CommitAuthor, message: str) -> str:
-        """Make a commit of a tree; no ref points to it yet."""
+        """Make a commit from a tree; no ref points to it yet."""
         above = [word for parent in parents for word in ("-p", parent)]
         text = author.message(message).encode()
         return await self.git.line("commit-tree", tree, *above, stdin=text, variables=author.variables())
 
     async def set_ref(self, ref: str, commit: str) -> None:
-        """Point a ref of this run to a commit. As the last write of a group, its sync makes all durable."""
+        """Point a ref of this run to a commit. Its sync also makes the writes before it durable, so do it last."""
         await self.git("update-ref", self.ref(ref), commit, settings=SYNCED)
 
     async def refs(self, *prefixes: str) -> dict[str, str]:
@@ -342,7 +342,7 @@ class Store:
         return made, await self._read_undone(tree, [path for path in differing if path not in wanted])
 
     async def _changed_paths(self, head: str, tree: str) -> list[str]:
-        """Paths that differ. Names that are not UTF-8 keep their bytes, so that no file escapes by its name."""
+        """Paths that differ. Names that are not UTF-8 keep their bytes, so that their files are not missed."""
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", await self.tree(head), tree)
         return [path for path in out.decode(errors="surrogateescape").split("\0") if path]
 
@@ -365,7 +365,7 @@ class Store:
             return await self.git.line("write-tree", variables=variables)
 
     async def _read_undone(self, tree: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """The content at these paths, of the first few files."""
+        """The content of the first few of these files."""
         names = [path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths]
         read = [await self.read(tree, path) for path in paths[:UNDONE_READ]]
         return {**dict.fromkeys(names, b""), **dict(zip(names, read, strict=False))}
@@ -373,7 +373,7 @@ class Store:
     async def squash(
         self, head: str, onto: str, owned: Collection[str], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
-        """Turn all that `head` has beyond `onto` into one commit on it; `owned` files stay as `onto` has them."""
+        """Squash everything that `head` adds to `onto` into one commit on `onto`; `owned` files stay as in `onto`."""
         tree, _ = await self.restore_paths(await self.tree(head), onto, owned, scratch)
         if tree == await self.tree(onto):
             return onto
@@ -420,7 +420,7 @@ class Store:
         return await self.git("cat-file", "blob", named[1]) if named else None
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """The contents of those of these files that the commit has, read by one git process."""
+        """Path → content of these files, without those that the commit lacks; read by one git process."""
         listed = await self.entries(commit)
         blobs = {path: listed[path][1] for path in paths if path in listed}
         known = {blob: self._contents[blob] for blob in blobs.values() if blob in self._contents}
@@ -469,12 +469,12 @@ class Store:
 
 
 def _is_fixed(path: str, fixed: Collection[str]) -> bool:
-    """Whether the path is one of these, or lies in a folder that stands where such a file should be."""
+    """Whether the path is one of these, or lies in a folder that took the place of such a file."""
     return includes_path(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
 
 
 def is_older(file: Path, seconds: float) -> bool:
-    """Whether the file exists and was last changed longer ago than that."""
+    """Whether the file exists and was last changed more than `seconds` ago."""
     try:
         return time.time() - file.lstat().st_mtime > seconds
     except OSError:

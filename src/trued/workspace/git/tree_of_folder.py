@@ -1,8 +1,8 @@
-"""Writes what is in a folder that an agent has touched as a tree into the store: its files, never its git.
+"""Writes the files of an agent's folder into the store as a git tree; the agent's own `.git` is not used.
 
-The agent's own `.git` decides nothing. The store is the repository, the index is the engine's, the folder is only read.
-Files that the tree's `.gitignore` names stay out; what the agent hid by other means (`info/exclude`, index flags) is
-included. A repository inside the folder counts as the files that it holds.
+Git uses the store as its repository and an index of the engine; the folder is only read. Files that the tree's
+`.gitignore` matches stay out; files that the agent hid by other means (`info/exclude`, index flags) are included. A
+repository inside the folder counts as plain files.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from pathlib import Path
 from trued.workspace.git.command import TIMED_OUT, GitFailed
 from trued.workspace.git.store import Store
 
-# What a set-up or Python's cache leaves is not work, whether or not the project ignores it.
+# Files of a set-up and Python's cache are not work, whether or not the project ignores them.
 SET_UP = (".venv/", "node_modules/", "*.egg-info/", "__pycache__/")
 
 
@@ -31,8 +31,8 @@ class ChangedPaths:
 async def git_on_folder(
     store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path
 ) -> tuple[int, bytes, str]:
-    """Run git on the folder. A pipe in the place of a file would block git for ever; pipes hold no work, so they are
-    removed and git is run again."""
+    """Run git on the folder. A named pipe would block git for ever; pipes contain no work, so they are removed and git
+    is run again."""
     variables = {"GIT_INDEX_FILE": str(index)}
     words = (f"--work-tree={work}", *words)
     ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=store.hang_timeout_s)
@@ -51,9 +51,8 @@ def _remove_pipes(work: Path) -> None:
 
 
 async def write_tree_of_folder(store: Store, work: Path, index: Path, aside: Path) -> str:
-    """Write the tree of `work`; `index` is what it is compared with and stays as it is, `aside` becomes
-    the new index."""
-    # with its time: git rechecks files that changed in the second in which its index was written
+    """Write the tree of `work`, compared with `index`, which is not changed; `aside` becomes the new index."""
+    # keeps its time: git rechecks files that changed in the second in which the index was written
     shutil.copy2(index, aside)
     listed = await _list_changes(store, work, aside)
     if listed.gone:
@@ -128,5 +127,5 @@ def _joined(paths: tuple[str, ...]) -> bytes:
 
 
 def _make_readable(work: Path) -> None:
-    """Agents may take away their own access to files; those files are still their work."""
+    """Make all files readable: an agent may have removed its own access to files, but they are still its work."""
     subprocess.run(["chmod", "-R", "u+rwX", "--", str(work)], capture_output=True, check=False)

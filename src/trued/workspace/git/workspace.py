@@ -1,4 +1,4 @@
-"""GitWorkspace: the `Workspace` on git, with a private store, clones for agents and clean rooms for checks."""
+"""GitWorkspace: implements `Workspace` with git: a private store, clones for agents and clean rooms for checks."""
 
 import asyncio
 import hashlib
@@ -42,11 +42,11 @@ from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 LOOPBACK = "loopback"
 ROOMS = "rooms"
-ALONE, CONNECTED = "x", "y"  # first letter of a room where a command runs: without or with the host's network
-SIDE_BY_SIDE = 2  # idle cores for two commands at once
-# Something short, such as the end of the last sandbox, must not cost a whole run of the tests.
+ALONE, CONNECTED = "x", "y"  # first letter of the folder where a command runs: without or with the host's network
+SIDE_BY_SIDE = 2  # idle cores needed to run two commands at once
+# Wait a little for idle cores: a short load, such as the end of the last sandbox, must not cost a whole test run.
 PART_LOOKING, MOST_LOOKING_S, BETWEEN_LOOKS_S = 0.05, 2.0, 0.02
-SET_UP_BYTES = 1 << 20  # of output that a set-up may print
+SET_UP_BYTES = 1 << 20  # most output of a set-up
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
 
@@ -54,15 +54,15 @@ class GitWorkspace:
     """Where the agents of one run work and its checks run. See `Workspace` for what each method promises.
 
     `confinement` is what agents may see besides system and interpreter; checks run at the same sandbox level, without
-    network and without those extras. Call `begin` once before anything else, also after a restart.
+    network and without these extras. Call `begin` before anything else, also after a restart.
     """
 
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
         self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
         self.repository = os.path.realpath(repo)
         self.start = base  # another commit for a run that continues a branch
-        self.author = ""  # in whose name its commits are made, as "Ada <ada@example.org>"; "": each role's own
-        self.publishes = True  # False where the user's repository is on another machine
+        self.author = ""  # the author of its commits, as "Ada <ada@example.org>"; "": each role
+        self.publishes = True  # False if the user's repository is on another machine
         self.kept: Path | None = None
         self.environments: Path | None = None
         self.idle_cores: Callable[[], int] = idle_cores
@@ -71,7 +71,7 @@ class GitWorkspace:
         self._looking_inside = asyncio.Lock()
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
-        named = {} if branch.startswith("trued/") else {"branch": branch}  # agents of a ticket see its name
+        named = {} if branch.startswith("trued/") else {"branch": branch}  # agents see the name of a ticket's branch
         self.clones = Clones(self.store, self.folder / "clones", **named)
         self._publishing = asyncio.Lock()
         self._agents = replace(
@@ -132,7 +132,7 @@ class GitWorkspace:
         argv, environment = confine(argv, sight, folder=clone.work, variables=variables)
         reports = sight.level == BUBBLEWRAP
         launch = ConfinedCommand(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, reports_exit=reports)
-        place = self._place(sight.network)  # empty: it only shows that a command is running
+        place = self._place(sight.network)  # an empty folder: it only shows that a command is running
         try:
             place.mkdir(parents=True, mode=0o700)
             ended = await _run_or_refuse(launch, channel=False)
@@ -197,7 +197,7 @@ class GitWorkspace:
         return await self.store.links(commit)
 
     async def _files_of_submodules(self, commit: str) -> dict[str, str]:
-        """What a room of this commit has of them: those at the base's commits, where they are on this machine."""
+        """Files of submodules in a room of this commit: submodules at the base's commits that this machine has."""
         named = frozenset((await self.store.links(commit)).items())
         if not named:
             return {}
@@ -215,9 +215,9 @@ class GitWorkspace:
         return await merge_commits(self.store, ours, theirs, CommitAuthor(ENGINE, when, self.author), message)
 
     async def publish(self, head: str, branch: str = "") -> str:
-        """Fast-forward the run's branch, or one beside it, in the user's repository, and touch nothing else there."""
+        """Fast-forward the run's branch, or `branch`, in the user's repository, and touch nothing else there."""
         if not self.publishes:
-            return ""  # `trued land` moves it, on the user's machine
+            return ""  # `trued land` moves the branch, on the user's machine
         began = (self.base, self.start)
         async with self._publishing:
             return await publish(self.store, branch or self.branch, head, began=began, side=bool(branch))
@@ -254,7 +254,7 @@ class GitWorkspace:
             await remove_tree(place)
 
     async def can_run_side_by_side(self, saving_s: float = 0.0) -> bool:
-        if self._agents.level != BUBBLEWRAP:  # others share TCP ports, UDP and memory segments with everybody
+        if self._agents.level != BUBBLEWRAP:  # other levels share TCP ports, UDP and memory segments with everybody
             return False
         until = time.monotonic() + min(MOST_LOOKING_S, PART_LOOKING * saving_s)
         while await asyncio.to_thread(self.idle_cores) < SIDE_BY_SIDE:
@@ -290,7 +290,7 @@ class GitWorkspace:
             level=self._agents.level,
             readable=(*interpreter_folders(sys.executable), *command.readable),
             writable=(*own.values(), str(self._room_of(command.folder)), *command.writable),
-            network="none" if ports else command.network,  # one of its own has a loopback; otherwise only these ports
+            network="none" if ports else command.network,  # its own network has a loopback; without one, only `ports`
             ports=ports,
             hidden=self._agents.hidden,
             scoped=self._agents.scoped,
@@ -320,7 +320,7 @@ class GitWorkspace:
 
     @asynccontextmanager
     async def serve(self, command: Command, port_env: str) -> AsyncIterator[SandboxServer]:
-        """Run a command confined as a server, until the caller is done with it."""
+        """Run a command confined as a server for one `async with` block."""
         served = SandboxServer(describe_isolation(self._agents.level))
         served.begin(self.execute(behind_forwarder(command, port_env, served)))
         try:
@@ -347,7 +347,7 @@ class GitWorkspace:
         return describe_second_surroundings(self._agents.level)
 
     def _room_of(self, folder: Path) -> Path:
-        """The command may write to its whole room, not only to the part that it starts in."""
+        """The room of a folder: a command may write to its whole room, not only to the folder in which it starts."""
         rooms = self.folder / "rooms"
         real = Path(os.path.realpath(folder))
         return rooms.joinpath(*real.relative_to(rooms).parts[:2]) if real.is_relative_to(rooms) else folder
@@ -396,7 +396,7 @@ def _result_of(ended: CommandExit, isolation: str) -> CommandResult:
 
 
 async def _run_or_refuse(launch: ConfinedCommand, *, channel: bool, inherited: tuple[int, ...] = ()) -> CommandExit:
-    """Run it; raise CannotJudge if the sandbox did not start: that is not a result of the command."""
+    """Run the command; raise CannotJudge if the sandbox did not start, which is not a result of the command."""
     ended = await run_confined(launch, channel=channel, inherited=inherited)
     if not ended.started and ended.code is not None:
         complaint = bytes(ended.output.stderr[:2000]).decode(errors="replace").strip()
@@ -405,9 +405,9 @@ async def _run_or_refuse(launch: ConfinedCommand, *, channel: bool, inherited: t
 
 
 def clone_folder_name(name: str) -> str:
-    """The clone's name if it is safe as a folder and in a ref, otherwise a safe one that no other name gets.
+    """The clone's name if it is safe as a folder and in a ref, otherwise a safe name that is unique to it.
 
-    It differs from `support.hashing.folder_name`, which always adds a hash: both name things that are stored.
+    `support.hashing.folder_name` always adds a hash. Both stay as they are, because stored folders have these names.
     """
     if (
         re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", name)

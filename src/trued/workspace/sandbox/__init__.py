@@ -1,4 +1,4 @@
-"""Confines a process: it sees only what its order names, by the best means that this machine has.
+"""Confines a process, so that it sees only what its order names, by the best means that this machine has.
 
 bubblewrap   own mounts, processes, network and users; nothing outside is visible
 landlock     the kernel refuses paths and TCP; a small parent process ends the descendants

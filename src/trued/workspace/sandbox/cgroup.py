@@ -1,4 +1,4 @@
-"""A control group around one execution: the kernel bounds its processes, also for root."""
+"""A control group for one execution: the kernel limits its processes, even for root."""
 
 import contextlib
 import functools
@@ -13,20 +13,20 @@ from pathlib import Path
 MOUNTS = Path("/proc/self/mountinfo")
 OWN = Path("/proc/self/cgroup")
 PREFIX = "trued-"
-EMPTY_S = 2.0  # for the kernel to forget the last process of a group
+EMPTY_S = 2.0  # time for the kernel to remove the last process of a group
 
 
 @dataclass(frozen=True, slots=True)
 class CgroupParent:
-    """A folder of the cgroup file system in which groups can be made."""
+    """A folder of the cgroup file system in which groups can be created."""
 
     folder: Path
-    memory: bool  # it can also bound the memory of all processes together
+    memory: bool  # it can also limit the memory of all processes together
 
 
 @contextlib.contextmanager
 def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
-    """The folder of a new group with these bounds, removed afterwards; "" if this machine lets us make none."""
+    """The folder of a new group with these limits, removed afterwards; "" if this machine lets us create none."""
     found = cgroup_parent()
     if found is None or not processes:
         yield ""
@@ -49,7 +49,7 @@ def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
 
 @functools.cache
 def cgroup_parent() -> CgroupParent | None:
-    """The group below which new ones can be made, tried by making one; None if there is none. Inside our own limits."""
+    """A group in which we can create others, found by trying; None if there is none. Our own limits still apply."""
     for folder, memory in _candidates():
         group = folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         try:
@@ -82,8 +82,8 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
-    """With cgroup v2 a group that has processes can have no groups below it: use its parent, if nothing bounds our
-    group."""
+    """In cgroup v2 a group with processes can have no groups below it: use the parent of our group, if our group itself
+    has no limits."""
     own = top / path.lstrip("/")
     if any(_read(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []
@@ -100,7 +100,7 @@ def _read(file: Path) -> str:
 
 
 def _remove(group: Path) -> None:
-    """Remove a group, and kill whatever is still in it."""
+    """Remove a group, and kill all processes that are still in it."""
     until = time.monotonic() + EMPTY_S
     while group.is_dir():
         try:

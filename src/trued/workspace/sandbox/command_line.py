@@ -22,13 +22,13 @@ from trued.workspace.sandbox.visible_folders import (
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 FILE_BYTES = 8 * 1024**3  # largest file of a confined process; a larger one is a mistake that would fill the disk
-SCRATCH_BYTES = 2 * 1024**3  # of /tmp and of /dev/shm, which are in memory
-# The kernel lets uid 0 write here without any capability, so they are read-only in root's sandbox.
+SCRATCH_BYTES = 2 * 1024**3  # size of /tmp and of /dev/shm, which are in memory
+# The kernel lets uid 0 write to these without any capability, so they are read-only in root's sandbox.
 KERNEL = ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/sysrq-trigger")
-# The sandbox has its own; no setting may replace them by the host's, which contain sockets.
+# The sandbox has its own versions of these; no setting may replace them by the host's, which contain sockets.
 OWN = ("/proc", "/dev", "/dev/shm", "/tmp", "/run")  # noqa: S108
 SOCKETS = ("/run",)  # services and the user's session listen there; it is empty inside, even if / is shown
-KEEPERS = ("TRUED_PARENT", "TRUED_GROUP", "TRUED_STATUS")  # variables for the keeper, which no setting may give it
+KEEPERS = ("TRUED_PARENT", "TRUED_GROUP", "TRUED_STATUS")  # the keeper's variables; no setting may set them
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -65,7 +65,7 @@ def confine(
 
 
 def _launcher_words(confinement: Confinement, limits: Limits) -> list[str]:
-    """The program that starts bubblewrap: it scopes what runs inside and hides the options from it."""
+    """The program that starts bubblewrap, scopes the processes inside and hides bubblewrap's options from them."""
     scopes = "scoped" if confinement.scoped else "open"
     return [*_kept_words("scope.py"), scopes, ",".join(f"{name}={at}" for name, at in _bounds(limits))]
 
@@ -77,7 +77,7 @@ def _kept_words(script: str) -> list[str]:
 
 
 def _bounds(limits: Limits) -> list[tuple[str, int]]:
-    # memory that is really used; a limit on address space would stop runtimes that reserve more than they touch
+    # limit used memory; a limit on address space would stop runtimes that reserve more than they use
     memory = [("DATA", limits.memory_bytes)] if limits.memory_bytes else []
     return [("CORE", 0), ("FSIZE", FILE_BYTES), *memory]
 
@@ -135,8 +135,8 @@ def _linked(confinement: Confinement) -> list[str]:
 
 
 def _started_by_shell(argv: Sequence[str], limits: Limits) -> list[str]:
-    """Started by a shell inside: a missing program is then an exit code, and a limit on processes counts only those of
-    the sandbox."""
+    """A command line that starts `argv` by a shell inside the sandbox: then a missing program is an exit code, and a
+    limit on processes counts only those of the sandbox."""
     wish = ""
     if limits.processes and os.getuid() != 0:  # the kernel does not limit the processes of root
         wish = f"{{ ulimit -u {limits.processes} || ulimit -p {limits.processes}; }} 2>/dev/null; "

@@ -1,4 +1,4 @@
-"""Runs one confined command within bounds on its time, its output and its descendants."""
+"""Runs one confined command with limits on its time, its output and its descendants."""
 
 import asyncio
 import contextlib
@@ -25,8 +25,8 @@ class ConfinedCommand:
     stdin: bytes
     within_s: float
     output_bytes: int
-    reports_exit: bool  # bubblewrap reports that the program has ended; other levels report only that it did not start
-    processes: int = 0  # most at a time, if the kernel counts them for us
+    reports_exit: bool  # bubblewrap reports that the program ended; other levels report only that it did not start
+    processes: int = 0  # most at a time, if the kernel can limit them
     memory_bytes: int = 0
 
 
@@ -59,7 +59,7 @@ class CommandExit:
     output: CommandOutput
     seconds: float
     timed_out: bool
-    started: bool  # the sandbox started the command; the sandbox says so over a pipe that the command cannot reach
+    started: bool  # the sandbox started the command, as it reported over a pipe that the command cannot reach
 
 
 async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tuple[int, ...] = ()) -> CommandExit:
@@ -75,7 +75,7 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
         reading, writing = os.pipe()
         stack.callback(os.close, reading)
         os.set_blocking(reading, False)
-        # The sandbox reports on the command over a pipe that the command does not inherit, and it ends with us.
+        # The sandbox reports over a pipe that the command does not inherit, and the sandbox ends when we end.
         variables = {**variables, "TRUED_STATUS": str(writing), "TRUED_PARENT": str(os.getpid())}
         group = stack.enter_context(limited_group(launch.processes, launch.memory_bytes))
         variables["TRUED_GROUP"] = group
@@ -108,7 +108,7 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
 
 
 def _has_started(launch: ConfinedCommand, reading: int) -> bool:
-    """By what the sandbox reported; the command has ended, so nothing more will come."""
+    """Whether the sandbox reported that the command started. The command has ended, so no more reports come."""
     report = b""
     with contextlib.suppress(BlockingIOError):
         report = os.read(reading, PIECE_BYTES)
@@ -149,7 +149,7 @@ async def _feed(process: asyncio.subprocess.Process, stdin: bytes) -> None:
 
 
 async def _channel(stack: contextlib.AsyncExitStack) -> tuple[asyncio.StreamReader, tuple[int, ...], dict[str, str]]:
-    """A pipe of its own for answers, so that nothing printed can pass for an answer."""
+    """A separate pipe for answers, so that printed output cannot be mistaken for an answer."""
     read, write = os.pipe()
     reader = asyncio.StreamReader(limit=PIECE_BYTES)
     loop = asyncio.get_running_loop()
@@ -159,7 +159,7 @@ async def _channel(stack: contextlib.AsyncExitStack) -> tuple[asyncio.StreamRead
 
 
 def _ask_to_end(process: asyncio.subprocess.Process) -> None:
-    """The keeper then ends everything below it, and itself."""
+    """Signal the keeper, which then ends all its descendants and itself."""
     with contextlib.suppress(ProcessLookupError):
         process.terminate()
 

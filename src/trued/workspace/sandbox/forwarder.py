@@ -1,4 +1,4 @@
-"""Runs before a server inside its sandbox: starts it, and connects sockets that the engine sends in to its port.
+"""Runs in a server's sandbox: starts the server, and connects sockets that the engine sends to the server's port.
 
 It runs as a file, with the standard library only: `python -I -S forwarder.py CONTROL PORT -- PROGRAM ARGUMENT…`.
 CONTROL is a socket over which stream sockets are sent; each is connected to the port. When it is closed, everything
@@ -18,7 +18,7 @@ import time
 HOSTS = ("127.0.0.1", "::1")  # "localhost" may mean either
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
-FIRST_S = 5.0  # to connect on a busy machine; a refusal comes at once
+FIRST_S = 5.0  # to connect on a busy machine; a refusal is immediate
 
 
 def main(control: int, port: int, argv: list[str]) -> int:
@@ -46,13 +46,13 @@ def main(control: int, port: int, argv: list[str]) -> int:
             ).start()
     with contextlib.suppress(OSError):
         os.killpg(server.pid, signal.SIGKILL)
-    os._exit(0)  # threads may still wait; the sandbox ends everything
+    os._exit(0)  # without waiting for threads: the sandbox ends everything
 
 
 def _report_end(server: "subprocess.Popen[bytes]", orders: socket.socket) -> None:
     """Send the exit code, so that the engine does not wait for a server that has already failed."""
     code = server.wait()
-    time.sleep(0.05)  # so that its last output goes first
+    time.sleep(0.05)  # so that the server's last output arrives first
     with contextlib.suppress(OSError):
         orders.send(str(code).encode())
 

@@ -1,13 +1,13 @@
-"""Owns all processes of one sandbox: it ends them when the program has ended, when it is asked to, and when the process
-that started it has died, at whatever instant that was.
+"""Owns all processes of one sandbox: it ends them when the program ends, when it is asked to, and when the process that
+started it dies, at whatever moment.
 
 It runs as a file, before every sandbox, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
 (`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT names the process with
-which everything ends, TRUED_GROUP the control group that everything is in. Bubblewrap alone cannot promise that: a
-sandbox whose parent dies while it starts waits for ever, or runs on, because nothing ties its processes together yet.
+which everything ends, TRUED_GROUP the control group that everything is in. Bubblewrap itself cannot guarantee this: if
+its parent dies while a sandbox starts, the sandbox waits for ever or runs on, as nothing ties its processes together.
 """
 
-import _signal as signal  # type: ignore[import-not-found]  # the names that `signal` adds take as long as all else here
+import _signal as signal  # type: ignore[import-not-found]  # importing `signal` takes as long as all else here
 import ctypes
 import os
 import sys
@@ -16,7 +16,7 @@ import time
 SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36
 FAILED = 126  # exit code when the program was not started
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # the program would inherit that
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # the program would inherit the ignored signals
 DYING_S = 0.02
 ENDING_S = 10.0  # for descendants that fork faster than they are killed
 
@@ -48,14 +48,14 @@ def main(script: str, arguments: list[str]) -> int:
 
 
 def _die_with(parent: int, number: int) -> None:
-    """From here on the kernel sends this signal when our parent dies. If it is dead already, we end at once."""
+    """Make the kernel send us this signal when our parent dies. If the parent is already dead, exit at once."""
     ctypes.CDLL(None).prctl(SET_PDEATHSIG, int(number), 0, 0, 0)
     if parent and os.getppid() != parent:
         os._exit(FAILED)
 
 
 def _enter(group: str) -> None:
-    """Join the group, and with us all that we start. Nothing is started unbounded."""
+    """Join the control group; all processes that we start are in it, too. Exit if that fails."""
     if not group:
         return
     try:
@@ -67,7 +67,7 @@ def _enter(group: str) -> None:
 
 
 def _on_end_signal(_number: int, _frame: object) -> None:
-    _ignore_end_signals()  # a second signal must not interrupt the ending
+    _ignore_end_signals()  # a second signal must not interrupt the cleanup
     raise EndRequested
 
 
@@ -100,7 +100,7 @@ def _wait_for(child: int) -> int:
 
 
 def _wait_for_dying() -> None:
-    """What the kernel ends with the program needs no looking for: that would take longer."""
+    """Wait a moment for processes that the kernel ends with the program: searching for them would take longer."""
     until = time.monotonic() + DYING_S
     while _has_children() and time.monotonic() < until:
         time.sleep(0.001)
@@ -113,7 +113,7 @@ def end_descendants() -> None:
         below = descendants(os.getpid())
         for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that they cannot fork
             for one in below:
-                try:  # noqa: SIM105  (contextlib takes as long to load as all that is loaded here)
+                try:  # noqa: SIM105  (importing contextlib takes as long as all other imports)
                     os.kill(one, number)
                 except OSError:
                     pass
@@ -121,7 +121,7 @@ def end_descendants() -> None:
 
 
 def _has_children() -> bool:
-    """Whether any child is left, after those that have ended are forgotten."""
+    """Whether any child is left, after reaping those that have ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -131,7 +131,7 @@ def _has_children() -> bool:
 
 
 def descendants(root: int) -> list[int]:
-    """Every process below `root`, by the parents that /proc names."""
+    """All descendants of `root`, according to /proc."""
     parents = {one: _parent(one) for one in os.listdir("/proc") if one.isdigit()}  # noqa: PTH208
     below: list[int] = []
     for one, above in parents.items():
@@ -153,4 +153,4 @@ def _parent(process: str) -> str:
 
 
 if __name__ == "__main__":
-    os._exit(main(sys.argv[1], sys.argv[2:]))  # without cleaning up: nothing needs it
+    os._exit(main(sys.argv[1], sys.argv[2:]))  # without interpreter shutdown: nothing needs it

@@ -17,32 +17,32 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on e
 CAPBSET_DROP, SET_SECUREBITS, SET_NO_NEW_PRIVS = 24, 28, 38
 CAPABILITY_VERSION = 0x20080522
 CAPABILITIES = 64  # more than any kernel has
-NO_ROOT = 0b1111  # uid 0 gets no capability by exec, and that is locked
+NO_ROOT = 0b1111  # uid 0 gets no capability by exec; the setting is locked
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
-FIRST_RIGHTS = (1 << 13) - 1  # all that the first version knows
+FIRST_RIGHTS = (1 << 13) - 1  # all rights of the first version
 MAKE_DEVICES = 1 << 6 | 1 << 11  # a device node in a clone could reach the whole disk
 FAILED = 126  # exit code when the program was not started because it could not be confined
 READ = EXECUTE | READ_FILE | READ_DIR
-FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # the kernel refuses others for a file
+FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # the kernel refuses other rights for a file
 TCP = 3  # bind and connect
-NET_PORT = 2  # a rule about a port; about paths it is 1
+NET_PORT = 2  # the type of a rule about a port; of a rule about paths it is 1
 SCOPES = 3  # abstract unix sockets and signals
 
 
 def libc() -> ctypes.CDLL:
-    """The C library, with errno."""
+    """The C library, with access to errno."""
     return ctypes.CDLL(None, use_errno=True)
 
 
 def abi() -> int:
-    """The kernel's Landlock version; 0 where there is none."""
+    """The kernel's Landlock version; 0 if it has none."""
     found = libc().syscall(CREATE_RULESET, None, 0, 1)
     return max(int(found), 0)
 
 
 def rights(version: int) -> int:
-    """All file rights that this version can withhold."""
+    """All file rights that this Landlock version can restrict."""
     known = FIRST_RIGHTS
     for since, right in ((2, REFER), (3, TRUNCATE), (5, IOCTL_DEV)):
         known |= right if version >= since else 0
@@ -50,12 +50,12 @@ def rights(version: int) -> int:
 
 
 def restrict(policy: dict[str, Any]) -> None:
-    """From here on this process and its children see only what the policy names. Raises OSError if that fails."""
+    """Restrict this process and its children to what the policy names. Raises OSError if that fails."""
     version = abi()
     if version < 1:
         raise OSError("the kernel has no Landlock, or it is not enabled")
     call, handled = libc().syscall, rights(version)
-    net = TCP if policy["network"] != "host" and version >= 4 else 0  # it knows ports, not addresses
+    net = TCP if policy["network"] != "host" and version >= 4 else 0  # rules name ports, not addresses
     fields = [handled, net, SCOPES if policy["scoped"] else 0][: 1 if version < 4 else 2 if version < 6 else 3]
     attributes = struct.pack(f"={len(fields)}Q", *fields)
     ruleset = _checked(call(CREATE_RULESET, attributes, len(attributes), 0), "create a ruleset")
@@ -76,12 +76,12 @@ def restrict(policy: dict[str, Any]) -> None:
 
 
 def give_up_capabilities() -> None:
-    """Landlock confines paths only; without this, root could still set the clock, load modules or make devices."""
+    """Drop all capabilities: Landlock does not stop root from setting the clock, loading modules or making devices."""
     if os.geteuid() != 0:
         return
     library = libc()
     for one in range(CAPABILITIES):
-        library.prctl(CAPBSET_DROP, one, 0, 0, 0)  # fails for those that this kernel does not know
+        library.prctl(CAPBSET_DROP, one, 0, 0, 0)  # fails for numbers that this kernel does not know
     _checked(library.prctl(SET_SECUREBITS, NO_ROOT, 0, 0, 0), "give up root's rights")
     header, none = struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24)
     _checked(library.capset(header, none), "give up its capabilities")
@@ -120,11 +120,11 @@ def set_limits(limits: dict[str, int]) -> None:
 
 
 def start_confined(policy: dict[str, Any], argv: list[str]) -> None:
-    """Become the program. What cannot be confined is not started, and that is reported."""
+    """Become the program. If it cannot be confined, report that and do not start it."""
     status = int(os.environ.pop("TRUED_STATUS", "-1"))
     try:
         if status >= 0:
-            os.set_inheritable(status, False)  # the program must not report in the name of its sandbox
+            os.set_inheritable(status, False)  # so that the program cannot report in the sandbox's place
         os.chdir(policy["folder"])
         set_limits(policy["limits"])
         if policy["restrict"]:

@@ -23,7 +23,7 @@ from trued.workspace.sandbox.visible_folders import interpreter_folders
 BUBBLEWRAP, LANDLOCK, NONE = "bubblewrap", "landlock", "none"
 LEVELS = (BUBBLEWRAP, LANDLOCK, NONE)  # best first
 WITHIN_S = 20.0  # for one canary on a busy machine
-_TRYING = Lock()  # one canary at a time: whoever asks meanwhile finds the answer
+_TRYING = Lock()  # one canary at a time: threads that wait find the cached answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _unconfined(level: str) -> tuple[str, ...]:
 
 
 def probe_levels() -> list[LevelState]:
-    """All levels, best first; each is tried once a process."""
+    """All levels, best first; each is tried once per process."""
     return [level_state(level) for level in LEVELS]
 
 
@@ -104,7 +104,7 @@ def _refusal(level_wanted: str) -> str:
 
 
 def level_state(level: str) -> LevelState:
-    """Whether one level works; tried once a process."""
+    """Whether one level works; tried once per process."""
     with _TRYING:
         return _try_level(level)
 
@@ -139,8 +139,8 @@ def _forbidden(level: str) -> tuple[str, ...]:
 
 @functools.cache
 def reachable_sockets(sight: Confinement) -> tuple[str, ...]:
-    """Which sockets of the user's own session (windows, buses, terminals, key agents) a process so confined can connect
-    to, found by listening and letting the canary try; () if none. Through them a process could act as the user."""
+    """Which kinds of sockets of the user's session (windows, buses, terminals, key agents) a process confined like this
+    can connect to; () if none. Through them it could act as the user. We listen on some and let the canary try."""
     if sight.level == NONE:
         return ("everything",)
     try:
@@ -155,7 +155,7 @@ _KINDS = {"abstract": "abstract unix sockets", "scratch": "unix sockets by path"
 
 
 def _try_sockets(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
-    """Listen where a session's services do: without a path, in the shared scratch folder, in the user's /run."""
+    """Listen where a session's services do (abstract, in the temporary folder, in the user's /run); run the canary."""
     top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-"))).resolve()
     (top / "inside").mkdir()
     (top / "outside").mkdir()

@@ -1,5 +1,5 @@
-"""Starts bubblewrap so that what runs inside reaches no abstract socket and no process outside, and cannot read the
-options.
+"""Starts bubblewrap so that processes inside reach no abstract socket and no process outside, and cannot read
+bubblewrap's options.
 
 The keeper runs it as a file, on the host, before every sandbox, so it imports little: `scope.py SCOPES LIMITS BWRAP
 OPTION… -- PROGRAM ARGUMENT…`. SCOPES is "scoped" or "open"; LIMITS is like "CORE=0,FSIZE=1024". The options are passed
@@ -14,13 +14,13 @@ import sys
 
 CREATE_RULESET, RESTRICT_SELF = 444, 446  # the same numbers on every architecture
 SET_NO_NEW_PRIVS = 38
-SCOPED_SINCE = 6  # the version of Landlock that brought scopes
+SCOPED_SINCE = 6  # the version of Landlock that introduced scopes
 SCOPES = 3  # abstract unix sockets and signals
 FAILED = 126  # exit code when the program was not started because it could not be confined
 
 
 def abi() -> int:
-    """The kernel's Landlock version; 0 where there is none."""
+    """The kernel's Landlock version; 0 if it has none."""
     return max(int(ctypes.CDLL(None, use_errno=True).syscall(CREATE_RULESET, None, 0, 1)), 0)
 
 
@@ -30,9 +30,9 @@ def can_scope() -> bool:
 
 
 def restrict() -> None:
-    """From here on this process and its children reach only abstract sockets and processes of their own.
+    """Restrict this process and its children to their own abstract sockets and processes.
 
-    Paths are left alone: with a rule about paths, bubblewrap could not mount.
+    Paths are not restricted: with a rule about paths, bubblewrap could not mount.
     """
     library = ctypes.CDLL(None, use_errno=True)
     attributes = struct.pack("=3Q", 0, 0, SCOPES)
@@ -53,7 +53,7 @@ def set_limits(limits: str) -> None:
 
 
 def start_bubblewrap(scopes: str, limits: str, argv: list[str]) -> None:
-    """Become bubblewrap. A kernel without scopes sets none; `levels` finds that out and reports it."""
+    """Become bubblewrap. On a kernel without scopes nothing is scoped; `levels` detects and reports that."""
     status = os.environ.pop("TRUED_STATUS", "")
     end = argv.index("--")
     options = [*(["--json-status-fd", status] if status else []), *argv[1:end]]

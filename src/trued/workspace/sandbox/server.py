@@ -1,5 +1,5 @@
-"""A server in a sandbox: started like any command, reached through sockets that are sent in, ended with its
-descendants."""
+"""A server in a sandbox: started like any command, reached through sockets that are sent into the sandbox, ended with
+its descendants."""
 
 import asyncio
 import contextlib
@@ -15,8 +15,8 @@ from typing import Any
 from trued.protocols import Command, CommandResult
 
 FORWARD = Path(__file__).with_name("forwarder.py")
-DAEMON_S = 2.0  # for a process that the command left in the background to start listening
-PARTING_S = 3.0  # for the forwarder to end by itself, so that the server's last output is kept
+DAEMON_S = 2.0  # for a process in the background to start listening after its command ended
+PARTING_S = 3.0  # for the forwarder to exit, so that the server's last output is kept
 
 
 class SandboxServer:
@@ -27,7 +27,7 @@ class SandboxServer:
         self.port, self._isolation = _free_port(), isolation
         self._orders, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._orders.setblocking(False)
-        self.control = inside.detach()  # closed by whoever starts the command
+        self.control = inside.detach()  # the code that starts the command closes it
         self._task: asyncio.Task[CommandResult] | None = None
         self._code: int | None = None
         self._ended_at = 0.0
@@ -48,12 +48,12 @@ class SandboxServer:
 
     def has_ended(self) -> bool:
         with contextlib.suppress(OSError, ValueError):
-            said = self._orders.recv(16, socket.MSG_DONTWAIT)  # a holder of a copy could block us
+            said = self._orders.recv(16, socket.MSG_DONTWAIT)  # a process with a copy may have made it blocking
             self._code = int(said) if said else self._code
         if self._code is not None:
             self._ended_at = self._ended_at or time.monotonic()
         over = self._task is not None and self._task.done()
-        # A command that ended with 0 may have gone to the background and is about to answer from there.
+        # A command that exited with 0 may have left a server in the background that is about to answer.
         return over or self._code not in (None, 0) or 0 < self._ended_at < time.monotonic() - DAEMON_S
 
     async def end(self) -> CommandResult:
@@ -66,7 +66,7 @@ class SandboxServer:
     async def _wait_for_end(self) -> CommandResult:
         assert self._task is not None  # noqa: S101  (`begin` comes first)
         done, _ = await asyncio.wait([self._task], timeout=PARTING_S)
-        if not done:  # the server blocks the forwarder: end both from outside, and lose the last output
+        if not done:  # the server blocks the forwarder: end both from outside; the last output is lost
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
@@ -75,7 +75,7 @@ class SandboxServer:
 
 
 def _free_port() -> int:
-    """A free port; in a network of its own it stays free."""
+    """A free port. If the sandbox has its own network, nobody else can take it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -83,7 +83,7 @@ def _free_port() -> int:
 
 
 def behind_forwarder(command: Command, port_env: str, served: SandboxServer) -> Command:
-    """The same command started by the forwarder, with its port."""
+    """The same command, started by the forwarder, with its port in the environment variable `port_env`."""
     port = str(served.port)
     words = [one.replace("{port}", port) for one in command.argv]
     return replace(

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FIRST_HOST, SECOND_HOST = "localhost", "builder"
-OTHER_USERS = (1, 65534, 2)  # known on every Unix: programs look up the name of their user
+OTHER_USERS = (1, 65534, 2)  # ids that exist on every Unix, since programs look up their user's name
 EAST, WEST = ("Pacific/Kiritimati", "<+14>-14", 14), ("Etc/GMT+12", "<-12>12", -12)
-PORTS = 8  # enough for a server and what it talks to
+PORTS = 8  # enough for a server and the programs that it talks to
 ZONES = Path("/usr/share/zoneinfo")
 
 
@@ -19,8 +19,8 @@ ZONES = Path("/usr/share/zoneinfo")
 class CheckSurroundings:
     """Host name and user of a confined process, if the sandbox level can change them; and the names of its folders."""
 
-    host: str = ""  # "": that of the machine
-    user: int | None = None  # None: our own
+    host: str = ""  # "": the host name of the machine
+    user: int | None = None  # None: our own user
     hosts: str = ""  # a file to mount as /etc/hosts, with the host name in it
     home: str = "home"
     scratch: str = "tmp"
@@ -38,7 +38,7 @@ def surroundings_for(*, second: bool) -> CheckSurroundings:
 
 
 def other_user() -> pwd.struct_passwd:
-    """A user that the system knows and that is not ours."""
+    """A user other than ours that exists on this system."""
     for number in OTHER_USERS:
         try:
             found = pwd.getpwuid(number)
@@ -70,7 +70,7 @@ def describe_second_surroundings(level: str) -> str:
 
 
 def free_ports() -> tuple[int, ...]:
-    """Free ports: a check without a network of its own may use only these."""
+    """Free ports: a check without its own network may use only these."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(PORTS)]
         for one in sockets:

@@ -1,4 +1,4 @@
-"""Which folders the user's own tools live in: an agent must see them to run the project's tests."""
+"""Finds the folders of the user's own tools: an agent must see them to run the project's tests."""
 
 import os
 from collections.abc import Iterator
@@ -34,13 +34,13 @@ def toolchain_folders(path: str, home: str) -> tuple[str, ...]:
 
 
 def visible_path(path: str, folders: tuple[str, ...]) -> str:
-    """PATH without invisible folders: a shell would fail at the first program there."""
+    """PATH without folders that are invisible in the sandbox: a shell would fail on a program in them."""
     seen = [Path(folder) for folder in (*SYSTEM, *folders)]
     return ":".join(entry for entry in path.split(":") if any(Path(entry).is_relative_to(folder) for folder in seen))
 
 
 def _shown(entry: str, home: Path) -> Iterator[str]:
-    """What an entry of PATH shows; nothing of a folder that is missing or another user's own, as after `su`."""
+    """Folders to show for an entry of PATH; none if it is missing or unreadable (another user's, as after `su`)."""
     place = Path(entry)
     if not place.is_absolute() or any(place.is_relative_to(one) for one in SYSTEM):
         return
@@ -59,7 +59,7 @@ def _shown(entry: str, home: Path) -> Iterator[str]:
 
 
 def _environment(place: Path) -> Iterator[str]:
-    """A virtual environment, and the interpreter that it was made from."""
+    """A virtual environment, and the interpreter that it is based on."""
     yield str(place)
     real = Path(os.path.realpath(place / "bin" / "python"))
     if not any(real.is_relative_to(one) for one in SYSTEM) and len(real.parts) > 4:

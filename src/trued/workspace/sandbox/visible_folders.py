@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
-# nearly every program needs /etc; these files in it are secret, and an engine run by root could read them
+# nearly every program needs /etc, but these files in it are secret, and an engine run by root could read them
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/ssl/private")
-LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # what /etc often links to, and the network needs
+LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # often linked from /etc, and needed for the network
 _PREFIXES = "import json, sys; print(json.dumps([sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]))"
 
 
@@ -24,7 +24,7 @@ def spellings(paths: Iterable[str]) -> list[str]:
     """Each existing path as written and as resolved, so that both names work inside."""
     names: dict[str, None] = {}
     for path in paths:
-        written = os.path.abspath(path)  # noqa: PTH100  (a link in it must stay as it is written)
+        written = os.path.abspath(path)  # noqa: PTH100  (links in the path must not be resolved)
         if os.path.lexists(written):
             real = os.path.realpath(written)
             if os.path.exists(real):  # noqa: PTH110
@@ -59,7 +59,7 @@ def system_links() -> list[tuple[str, str]]:
 
 @functools.cache
 def interpreter_folders(python: str) -> tuple[str, ...]:
-    """What must be readable so that this interpreter starts and finds its packages.
+    """Folders that must be readable so that this interpreter starts and finds its packages.
 
     Paths that its environment only points to (an editable install) are left out on purpose: evidence must not come from
     the user's working tree.
@@ -67,7 +67,7 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
     if python == sys.executable:
         prefixes = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
     else:
-        # -I: so that nothing in the current folder can answer in its place
+        # -I: so that no module in the current folder can change the answer
         asked = subprocess.run([python, "-I", "-c", _PREFIXES], capture_output=True, check=True, timeout=30)
         prefixes = json.loads(asked.stdout)
     found = [*prefixes, *_links(python)]
