@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 LONGEST = 256 * 1024  # bytes; a longer file holds no credentials
-DEEPEST = 20  # nor does one that is nested more deeply
-MILLISECONDS = 1e11  # a later time in seconds is after the year 5000
+DEEPEST = 20  # levels of nesting; a deeper file holds no credentials
+MILLISECONDS = 1e11  # a larger number is in milliseconds: in seconds it would be after the year 5000
 FARTHEST = 1e15  # a larger number cannot be a time, even in milliseconds
-NEWER = re.compile(r"token|expir|refresh|^access$|^(?:exp|iat|nbf)$", re.IGNORECASE)  # what a renewal changes
+NEWER = re.compile(r"token|expir|refresh|^access$|^(?:exp|iat|nbf)$", re.IGNORECASE)  # fields that a renewal changes
 SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
 
@@ -36,7 +36,7 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON object in it, if every other program would read the same; None for anything else."""
+    """The JSON object in it, if all parsers read it alike; None for anything else."""
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))
@@ -46,7 +46,7 @@ def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
 
 
 def all_strings(value: Any) -> Iterator[str]:
-    """Every string in it: each may be a secret."""
+    """Every string in the value: each may be a secret."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -68,7 +68,7 @@ def is_renewable(value: dict[str, Any]) -> bool:
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """When it expires or was renewed, as epoch seconds, to tell the newer of two; 0 if it does not say."""
+    """When it expires or was renewed, in epoch seconds, to find the newer of two; 0 if it has no such time."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 

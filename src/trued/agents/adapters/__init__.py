@@ -1,4 +1,4 @@
-"""One file for each agent, found by its name. What may follow the name after a colon, each file says."""
+"""One module for each agent, found by its name. Each module says what may follow the name after a colon."""
 
 import difflib
 import time
@@ -17,20 +17,20 @@ from trued.protocols import Capabilities, Runtime
 
 @cache
 def agent_names() -> tuple[str, ...]:
-    """Names of all agents that have a file here."""
+    """Names of all agents that have a module here."""
     files = Path(__file__).parent.glob("*.py")
     return tuple(sorted(file.stem for file in files if not file.stem.startswith("_")))
 
 
 def load_agent(kind: str) -> Agent:
-    """The agent of this name. Its module is imported when used, because a supervisor needs only one and must start
+    """The agent of this name. Its module is imported only now, because a supervisor needs one agent and must start
     quickly."""
     agent: Agent = import_module(f"{__name__}.{kind}").AGENT
     return agent
 
 
 def agent_of(agent: str) -> Agent:
-    """The agent that `NAME[:…]` means. Raises BadInput with the known names if there is none."""
+    """The agent for `NAME[:…]`. Raises BadInput with the known names if there is none."""
     kind, colon, rest = agent.partition(":")
     if kind not in agent_names():
         close = difflib.get_close_matches(kind, agent_names(), 1, 0.6)
@@ -43,7 +43,7 @@ def agent_of(agent: str) -> Agent:
 
 
 def runtime_of(agent: str, launch: ProgramLauncher) -> Runtime:
-    """The runtime that lets this agent work."""
+    """The runtime of this agent."""
     found = agent_of(agent)
     return found.runtime(launch) if found.runtime else ConversationRuntime(found, launch)
 

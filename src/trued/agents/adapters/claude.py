@@ -17,13 +17,13 @@ TOOLS = {
     "search": ("Glob", "Grep"),
     "execute": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
-    "browser": (),  # an MCP server, where there is something to look at
+    "browser": (),  # an MCP server, only for orders with a browser
 }
 STARTERS = ("Task", "Agent", "Workflow", "SendMessage")  # tools that would start another agent
 MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus", "haiku": "haiku", "sonnet": "sonnet", "opus": "opus"}
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",  # longer waits are up to the engine, which frees the slot and shows the time
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # the engine handles longer waits: it frees the slot and shows the time
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # the project's instructions come with the brief, as text
     "MAX_STRUCTURED_OUTPUT_RETRIES": "3",
@@ -34,10 +34,10 @@ ERRORS = {"error_max_budget_usd": "budget", "error_max_structured_output_retries
 
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
-    """Its command line for this order."""
+    """Claude Code's command line for this order."""
     tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [found.path, "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"]
-    browser = ["mcp__browser"] if order.browser else []  # all tools of that server
+    browser = ["mcp__browser"] if order.browser else []  # all tools of the browser's server
     words += ["--tools", ",".join(tools), "--allowedTools", ",".join((*tools, *browser))]
     if order.browser:
         words += ["--mcp-config", json.dumps({"mcpServers": {"browser": mcp_server(order)}})]
@@ -55,7 +55,7 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
-    """Fold one of its events into the transcript."""
+    """Fold one event of Claude Code into the transcript."""
     kind, sub = event["type"], event.get("subtype", "")
     transcript.set_session(event.get("session_id", ""))
     if kind == "system" and sub == "api_retry":
@@ -74,7 +74,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_quota(told: dict[str, Any], transcript: Transcript) -> None:
-    """Quota windows of a subscription: the one that the event is about, and all others that it lists."""
+    """Fold the quota windows of a subscription: the event's own, and all others that it lists."""
     name, until, used = told.get("rateLimitType") or "", told.get("resetsAt") or 0.0, told.get("utilization")
     transcript.set_quota(
         name, until, used=None if used is None else 100 * used, closed=told.get("status") == "rejected"
@@ -89,13 +89,13 @@ def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     cost = event.get("total_cost_usd")
     transcript.set_usage(
         Usage(
-            max(usage.tokens_in, transcript.usage.tokens_in),  # its own sum leaves out replies that it gave up on
+            max(usage.tokens_in, transcript.usage.tokens_in),  # its own sum omits replies that it gave up on
             max(usage.tokens_out, transcript.usage.tokens_out),
             usage.tokens_cached,
             peak or usage.tokens_in + usage.tokens_out,
             cost or 0.0,
             estimated=False,
-            cost="reported" if cost else "",  # a cost of 0 means that it does not know the price
+            cost="reported" if cost else "",  # 0 means that Claude Code does not know the price
             requests=requests,
         )
     )

@@ -1,4 +1,4 @@
-"""Raw models of any provider with the few tools of a coder: a key is enough, no agent program is needed."""
+"""Raw models of any provider with a few tools for coding: needs only a key, no agent program."""
 
 import json
 import sys
@@ -34,7 +34,7 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
     }
 
     def with_keys(variables: Mapping[str, str]) -> Program:
-        """The keys go by stdin: processes that the model starts could read them from an environment."""
+        """Pass the keys on stdin: processes that the model starts could read them from the environment."""
         keys = {name: variables[name] for name in (*known.keys, *known.along) if variables.get(name)}
         return Program(
             (sys.executable, "-PsB", INSIDE),
@@ -47,7 +47,7 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
-    """Our own program emits these events: most name a method of `Transcript` with its arguments."""
+    """Fold one event of our own program: most map to a method of `Transcript`, with its arguments."""
     methods: dict[str, Callable[..., None]] = {
         "session": transcript.set_session,
         "says": transcript.add_text,
@@ -67,8 +67,8 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def agent_for_model(rest: str) -> Agent:
-    """The agent for PROVIDER:MODEL: only that provider's key is passed on, and the vendor of the model is known. Raises
-    BadInput for an unknown provider or no model."""
+    """The agent for PROVIDER:MODEL: it gets only this provider's key, and its vendor is set. Raises BadInput for an
+    unknown provider or a missing model."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():
         what = (

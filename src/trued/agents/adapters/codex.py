@@ -1,4 +1,4 @@
-"""Codex, driven by its stream of JSON events and the log that it keeps of its session."""
+"""Codex, driven by its stream of JSON events and its session log."""
 
 import json
 import os
@@ -25,11 +25,11 @@ FLAGS = ("--json", "--skip-git-repo-check", "--ignore-user-config", "--ignore-ru
 SETTINGS = (
     "agents.enabled=false",  # for some models, disabling `multi_agent` is not enough
     "project_doc_max_bytes=0",  # the project's instructions come with the brief, as text
-    "shell_environment_policy.ignore_default_excludes=false",  # its tools do not see its keys
+    "shell_environment_policy.ignore_default_excludes=false",  # so that its tools do not see its keys
     *('approval_policy="never"', "analytics.enabled=false", "check_for_update_on_startup=false"),
     *('otel.exporter="none"', "skills.bundled.enabled=false", "skills.include_instructions=false"),
 )
-FEATURES = (  # disabled: they cost thousands of tokens a request, are not the project's, or wait for ever
+FEATURES = (  # disabled: they cost thousands of tokens per request, do not belong to the project, or wait for ever
     *("apps", "browser_use", "computer_use", "goals", "hooks", "image_generation", "memories", "multi_agent"),
     *("plugins", "skill_mcp_dependency_install", "skill_search", "sleep_tool", "tool_suggest"),
     *("unbounded_connection_retries", "workspace_dependencies"),
@@ -40,8 +40,8 @@ STARTERS = ("collab_tool_call", "collab_agent_tool_call")
 
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
-    """Its command line, schema file and session log for this order."""
-    own = "danger-full-access"  # it runs inside our sandbox, where its own cannot start
+    """Codex's command line, schema file and session log for this order."""
+    own = "danger-full-access"  # it runs inside our sandbox, where its own sandbox cannot start
     if order.confinement.level == "none":
         own = "workspace-write" if {"edit", "execute"} & set(order.tools) else "read-only"
     web = "live" if "web" in order.tools else "disabled"
@@ -67,7 +67,7 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
 
 
 def _with_key(program: Program, given: Mapping[str, str]) -> Program:
-    """With the user's key and address: codex does not read the variables that all other programs of its vendor read."""
+    """Add the user's key and address: Codex does not read the variables that other programs of OpenAI read."""
     key, url = given.get("CODEX_API_KEY") or given.get("OPENAI_API_KEY"), given.get("OPENAI_BASE_URL")
     there = ("-c", f"openai_base_url={json.dumps(url)}") if url else ()
     variables = {"CODEX_API_KEY": key} if key else {}
@@ -75,7 +75,7 @@ def _with_key(program: Program, given: Mapping[str, str]) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
-    """Fold one of its events into the transcript."""
+    """Fold one event of Codex into the transcript."""
     kind = event["type"]
     if kind == "thread.started":
         transcript.set_session(event["thread_id"])
@@ -83,11 +83,11 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
         _fold_item(event["item"], transcript, ended=kind == "item.completed")
     elif kind == "error" and (again := AGAIN.fullmatch(event["message"])):
         transcript.refuse(again[1], final=" 429 " in again[1])
-        if transcript.refusal:  # it would wait silently, for as long as the provider says
+        if transcript.refusal:  # Codex would wait silently, for as long as the provider asks
             transcript.stop = transcript.stop or Stop(transcript.refusal.kind, again[1])
     elif kind in ("error", "turn.failed"):
         transcript.refuse(event["error"]["message"] if kind == "turn.failed" else event["message"])
-    elif kind == "turn.completed":  # it reports the sum of the whole thread
+    elif kind == "turn.completed":  # reports the usage of the whole thread
         used = usage_since(_usage(event["usage"]), transcript.order.before if transcript.order.resume else Usage())
         transcript.set_usage(
             replace(used, peak=transcript.usage.peak, requests=transcript.usage.requests, estimated=False)
@@ -120,7 +120,7 @@ def _fold_rollout_line(line: dict[str, Any], transcript: Transcript) -> None:
         transcript.count_compaction()
     elif line["type"] == "event_msg" and line["payload"]["type"] == "token_count":
         for window in map((line["payload"].get("rate_limits") or {}).get, ("primary", "secondary")):
-            if window:  # of a subscription
+            if window:  # the quota of a subscription
                 name = f"{window.get('window_minutes')} min"
                 transcript.set_quota(name, window.get("resets_at") or 0.0, used=window.get("used_percent"))
         count_request(_usage(line["payload"]["info"]["last_token_usage"]), transcript)

@@ -19,7 +19,7 @@ from trued.agents.driver.reply_contract import BrokenReply, parse_reply
 from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report
 
-CAPABILITIES = Capabilities()  # it gets the session id and may keep anything in its HOME
+CAPABILITIES = Capabilities()  # the program gets the session id and may keep anything in its HOME
 
 
 class CommandRuntime:

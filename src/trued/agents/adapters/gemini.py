@@ -30,7 +30,7 @@ TOOLS = {
 }
 STARTERS = ("invoke_agent",)
 FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
-PATIENCE_MS = 20_000  # longer waits are up to the engine, which frees the slot and shows the time
+PATIENCE_MS = 20_000  # the engine handles longer waits: it frees the slot and shows the time
 AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}
@@ -54,7 +54,7 @@ ALLOWED = "[[rule]]\ntoolName = {}\ndecision = 'allow'\npriority = 900\nallowRed
 
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
-    """Its command line, settings and policy files for this order."""
+    """Gemini's command line, settings and policy files for this order."""
     tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [os.path.realpath(found.path), "--output-format", "stream-json", "--extensions", "none"]
     words += ["--policy", str(Path(order.home, POLICY))]
@@ -83,13 +83,13 @@ def _settings(tools: list[str], login: str) -> dict[str, Any]:
 
 
 def _escape_at_signs(brief: str) -> str:
-    """An at sign would make it load files and folders of that name, and break addresses apart."""
+    """Escape at signs: Gemini would load files and folders of that name, and split e-mail addresses."""
     words = (Path(__file__).parents[1] / "driver" / "at_signs.md").read_text(encoding="utf-8")
     return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
-    """Fold one of its events into the transcript."""
+    """Fold one event of Gemini into the transcript."""
     kind = event["type"]
     if kind == "init":
         transcript.set_session(event["session_id"])
@@ -113,7 +113,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_stderr_line(line: str, transcript: Transcript) -> None:
-    """It waits as long as its provider tells it to, and says so only on stderr."""
+    """Fold a line of stderr: only there does Gemini report that it waits as long as its provider asks."""
     if FAILED.match(line):
         transcript.refuse(line, final=False)
     if (wait := WAITS.search(line)) and int(wait[1]) > PATIENCE_MS:
@@ -122,7 +122,7 @@ def _fold_stderr_line(line: str, transcript: Transcript) -> None:
 
 
 def _fold_chat_line(line: dict[str, Any], transcript: Transcript) -> None:
-    # A message is written again when its tools have run: its id tells that it is the same.
+    # A message is written again when its tools have run; it then has the same id.
     if line["type"] == "gemini" and line["id"] != transcript.last:
         transcript.last, told = line["id"], line["tokens"]
         count_request(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), transcript)

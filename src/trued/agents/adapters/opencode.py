@@ -31,7 +31,7 @@ QUIET = {
 }
 
 
-# It would download what plugins need; with these two files it finds nothing to install. Our plugin needs nothing.
+# OpenCode would download dependencies of plugins; these two files prevent it. Our plugin needs none.
 FILES = {
     ".config/opencode/node_modules/none": b"",
     ".config/opencode/package-lock.json": b'{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}',
@@ -39,11 +39,11 @@ FILES = {
 
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
-    """Its command line, settings and our plugin for this order."""
+    """OpenCode's command line, settings and our plugin for this order."""
     allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
-        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox limits what is outside
-        "agent": {"title": {"disable": True}},  # would cost a request for a title that nobody reads
+        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox limits access outside
+        "agent": {"title": {"disable": True}},  # saves a request for a title that nobody reads
         "share": "disabled",
         "autoupdate": False,
         "snapshot": False,

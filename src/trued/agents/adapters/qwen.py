@@ -32,20 +32,18 @@ KEPT_OUT = {
     "disableAllHooks": True,
     "general": {"enableAutoUpdate": False, "gitCoAuthor": {"commit": False, "pr": False}},
     "memory": {"enableManagedAutoMemory": False},
-    "model": {
-        "generationConfig": {"maxRetries": 0}
-    },  # waits are up to the engine, which frees the slot and shows the time
+    "model": {"generationConfig": {"maxRetries": 0}},  # the engine handles waits: it frees the slot and shows the time
     "privacy": {"usageStatisticsEnabled": False},
     "security": {"folderTrust": {"enabled": True}},  # settings and .env of the project could send the key elsewhere
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
 }
 FAILED = "[API Error:"  # printed in place of the model's text
-PLAIN = "Model produced plain text"  # instead of calling the reply tool; the text is parsed all the same
+PLAIN = "Model produced plain text"  # instead of calling the reply tool; we parse the text
 CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
 
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
-    """Its command line and settings files for this order."""
+    """Qwen Code's command line and settings files for this order."""
     tools = [*(name for tool in order.tools for name in TOOLS[tool]), ANSWER]
     words = [found.path, "--output-format", "stream-json", "--core-tools", *tools, "--allowed-tools", *tools]
     words += ["--exclude-tools", *NEVER, "--allowed-mcp-server-names", "none", "--extensions", "none"]
@@ -65,7 +63,7 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
-    """Fold one of its events into the transcript."""
+    """Fold one event of Qwen Code into the transcript."""
     kind = event["type"]
     transcript.set_session(event.get("session_id", ""))
     if kind == "assistant":
@@ -78,13 +76,13 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _usage(told: dict[str, Any]) -> Usage:
-    """Unlike Anthropic's, its input tokens include the cached ones."""
+    """Usage from an event. Unlike Anthropic's, Qwen's input tokens include the cached ones."""
     cached = told.get("cache_read_input_tokens") or 0
     return Usage(told.get("input_tokens") or 0, told.get("output_tokens") or 0, cached)
 
 
 def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
-    """Its usage is left out: it counts the whole session, and each message has reported its own."""
+    """Fold the end of a turn. Its usage is ignored: it counts the whole session, and each message reported its own."""
     transcript.finished, transcript.structured = True, event.get("structured_result")
     transcript.text = event.get("result") or transcript.text
     fold_denials(event, transcript)

@@ -1,4 +1,4 @@
-"""The public fake agent: a few lines of Python, in this process or in one of its own."""
+"""The public fake agent: a few lines of Python, in this process or in a separate one."""
 
 import inspect
 import json
@@ -25,7 +25,7 @@ from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report, Usage
 
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)
-# What a script sees of its order; `inside/stage.py` adds `turn`, `resumed` and `usage`.
+# Fields of the order that a script sees; `inside/stage.py` adds `turn`, `resumed` and `usage`.
 SHOWN = ("role", "brief", "schema", "session", "attempt", "run", "key", "resume", "tools", "model")
 
 ScriptReply: TypeAlias = dict[str, Any] | tuple[dict[str, Any], Usage]
@@ -33,11 +33,11 @@ Script: TypeAlias = Callable[[Order], ScriptReply | Awaitable[ScriptReply]]
 
 
 class ScriptFailed(Exception):
-    """A script raises this to fail as an agent fails."""
+    """A script raises this to simulate an agent's failure."""
 
 
 class ScriptedRuntime:
-    """A function in this process plays every agent, without supervisor or sandbox. `orders` lists what it was asked."""
+    """A function in this process plays every agent, without supervisor or sandbox. `orders` lists its orders."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -49,7 +49,7 @@ class ScriptedRuntime:
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        """Call the script; ask once more if its reply breaks the contract."""
+        """Call the script; ask it again if its reply breaks the contract."""
         began, start = time.time(), time.monotonic()
         report = await ask_with_retry(order, self._play, tell, remembers=True)
         return replace(report, began=began, ended=began + max(0.0, time.monotonic() - start))
@@ -95,7 +95,7 @@ def _program(order: Order, script: Path, name: str) -> Program:
     stdin = json.dumps({each: getattr(order, each) for each in SHOWN}, ensure_ascii=False).encode()
     player = str(Path(stage.__file__).resolve())
     return Program(
-        # By its path, with -P and -s: no file in the clone can take the place of a module.
+        # Started by path, with -P and -s, so that no file in the clone can replace a module.
         (sys.executable, "-P", "-s", "-B", player, str(script), name),
         stdin,
         (sys.prefix, sys.base_prefix, player, str(script)),

@@ -16,7 +16,7 @@ from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
-# Our names of tools → the protocol's kinds of tools. Thinking is always allowed.
+# Our names of tools → the kinds of tools in the protocol. Thinking is always allowed.
 KINDS = {
     "read": ("read",),
     "edit": ("edit", "delete", "move"),
@@ -25,17 +25,17 @@ KINDS = {
     "web": ("fetch",),
     "browser": (),
 }
-# What the protocol offers; an agent that can do less says so when it is asked.
+# The capabilities of the protocol; an agent with fewer reports that when asked.
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
 STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would start another agent
-WELL = ("end_turn", "max_tokens", "max_turn_requests")  # whether the reply is complete, its contract tells
+WELL = ("end_turn", "max_tokens", "max_turn_requests")  # the reply's contract shows whether it is complete
 AUTH_REQUIRED = -32000
 
 
 @dataclass(frozen=True, slots=True)
 class AcpAgent:
-    """How one ACP agent is started, and what to ask for once its session exists."""
+    """How one ACP agent is started, and the mode and model to choose in its session."""
 
     argv: tuple[str, ...]
     model: str = ""
@@ -43,7 +43,7 @@ class AcpAgent:
     readable: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
-    told: str = ""  # file to which our plugin in the agent writes events that the protocol does not have
+    told: str = ""  # file in which our plugin in the agent writes events that the protocol lacks
 
 
 def client_program(order: Order, choice: AcpAgent) -> Program:
@@ -62,7 +62,7 @@ def client_program(order: Order, choice: AcpAgent) -> Program:
     }
     client = str(Path(acp_client.__file__).resolve())
     return Program(
-        # By its path, with -P and -s: no file in the clone can take the place of a module.
+        # Started by path, with -P and -s, so that no file in the clone can replace a module.
         (sys.executable, "-P", "-s", "-B", client),
         json.dumps(told, ensure_ascii=False).encode(),
         (sys.prefix, sys.base_prefix, client, *choice.readable),
@@ -112,14 +112,14 @@ def _fold_message_chunk(update: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _end_message(transcript: Transcript) -> None:
-    """A message is complete: its text is the answer only if no other follows."""
+    """Record a complete message and clear its text: it is the answer only if no other message follows."""
     transcript.add_text(transcript.text)
     transcript.text = ""
 
 
 def _fold_tool(update: dict[str, Any], transcript: Transcript) -> None:
-    """A tool runs once its input is complete; before that the model is still writing it. Some are reported only at
-    their end."""
+    """Record when a tool starts and ends. It starts when its input is complete; before that the model is still writing
+    the input. Some tools are reported only when they end."""
     status, id = update.get("status"), update["toolCallId"]
     if update["sessionUpdate"] == "tool_call":
         _end_message(transcript)
@@ -158,7 +158,7 @@ def _fold_request(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_usage_update(update: dict[str, Any], transcript: Transcript) -> None:
-    """What the context holds now, and what the whole session has cost so far."""
+    """Update the size of the context, and the cost from that of the whole session."""
     usage = replace(transcript.usage, peak=max(transcript.usage.peak, update.get("used") or 0))
     cost = update.get("cost") or {}
     if cost.get("currency") == "USD" and cost.get("amount"):
@@ -193,7 +193,7 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _usage(told: dict[str, Any]) -> Usage:
-    """Some agents count cached tokens and thoughts in the figures, some beside them: the total decides."""
+    """Usage from an event. Only some agents include cached tokens and thoughts in their figures: the total decides."""
     whole, said = told.get("totalTokens") or 0, told.get("outputTokens") or 0
     cached = told.get("cachedReadTokens") or 0
     sent = max(told.get("inputTokens") or 0, whole - said - (told.get("thoughtTokens") or 0))

@@ -15,44 +15,44 @@ from trued.wire import Order
 class Login:
     """How the agent authenticates with its provider. Nothing else of the user's environment reaches the agent."""
 
-    keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and goes before a subscription
-    weak: tuple[str, ...] = ()  # keys that do not: the agent itself prefers its own login
+    keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and is preferred to a subscription
+    weak: tuple[str, ...] = ()  # keys that are not preferred: the agent itself prefers its own login
     tokens: tuple[str, ...] = ()  # variables with the token of a subscription
     files: tuple[str, ...] = ()  # below HOME: the credentials of a subscription
-    together: bool = False  # keys and files belong to several providers; it may need all of them
+    together: bool = False  # keys and files belong to several providers; the agent may need all of them
     along: tuple[str, ...] = ()  # variables to pass with every login: a base URL, a region
     how: str = ""  # what a person does to log in
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent, defined as `AGENT` in its file; what must be known without loading that file, a test lists."""
+    """One agent, defined as `AGENT` in its module; a test lists what must be known without loading that module."""
 
     title: str
     capabilities: Capabilities
-    program: str = ""  # looked for on PATH
-    install: str = ""  # the shortest way to get it
+    program: str = ""  # its name on PATH
+    install: str = ""  # the shortest way to install it
     login: Login = field(default_factory=Login)
-    models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large and its own short names
-    argument: str = "[:MODEL]"  # what may follow its name; without brackets: what has to
-    build_program: Callable[[Order, InstalledProgram], Program] | None = None  # how it is started
-    fold: Callable[[dict[str, Any], Transcript], None] | None = None  # what an event of it means
+    models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large and the agent's own short names
+    argument: str = "[:MODEL]"  # what may follow its name; without brackets: what must follow
+    build_program: Callable[[Order, InstalledProgram], Program] | None = None  # how to start it
+    fold: Callable[[dict[str, Any], Transcript], None] | None = None  # adds one of its events to the transcript
     lost: tuple[str, ...] = ()  # its messages for a session that it does not know
     taken: tuple[str, ...] = ()  # its messages for a session that already exists
-    runtime: Callable[[ProgramLauncher], Runtime] | None = None  # for one that does not stream events
+    runtime: Callable[[ProgramLauncher], Runtime] | None = None  # for an agent that does not stream events
     browser: bool = False  # it can drive a browser itself
-    brings: bool = False  # it can load the project's own settings for it, if the user asks for that
+    brings: bool = False  # it can load the project's settings for this agent, if the user asks for that
     extra: str = ""  # the optional dependency that it needs: trued[…]
-    modules: tuple[str, ...] = ()  # that this extra installs; looked for, not loaded
-    specify: "Callable[[str], Agent] | None" = None  # makes it more exact by what follows its name
+    modules: tuple[str, ...] = ()  # modules of this extra; checked for, not loaded
+    specify: "Callable[[str], Agent] | None" = None  # the agent for the text that follows its name
 
 
 def model_of(order: Order, models: Mapping[str, str]) -> str:
-    """The model by the name that this agent knows; empty: the agent chooses."""
+    """The model's name for this agent; "" lets the agent choose."""
     _, _, named = order.agent.partition(":")
     return models.get(named, named) if named else models.get(order.model, "")
 
 
 def mcp_server(order: Order) -> dict[str, Any]:
-    """The browser's server as most agents' settings name one: `command` and `args`."""
+    """The browser's MCP server in the form of most agents' settings: `command` and `args`."""
     return {"command": order.browser[0], "args": list(order.browser[1:])}

@@ -11,8 +11,8 @@ from trued.wire import Usage
 def fold_content(
     message: dict[str, Any], transcript: Transcript, starters: Collection[str], *, keep_text: bool = False
 ) -> None:
-    """Text and tool calls of one message of the agent. `starters` are tools that would start another agent;
-    `keep_text` makes the newest text the agent's answer, until it gives another."""
+    """Fold text and tool calls of one message of the agent. `starters` are tools that would start another agent;
+    `keep_text` makes the newest text the agent's answer."""
     for block in message["content"]:
         if block["type"] == "text":
             transcript.text = block["text"] if keep_text else transcript.text
@@ -25,20 +25,20 @@ def fold_content(
 
 
 def count_message(message: dict[str, Any], usage: Usage, transcript: Transcript) -> None:
-    """Count one request. A message comes in several events, each with the usage of the whole: its id tells."""
+    """Count one request per message id: a message comes in several events, each with the usage of the whole message."""
     if usage.tokens_in and message["id"] != transcript.last:
         transcript.last = message["id"]
         transcript.add_request(usage)
 
 
 def fold_tool_results(message: dict[str, Any], transcript: Transcript) -> None:
-    """The tools that ended, from a message to the model; a plain text has none."""
+    """Record the tools that ended, from a message to the model; plain text has none."""
     for block in message["content"] if isinstance(message["content"], list) else ():
         if block.get("type") == "tool_result":
             transcript.end_tool(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
 
 
 def fold_denials(result: dict[str, Any], transcript: Transcript) -> None:
-    """The tools that the agent wanted to use and was not allowed to, from the event that ends its turn."""
+    """Record the tools that the agent was not allowed to use, from the event that ends its turn."""
     for denial in result.get("permission_denials") or ():
         transcript.deny_tool(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))

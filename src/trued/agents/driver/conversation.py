@@ -24,7 +24,7 @@ from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report, Usage, add_usage, remaining
 
-DEATHS = 2  # of one agent, killed by the machine; after that a restart will not help
+DEATHS = 2  # kills of one agent from outside; after that a restart will not help
 SIGNALS = (6, 9, 11, 15)
 LOGGED = 2000  # characters of a line that is not an event
 # errors that an event of an unexpected shape causes
@@ -42,8 +42,7 @@ class ConversationRuntime:
         return self._agent.capabilities
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        """Ask the agent. One that is killed from outside is started again in its session; the usage of both is added
-        up."""
+        """Ask the agent. If it is killed from outside, start it again in its session and add up the usage."""
         asked, spent, lost = order, Usage(), False
         order = replace(order, brief=_interrupted_brief(order.brief)) if order.interrupted and order.resume else order
         for death in count(1):
@@ -65,7 +64,7 @@ class ConversationRuntime:
         raise AssertionError("the loop ends after DEATHS")
 
     async def _ask(self, order: Order, tell: Tell) -> tuple[Order, Transcript, ProgramExit]:
-        """Start the agent. A lost session starts over with the full brief; one that already exists is resumed."""
+        """Ask the agent. If its session is lost, start over with the full brief; if it already exists, resume it."""
         transcript, ended = await self._listen(order, tell)
         said = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
         if order.resume and _mentions_any(self._agent.lost, said):
@@ -96,7 +95,7 @@ class ConversationRuntime:
 
 
 class _EventListener:
-    """Folds stdout line by line; a line that is not an event is logged."""
+    """Folds stdout line by line; logs lines that are not events."""
 
     def __init__(self, agent: Agent, transcript: Transcript, look: Callable[[Transcript], None]) -> None:
         self._fold, self._transcript, self._look = agent.fold, transcript, look
@@ -148,7 +147,7 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
         return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
     if ended.kind and not (
         transcript.refusal and transcript.refusal.kind == ended.kind
-    ):  # a refusal may also know until when
+    ):  # a refusal may also say when to retry
         return failed_report(order, ended.kind, ended.why)
     if transcript.refusal is not None:
         said = transcript.refusal
@@ -168,14 +167,14 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
 
 
 def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:
-    """Whether a signal that we did not send ended it in mid-turn: out of memory, or somebody killed it."""
+    """Whether a signal from elsewhere ended it in mid-turn: it ran out of memory, or somebody killed it."""
     code = ended.code or 0
     said_something = transcript.finished or transcript.question or transcript.refusal
     return not ended.kind and not said_something and (code < 0 or code - 128 in SIGNALS)
 
 
 def _exit_without_result(order: Order, ended: ProgramExit) -> Report:
-    """It ended without reporting how its turn went: stderr may tell."""
+    """The report on an agent that ended without reporting the end of its turn; stderr may say why."""
     code = ended.code or 0
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
     how += f" (signal {code - 128})" if 128 < code < 160 else ""

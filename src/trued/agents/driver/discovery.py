@@ -20,12 +20,12 @@ class InstalledProgram:
     """An installed program, and what it needs to run in the sandbox."""
 
     path: str
-    readable: tuple[str, ...] = ()  # besides the system's own folders
-    variables: Mapping[str, str] = field(default_factory=dict)  # that it needs to find its own files
+    readable: tuple[str, ...] = ()  # folders besides the system's own
+    variables: Mapping[str, str] = field(default_factory=dict)  # variables that it needs to find its own files
 
 
 def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
-    """The program on PATH; None if it is not installed. Of HOME only the files of the program itself are shown."""
+    """The program on PATH; None if it is not installed. In HOME only the program's own files are shown."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
     there = shutil.which(program, path=path)
     if not there:
@@ -33,7 +33,7 @@ def find_program(program: str, path: str | None = None, home: str | None = None)
     there, variables = _behind_shim(os.path.abspath(there), program, user)  # noqa: PTH100
     chain = _link_chain(there)
     shown = [chain[-1], *_package_folders(chain[-1], user), *_interpreter_folders(chain[-1], path, user)]
-    # A link has to stay a link: a script finds the rest of its package relative to its real place.
+    # Links are not resolved: a script finds the rest of its package relative to its real location.
     start = next(
         (one for one in chain if _is_in_bin_folder(one, user) or any(_is_below(one, folder) for folder in shown)),
         chain[-1],
@@ -46,8 +46,8 @@ def find_program(program: str, path: str | None = None, home: str | None = None)
 
 
 def program_version(path: str) -> str:
-    """The version that the program prints, in one line; empty if it prints none. Nothing of the user
-    is passed to it."""
+    """The version that the program prints, in one line; "" if it prints none. It gets nothing from the user's
+    environment."""
     if known := _packaged_version(os.path.realpath(path)):
         return known
     with tempfile.TemporaryDirectory(prefix="trued-version-") as home:
@@ -61,7 +61,7 @@ def program_version(path: str) -> str:
 
 
 def _packaged_version(real: str) -> str:
-    """The version in the package of an npm script, which is quicker than running it."""
+    """The version in the package of an npm script: reading it is quicker than running the script."""
     if "node_modules" not in Path(real).parts or not _shebang_words(real):
         return ""
     for folder in Path(real).parents:
@@ -74,7 +74,7 @@ def _packaged_version(real: str) -> str:
 
 
 def _version_output(argv: list[str], variables: dict[str, str], folder: str) -> bytes:
-    """The beginning of its stdout. It is ended with everything that it started."""
+    """Run it and return the beginning of its stdout; then end it with everything that it started."""
     with tempfile.TemporaryFile(dir=folder) as out:
         process = subprocess.Popen(
             argv,
@@ -115,16 +115,16 @@ def _is_in_bin_folder(path: str, home: Path) -> bool:
 
 
 def _is_apart(folder: Path, home: Path) -> bool:
-    """Neither HOME nor above it, nor a folder that everything is in."""
+    """Whether the folder is neither HOME, nor above HOME, nor a top-level folder."""
     return len(folder.parts) > 2 and not home.is_relative_to(folder) and not home.resolve().is_relative_to(folder)
 
 
 def _package_folders(real: str, home: Path) -> Iterator[str]:
-    """An npm program needs the packages beside its own; a Python one its environment."""
+    """Folders of its package: for an npm program the packages beside its own, for a Python program its environment."""
     place = Path(real)
     if "node_modules" in place.parts:
         modules = Path(*place.parts[: place.parts.index("node_modules") + 1])
-        store = next((one for one in modules.parents if one.name == ".pnpm"), modules)  # where pnpm keeps them all
+        store = next((one for one in modules.parents if one.name == ".pnpm"), modules)  # pnpm keeps all packages there
         yield str(store)
     elif (place.parents[1] / "pyvenv.cfg").is_file() and _is_apart(place.parents[1], home):
         yield str(place.parents[1])
@@ -135,7 +135,7 @@ def _package_folders(real: str, home: Path) -> Iterator[str]:
 def _interpreter_folders(real: str, path: str | None, home: Path) -> Iterator[str]:
     """Folders of the interpreter that a script's `#!` line names; a version manager may keep it under HOME."""
     words = _shebang_words(real)
-    # Its own folder comes first on its PATH, so it finds an interpreter beside itself first.
+    # The script's own folder is first on its PATH, so an interpreter there is found first.
     there = (
         shutil.which(words[0], path=f"{Path(real).parent}:{path or os.environ.get('PATH', os.defpath)}")
         if words
@@ -165,8 +165,8 @@ def _shebang_words(real: str) -> list[str]:
 
 
 def _behind_shim(there: str, program: str, home: Path) -> tuple[str, dict[str, str]]:
-    """The program behind a version manager's shim: a shim reads its settings from HOME, and the agent
-    has another HOME."""
+    """The program behind a version manager's shim, and its variables. The shim itself reads settings from HOME, and the
+    agent has another HOME."""
     real = Path(os.path.realpath(there))
     if real.name == "volta-shim" or real.parent == home / ".volta" / "bin":
         kept = sorted((home / ".volta/tools/image/packages").glob(f"**/bin/{program}"), key=_age)

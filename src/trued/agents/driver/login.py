@@ -1,4 +1,4 @@
-"""How an agent would log in, found without a request: from variables and from files in the user's HOME."""
+"""Finds how an agent would log in, without a request: from variables and from files in the user's HOME."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from trued.agents.driver.agent import Login
 class LoginMethod:
     """Which credentials an agent gets from the user. It has names only, no secrets."""
 
-    how: str  # key | token | file; empty: none
+    how: str  # key | token | file; "": none
     says: str
-    variables: tuple[str, ...] = ()  # of the user's environment
+    variables: tuple[str, ...] = ()  # names in the user's environment
     files: tuple[str, ...] = ()  # below HOME, copied for the agent while it works
-    ready: bool = True  # it could log in, as far as we can see
+    ready: bool = True  # it could log in, as far as we can tell
 
 
 def choose_login(login: Login, policy: str, given: Mapping[str, str], home: Path, now: float) -> LoginMethod:
-    """Choose credentials by the user's policy. `auto` prefers what the agent itself would: see `Login`."""
+    """Choose credentials by the user's policy. `auto` prefers what the agent itself would prefer: see `Login`."""
     along = tuple(name for name in login.along if given.get(name))
     if not (login.keys or login.tokens or login.files):
         return LoginMethod("", "needs no login that trued knows of", along)
@@ -53,7 +53,7 @@ def _file(login: Login, names: list[str]) -> str:
 
 
 def _files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
-    """The credential files that exist, if one looks valid by shape and time; otherwise none and what is wrong."""
+    """The existing credential files, if one looks valid by form and time; otherwise none and what is wrong."""
     there = {
         name: content for name in login.files if (content := credentials.read_credentials(home / name)) is not None
     }

@@ -1,4 +1,4 @@
-"""What a runtime asks for to have its agent started: the program, who listens to it, and how it ended."""
+"""The interface for starting an agent's program: the program, the listener to its output, and how it ended."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from trued.wire import Order, Report, Usage
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why a program has to be ended at once."""
+    """The reason to end a program at once."""
 
     kind: str
     why: str
@@ -19,7 +19,7 @@ class Listener(Protocol):
     """Reads a program's stdout line by line while it works."""
 
     def hear(self, line: str) -> Stop | None:
-        """Take one line; return why the program has to be ended, or None."""
+        """Process one line; return why the program has to be ended, or None."""
         ...
 
     @property
@@ -29,33 +29,33 @@ class Listener(Protocol):
 
     @property
     def busy(self) -> bool:
-        """Whether it waits for a tool of its own, a long test run for example: silence is then no sign of a hang."""
+        """Whether it waits for one of its tools, a long test run for example: then silence is no sign of a hang."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program to start for an order: command line, input, and what it needs to see."""
+    """A program to start for an order: command line, input, and the files that it needs to see."""
 
     argv: tuple[str, ...]
     stdin: bytes = b""
     readable: tuple[str, ...] = ()  # besides what the order's confinement shows
     variables: Mapping[str, str] = field(default_factory=dict)
-    listener: Listener | None = None  # with one, stdout goes to it and is not kept
+    listener: Listener | None = None  # if set, it gets stdout, which is then not kept
     files: Mapping[str, bytes] = field(default_factory=dict)  # below HOME, written before it starts
-    adapt: "Callable[[Mapping[str, str]], Program] | None" = None  # to the user's variables, once they are known
+    adapt: "Callable[[Mapping[str, str]], Program] | None" = None  # to the user's variables, when they are known
     on_stderr_line: Callable[[str, Any], None] | None = None  # gets each line of stderr and the transcript
-    poll: Callable[[Any], None] | None = None  # reads what it writes elsewhere: before every line, and at the end
+    poll: Callable[[Any], None] | None = None  # reads its output elsewhere: before every line, and at the end
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramExit:
-    """How a program ended. With a `kind` it was ended from outside, or never started."""
+    """How a program ended. If `kind` is set, it was ended from outside or never started."""
 
     code: int | None
     stdout: bytes = b""
     stderr: str = ""  # the last lines, plain and redacted
-    kind: str = ""  # idle | wall | output | missing, or that of the listener's stop
+    kind: str = ""  # idle | wall | output | missing, or the kind of the listener's stop
     why: str = ""
     reaped: int = 0
 

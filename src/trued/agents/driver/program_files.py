@@ -1,4 +1,4 @@
-"""Which files a program that the user named by a command line must be able to see."""
+"""Finds the files that a program must be able to see if the user named it by a command line."""
 
 import json
 import os
@@ -11,7 +11,7 @@ PYTHON_FOLDERS = "import json, sys; print(json.dumps([sys.executable, sys.prefix
 def visible_files(program: str, arguments: list[str], clone: Path) -> tuple[str, tuple[str, ...]]:
     """The program to start, and the files it may see: itself and every file or folder that the command line names.
 
-    An agent can write files in the clone: they are neither run here, outside the sandbox, nor are their links followed.
+    Files in the clone may be an agent's: they are not run here, outside the sandbox, and their links are not followed.
     """
     values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
     named = [
@@ -29,7 +29,7 @@ def _is_within(path: str, clone: Path) -> bool:
 
 
 def _resolve_python(program: str) -> tuple[str, tuple[str, ...]]:
-    """A Python other than the system's: the real program behind a version manager's shim, and the folders that it
+    """For a Python other than the system's: the real program behind a version manager's shim, and the folders that it
     needs."""
     if not Path(program).name.startswith("python") or program.startswith(("/usr/", "/bin/")):
         return program, ()
@@ -39,5 +39,5 @@ def _resolve_python(program: str) -> tuple[str, tuple[str, ...]]:
         )
         executable, *folders = json.loads(asked.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
-        return program, ()  # when started, it reports itself what is wrong
+        return program, ()  # when started, it will report what is wrong
     return executable, tuple(folders)

@@ -1,7 +1,7 @@
-"""Classifies what a provider or an agent's program says when it refuses to work.
+"""Classifies messages of a provider or an agent's program that refuses to work.
 
 The caller knows whether a text is an error of the program (stderr, an error event) or the agent's own prose. Errors are
-searched for phrases of the vendors. In prose only a notice that stands alone counts, because agents write about limits.
+searched for phrases of the vendors. Prose counts only if it is nothing but a notice, because agents write about limits.
 """
 
 import re
@@ -13,17 +13,17 @@ from trued.agents.driver.reset_time import next_midnight, reset_time_in_headers,
 
 HEAD, TAIL = 4_000, 16_000  # characters of a long text to search: the cause comes first or last
 LONGEST = 300  # characters of the sentence shown to people
-PROSE = 700  # characters of the longest notice that stands alone
+PROSE = 700  # characters; longer prose is more than a notice
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     # auth: no valid login · credit: somebody has to pay · rate: wait · overloaded: the provider or the way to it fails
-    # context: more than the model takes · budget: a limit of ours, kept by the agent · other: none of these
+    # context: too much for the model · budget: a limit of ours that the agent enforces · other: none of these
     """Why work was refused, and until when."""
 
     kind: str
-    until: float  # when to try again; 0: it did not say
+    until: float  # when to try again; 0: unknown
     why: str
 
 
@@ -36,10 +36,10 @@ def parse_refusal(
     zone: tzinfo | None = None,
     prose: bool = False,
 ) -> Refusal | None:
-    """Classify a refusal; None for a text that refuses nothing.
+    """Classify a refusal; None if the text is not a refusal.
 
-    `status` and `headers` of the response go before the words of the text. A time of day is the next one in the place
-    that the text names, else in `zone`, else here.
+    `status` and `headers` of the response take precedence over the text. A time of day means the next one in the time
+    zone that the text names, else in `zone`, else in this machine's.
     """
     flat = _flatten(text)
     if prose and not status and not _is_notice(flat):
@@ -166,7 +166,7 @@ def _first_phrase(phrases: tuple[str, ...], low: str) -> str:
 
 
 def _means_rate_limit(phrase: str, low: str) -> bool:
-    """Google and Alibaba use the phrases for a full minute that OpenAI uses for an empty account."""
+    """Whether the phrase means a rate limit, as with Google and Alibaba; with OpenAI it means an empty account."""
     shared = phrase in ("insufficient_quota", "exceeded your current quota", "check your billing")
     elsewhere = ("resource_exhausted", "generativelanguage", "ai.google.dev", "aliyun", "alibabacloud", "dashscope")
     return shared and not _no_free_tier(low) and any(name in low for name in elsewhere)
@@ -177,7 +177,7 @@ def _no_free_tier(low: str) -> bool:
 
 
 def _daily_quota_reset(low: str, now: float) -> float:
-    """Google sends a wrong delay of seconds with its daily quota, which resets at midnight, Pacific time."""
+    """When Google's daily quota resets: midnight, Pacific time. The delay in Google's message is wrong."""
     return next_midnight(now, "America/Los_Angeles") if "perday" in low and "quotaid" in low else 0.0
 
 

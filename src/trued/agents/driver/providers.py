@@ -9,7 +9,7 @@ class Provider:
 
     keys: tuple[str, ...]  # variables with a key; any one is enough
     along: tuple[str, ...] = ()
-    vendor: str = ""  # of its models; empty: it serves models of others
+    vendor: str = ""  # vendor of its models; "": it serves models of others
     known_as: str = ""  # its name in the library, if that differs
 
 
@@ -24,7 +24,7 @@ PROVIDERS = {
     "google": GOOGLE,
     "google-gla": GOOGLE,
     "moonshotai": Provider(("MOONSHOTAI_API_KEY",), ("MOONSHOTAI_BASE_URL",), "moonshotai"),
-    "ollama": Provider(("OLLAMA_BASE_URL",), ("OLLAMA_API_KEY",)),  # a server on one's own machine needs no key
+    "ollama": Provider(("OLLAMA_BASE_URL",), ("OLLAMA_API_KEY",)),  # a server on this machine needs no key
     "openai": OPENAI,
     "openai-chat": replace(OPENAI, vendor=""),  # any server that speaks its protocol, at OPENAI_BASE_URL
     "openrouter": Provider(("OPENROUTER_API_KEY",)),
@@ -32,7 +32,7 @@ PROVIDERS = {
     "vllm": Provider(("VLLM_BASE_URL",), ("VLLM_API_KEY",)),
     "zai": Provider(("ZAI_API_KEY",), (), "zai"),
 }
-# How names of models begin at providers that serve models of others: claude-…, anthropic/claude-…
+# Beginnings of model names at providers that serve models of others: claude-…, anthropic/claude-…
 MAKERS = {
     "anthropic": "anthropic",
     "claude": "anthropic",
@@ -52,7 +52,7 @@ MAKERS = {
 
 
 def vendor_of(provider: str, model: str) -> str:
-    """Who made this model; empty if unknown, and then it never counts as another vendor."""
+    """The vendor of this model; "" if unknown, and then it never counts as another vendor."""
     name = model.lower()
     maker = name.partition("/")[0] if "/" in name else name.partition("-")[0]
     return PROVIDERS[provider].vendor or MAKERS.get(maker, "")

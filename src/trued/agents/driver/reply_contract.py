@@ -1,4 +1,4 @@
-"""The contract of a reply: exactly one JSON object that fits the schema. An agent that breaks it is asked once more."""
+"""The contract of a reply: exactly one JSON object that fits the schema. An agent that breaks it gets one retry."""
 
 import json
 import math
@@ -46,7 +46,7 @@ def parse_reply(said: bytes) -> dict[str, Any]:
 
 
 def parse_final_reply(text: str) -> dict[str, Any]:
-    """The same for an agent that talks: its text must end with the object, bare or in a fence."""
+    """Like `parse_reply`, for an agent that writes prose: its text must end with the object, bare or in a fence."""
     blocks = FENCED.findall(text)
     if len(blocks) == 1 and text.rstrip().endswith(FENCE):
         text = blocks[0]
@@ -77,7 +77,7 @@ def _decode(text: str) -> tuple[Any, int]:
 
 
 def _what_is_wrong(text: str, error: ValueError) -> str:
-    """In words that help whoever is asked again: small models begin a fence, and are cut off in the middle."""
+    """What is wrong, in words that help the agent at its retry: small models open a fence and are cut off in it."""
     if text.startswith(FENCE):
         unclosed = "" if text.endswith(FENCE) else " and breaks off before its end"
         return f"it stands in a code fence{unclosed}: the object alone is needed, without {FENCE}"
@@ -87,7 +87,7 @@ def _what_is_wrong(text: str, error: ValueError) -> str:
 
 
 def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """What is wrong with the reply according to its schema, as sentences."""
+    """The reply's violations of its schema, as sentences."""
     from jsonschema import Draft202012Validator  # takes 0.1 s to import, so it is loaded while the agent works
 
     found = Draft202012Validator(schema).iter_errors(reply)
@@ -95,7 +95,7 @@ def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
 
 
 async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: bool) -> Report:
-    """Ask; if the reply breaks the contract, ask once more in the same session; then report a failure.
+    """Ask; if the reply breaks the contract, ask again once in the same session; then report a failure.
 
     `remembers`: the agent remembers the brief; otherwise the second order repeats it.
     """

@@ -1,4 +1,4 @@
-"""When a provider accepts requests again, read from headers, JSON fields and English sentences of a refusal."""
+"""Finds when a provider accepts requests again, from headers, JSON fields and English sentences of a refusal."""
 
 import math
 import re
@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
 from zoneinfo import ZoneInfo
 
-FARTHEST_S = 32 * 86400.0  # the quota of a month; a later time is a mistake
-PASSED_S = 900.0  # "resets 3pm", read at ten past three, is an old notice and does not mean tomorrow
+FARTHEST_S = 32 * 86400.0  # a monthly quota; a later time is a mistake
+PASSED_S = 900.0  # "resets 3pm", read at 3:10 pm, is an old notice and does not mean tomorrow
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 UNIT = (
@@ -126,13 +126,13 @@ def _durations(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
 
 def _planned_retries(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
     for duration in PLANNED.findall(text):
-        if duration_seconds(duration) >= UNITS["m"]:  # a few seconds are its own back-off, not the provider's time
+        if duration_seconds(duration) >= UNITS["m"]:  # a few seconds are the program's own back-off
             yield now + duration_seconds(duration)
 
 
 def _clocks(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
     for found in CLOCK.finditer(text):
-        with suppress(ValueError, OverflowError, OSError):  # February 30th, the year 20xx of a clock that ends in 2038
+        with suppress(ValueError, OverflowError, OSError):  # February 30th, or a time after 2038 on a 32-bit clock
             if time := _clock(found, now, zone):
                 yield time
 
@@ -152,7 +152,7 @@ def _clock(found: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
 
 
 def _reads_as_clock(found: "re.Match[str]") -> bool:
-    """A bare number is not a time of day: `reset after 5 retries`."""
+    """Whether it is a time of day; a bare number is not, as in `reset after 5 retries`."""
     return bool(found["hour"] and (found["half"] or found["minute"]))
 
 
@@ -169,10 +169,10 @@ def _time_of_day(found: "re.Match[str]") -> timedelta:
 
 
 def _days(found: "re.Match[str]", today: datetime) -> list[datetime]:
-    """The days that are meant; if the text names none, those on which that time of day can come next."""
+    """The possible days; if the text names none, those on which the time of day can come next."""
     start = today.replace(hour=0, minute=0, second=0, microsecond=0)
     if found["iso"]:
-        return [datetime.strptime(found["iso"], "%Y-%m-%d")]  # noqa: DTZ007  a wall clock: the place is applied later
+        return [datetime.strptime(found["iso"], "%Y-%m-%d")]  # noqa: DTZ007  wall-clock time: the zone is applied later
     if found["month"]:
         month, day = MONTHS.index(found["month"].lower()) + 1, int(found["day"])
         years = [int(found["year"])] if found["year"] else [today.year, today.year + 1]
@@ -186,14 +186,14 @@ def _days(found: "re.Match[str]", today: datetime) -> list[datetime]:
 
 
 def _moments(wall: datetime, place: tzinfo | None) -> tuple[float, float]:
-    """Once a year the same wall-clock time comes twice, and once a year one is skipped: then the time after the jump
-    counts."""
+    """Epoch seconds of a wall-clock time. Once a year a time comes twice, so there are two; once a year one is skipped:
+    then the time after the jump counts."""
     first, second = _epoch(wall, place), _epoch(wall.replace(fold=1), place)
     return first, max(first, second)
 
 
 def _epoch(moment: datetime, place: tzinfo | None) -> float:
-    """Epoch seconds of a wall-clock time in that zone; None is this machine's zone."""
+    """Epoch seconds of a wall-clock time in the zone `place`; None is this machine's zone."""
     return moment.replace(tzinfo=place).timestamp()
 
 
@@ -204,7 +204,7 @@ def _zone(name: str) -> tzinfo | None:
         return timezone(timedelta(minutes=minutes)) if abs(minutes) < 24 * 60 else None
     try:
         return ZoneInfo(ZONES.get(name.lower(), name))
-    except (ValueError, LookupError, OSError):  # not there, not a name, a folder
+    except (ValueError, LookupError, OSError):  # unknown, not a valid name, or a folder
         return None
 
 

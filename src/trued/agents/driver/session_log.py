@@ -1,4 +1,4 @@
-"""Reads the session log that an agent writes into its HOME: it may tell more than stdout, and earlier."""
+"""Reads the session log that an agent writes into its HOME: it may report more than stdout, and earlier."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
 MOST = 16 * 1024 * 1024  # bytes read at a time; no known line is longer
-OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # the agent may have put anything there
+OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # the agent may have put a link or a pipe there
 # errors that a line of an unexpected shape causes
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 NAME = re.compile(r"[\w-]+", re.ASCII)  # anything else could be a pattern or lead out of HOME
@@ -23,7 +23,7 @@ Fold = Callable[[dict[str, Any], Transcript], None]
 
 
 class SessionLog:
-    """Lines of JSON in one file, from where it ended when this call started. A missing file is no error."""
+    """New lines of JSON in one file since this call started. A missing file is no error."""
 
     def __init__(self, order: Order, pattern: str, fold: Fold, session: str = "") -> None:
         """`pattern` is a path below HOME with `{}` for the session, which may become known only later."""
@@ -64,7 +64,7 @@ def count_request(usage: Usage, transcript: Transcript) -> None:
 
 
 def usage_since(told: Usage, before: Usage) -> Usage:
-    """What was used since then, for an agent that counts its whole session."""
+    """The usage since `before`, for an agent that counts its whole session."""
     return Usage(
         tokens_in=max(0, told.tokens_in - before.tokens_in),
         tokens_out=max(0, told.tokens_out - before.tokens_out),

@@ -1,5 +1,5 @@
-"""Translates a schema to OpenAI's strict mode and replies back: closed objects, every property required, optional ones
-null."""
+"""Translates a schema to OpenAI's strict mode, and replies back. Strict mode: objects are closed, every property is
+required, optional ones are null."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ class NotStrict(ValueError):
 
 
 def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The schema as far as strict mode can express it; None if it cannot. What is lost is still checked by us."""
+    """The schema as far as strict mode can express it; None if it cannot. We still check replies for the lost parts."""
     definitions = schema.get("$defs", {})
     root = _resolved(schema, schema)
     try:
@@ -30,7 +30,7 @@ def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def from_strict(value: Any, schema: dict[str, Any]) -> Any:
-    """A reply to the strict schema as one to the original: a null that stands for a missing property is removed."""
+    """Convert a reply from the strict schema to the original: remove each null that stands for a missing property."""
     return _loose(value, schema, schema)
 
 
@@ -41,7 +41,7 @@ def _node(node: Any, root: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(node, dict):
         raise NotStrict
     if "$ref" in node:
-        return {"$ref": node["$ref"]}  # alone: strict mode allows nothing beside it
+        return {"$ref": node["$ref"]}  # strict mode allows nothing beside a $ref
     if len(node.get("allOf", ())) == 1:
         return _node(node["allOf"][0], root)
     told = {key: node[key] for key in KEPT if key in node}
@@ -55,7 +55,7 @@ def _node(node: Any, root: dict[str, Any]) -> dict[str, Any]:
     kinds = [node["type"]] if isinstance(node["type"], str) else node["type"]
     if node.get("format") in FORMATS:
         told["format"] = node["format"]
-    if "pattern" in node and "(?" not in node["pattern"]:  # it has no lookaround
+    if "pattern" in node and "(?" not in node["pattern"]:  # strict mode has no lookaround
         told["pattern"] = node["pattern"]
     told |= _object(node, root) if "object" in kinds else {}
     if "array" in kinds:
@@ -96,7 +96,7 @@ def _loose(value: Any, node: Any, root: dict[str, Any]) -> Any:
 
 
 def _is_of(value: Any, node: dict[str, Any]) -> bool:
-    """Whether the value belongs to this choice: strict mode names every property, and a constant tells the kind."""
+    """Whether the value fits this choice: in strict mode it has every property, and a constant shows the kind."""
     if isinstance(value, list):
         return "items" in node
     if not isinstance(value, dict) or set(value) != set(node.get("properties", {})):

@@ -12,15 +12,15 @@ from trued.protocols import Tell
 from trued.wire import Order, Usage, add_usage, with_cost
 
 SHOWN = 2000  # characters of a text or a tool's argument that go into an event
-ASKED = 500  # of a tool's argument in a question to a person
+ASKED = 500  # characters of a tool's argument in a question to a person
 # Tools can write into the agent's stream, and agents can claim anything: impossible figures are rejected.
 MOST = 10**11  # tokens or dollars of one call, or seconds of the epoch
-SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # it may be passed on a command line
+SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # safe on a command line
 
 
 @dataclass
 class Transcript:
-    """Adapters fold an agent's events into this, one by one; each is passed on at once with `tell`."""
+    """Adapters fold an agent's events into this, one by one; each is emitted at once with `tell`."""
 
     order: Order
     tell: Tell
@@ -33,7 +33,7 @@ class Transcript:
     finished: bool = False  # the agent reported the end of its turn
     running: set[str] = field(default_factory=set)  # ids of tools that are running
     stop: Stop | None = None
-    quota: dict[str, Any] = field(default_factory=dict)  # of the user's subscription, if the agent reports it
+    quota: dict[str, Any] = field(default_factory=dict)  # the user's subscription, if the agent reports it
     last: str = ""  # id of the last message, for agents that send one in pieces
 
     def set_session(self, native: str) -> None:
@@ -45,22 +45,22 @@ class Transcript:
             self.tell("session", id=native)
 
     def add_text(self, text: str) -> None:
-        """The agent wrote a message."""
+        """Record a message of the agent."""
         if text.strip():
             self.tell("says", text=text[:SHOWN])
 
     def start_tool(self, name: str, id: str = "", what: str = "") -> None:
-        """A tool has started; `what` is its input."""
+        """Record that a tool has started; `what` is its input."""
         self.running.add(id)
         self.tell("tool", name=name, id=id, what=what[:SHOWN])
 
     def end_tool(self, id: str = "", *, failed: bool = False) -> None:
-        """A tool has ended."""
+        """Record that a tool has ended."""
         self.running.discard(id)
         self.tell("tool ended", id=id, failed=failed)
 
     def deny_tool(self, tool: str, what: str = "") -> None:
-        """The agent wanted to do what its role does not allow: refused, or turned into a question to a person."""
+        """Record a use of a tool that the role does not allow: it is refused, or becomes a question to a person."""
         self.tell("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
             shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"
@@ -68,11 +68,11 @@ class Transcript:
             self.stop = Stop("question", self.question)
 
     def report_started_agent(self, name: str) -> None:
-        """The agent tried to start another agent."""
+        """Record that the agent tried to start another agent."""
         self.tell("tried to start an agent", program=name)
 
     def count_compaction(self, tokens: int = 0) -> None:
-        """The agent shortened its own context."""
+        """Count that the agent shortened its own context."""
         self.usage = replace(self.usage, compactions=self.usage.compactions + 1)
         self.tell("compacted", tokens=tokens)
 
@@ -127,8 +127,8 @@ class Transcript:
         headers: Mapping[str, str] | None = None,
         final: bool = True,
     ) -> None:
-        """The agent or its provider refused. A refusal that the agent itself retries is not `final`, unless a retry
-        cannot help."""
+        """Record a refusal by the agent or its provider. It is not `final` if the agent itself retries; if a retry
+        cannot help, the agent is stopped."""
         known = (
             Refusal(kind, 0.0, text[:SHOWN])
             if kind

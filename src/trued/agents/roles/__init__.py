@@ -1,5 +1,5 @@
-"""Roles: Markdown files with front matter. Of roles with one name the project's wins, then the
-user's, then the packaged one."""
+"""Roles: Markdown files with front matter. Of roles with the same name the project's wins, then the user's, then the
+packaged one."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,8 +25,8 @@ class RoleSet:
     troubles: dict[str, BadInput] = field(default_factory=dict)
 
     def role(self, name: str) -> Role:
-        """The role of this name. Raises the error of its file if that is broken, so that no other role silently takes
-        its place."""
+        """The role of this name. Raises the error of its file if the file is broken, so that no other role silently
+        takes its place."""
         if name in self.troubles:
             raise self.troubles[name]
         if name not in self.roles:
@@ -49,9 +49,9 @@ def find_roles(
 ) -> RoleSet:
     """Read the role files of all levels.
 
-    `project` is the repository's folder, `user` the folder of the user's settings, `home` where other tools keep their
-    files. At each level our own format goes before that of other tools. `allowed` says which of the project's files may
-    be read.
+    `project` is the repository's folder, `user` the folder of the user's settings, `home` the HOME in which other tools
+    keep their files. At each level our own format is preferred to those of other tools. `allowed` says which of the
+    project's files may be read.
     """
     ours = packaged_files()
     packaged = dict(_read(ours, "packaged"))
@@ -72,7 +72,7 @@ def find_roles(
 
 
 def apply_role_choices(found: RoleSet, chosen: Mapping[str, str]) -> dict[str, Role]:
-    """The roles with the user's choices: the chosen role takes the place of another, under that one's name."""
+    """The roles with the user's choices: a chosen role replaces another one and gets its name."""
     roles = dict(found.roles)
     for place, name in chosen.items():
         if place not in found.roles:
@@ -84,7 +84,7 @@ def apply_role_choices(found: RoleSet, chosen: Mapping[str, str]) -> dict[str, R
 def _add(
     found: RoleSet, own: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None
 ) -> None:
-    """Add one level; its roles replace those of the same name below."""
+    """Add the roles of one level; they replace roles of the same name from lower levels."""
     here: dict[str, Role] = dict(own)
     broken: dict[str, BadInput] = {}
     for file in others:

@@ -1,4 +1,4 @@
-"""Writes roles as files of other tools, where they work without trued."""
+"""Writes roles as files of other tools, which use them without trued."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from trued.model import Role
 from trued.support import atomic_files
 
 MARK = re.compile(r"^# exported by trued; unchanged while this fits: ([0-9a-f]{16})\n", re.M)
-LONGEST = {"github": 30_000}  # characters of a prompt
+LONGEST = {"github": 30_000}  # most characters of a prompt
 MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 
 
@@ -30,8 +30,8 @@ class Export:
 
 
 def export_text(role: Role, form: RoleFormat) -> str:
-    """The role as a file of that format, for use without the engine: its prompt ends with how to answer then. Raises
-    BadInput if it is too long."""
+    """The role as a file of that format. Its prompt ends with how to answer without the engine. Raises BadInput if it
+    is too long."""
     role = adapt_role(role)
     prompt = f"{role.prompt}\n\n{answer_instructions(role.name)}\n"
     if len(prompt) > LONGEST.get(form.name, len(prompt)):
@@ -50,7 +50,7 @@ def with_mark(fields: Iterable[str], text: str) -> str:
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether this is an export, of any version, that nobody has changed since."""
+    """Whether this is an export of any version that nobody has changed since."""
     text = text.replace("\r\n", "\n")  # as git may check it out
     found = MARK.search(text)
     return found is not None and found[0] == _mark(MARK.sub("", text, count=1))
@@ -78,7 +78,7 @@ def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
 
 
 def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
-    """One file to write below a folder, compared with what is there now."""
+    """One file to write below a folder, compared with the existing file."""
     if not path.resolve().is_relative_to(top.resolve()):
         raise BadInput(f"{path} leads out of {top}", then="remove that link")
     if not path.exists():
@@ -86,12 +86,12 @@ def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
     there = read_existing(path)
     if there == text:
         return Export(role, path, text, "same")
-    old = is_unchanged(there)  # exported by another version: nobody's work is lost
+    old = is_unchanged(there)  # exported by another version: overwriting it loses nobody's work
     return Export(role, path, text, "new" if old else "differs")
 
 
 def read_existing(path: Path) -> str:
-    """What is in a file now, byte for byte where it is text; "" if there is none. Raises BadInput."""
+    """The content of a file, byte for byte if it is text; "" if it does not exist. Raises BadInput."""
     try:
         return path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
     except OSError as error:
@@ -115,7 +115,7 @@ def fields_of(role: Role, form: RoleFormat, *, starts_agents: bool = False) -> I
         yield from (f'  "{name}": allow' for name in names_of_tools(role.tools, OPENCODE) if name != "read")
         if starts_agents:
             yield '  "task": allow'
-        if "read" in role.tools:  # the rule above would overrule its own questions
+        if "read" in role.tools:  # the rule above would override OpenCode's own questions
             yield '  "read": {"*": allow, "*.env": ask, "*.env.*": ask, "*.env.example": allow}'
 
 
@@ -124,7 +124,7 @@ def _mark(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """The text as a YAML string that every reader understands."""
+    """The text as a YAML string that every parser reads alike."""
     if re.fullmatch(r"[A-Za-z][\w-]*", text) and text.lower() not in (
         "true",
         "false",

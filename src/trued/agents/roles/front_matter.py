@@ -1,5 +1,5 @@
-"""Front matter: fields between two lines of ---, each with its line number; other tools' files are read as leniently as
-they do."""
+"""Front matter: fields between two lines of ---, each with its line number. Other tools' files are parsed as leniently
+as those tools do."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -14,7 +14,7 @@ BEGIN = "begin the file with --- , name, description and tools, and a second ---
 FIELD = re.compile(r"([A-Za-z][\w-]*)\s*:(?:\s+(.*))?$")
 WORD = r"[A-Za-z][\w-]*"
 SIMPLE = re.compile(rf"([a-z]+): (?:([A-Za-z](?:[\w .,;'()-]*[\w.')])?)|\[({WORD}(?:, {WORD})*)\])", re.ASCII)
-MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n", re.I)  # words that some YAML readers do not take as text
+MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n", re.I)  # words that some YAML parsers do not read as text
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class FrontMatter:
 
     fields: Located
     body: str
-    line: int  # of the body
+    line: int  # first line of the body
 
 
 def read_strict(text: str, file: str) -> FrontMatter:
-    """Our own format: valid YAML only. Raises BadInput."""
+    """Parse our own format: valid YAML only. Raises BadInput."""
     head, body, line = _halves(text, file)
     fields = read_simple(head, file) or read_yaml(head, file, first=2)
     if not isinstance(fields.value, dict):
@@ -36,8 +36,8 @@ def read_strict(text: str, file: str) -> FrontMatter:
 
 
 def read_simple(head: str, file: str) -> Located | None:
-    """Read fields that are words or lists of words, one a line, as all packaged roles have them: same result as YAML,
-    but faster. None for anything else."""
+    """Parse fields that are words or lists of words, one per line, as in all packaged roles: same result as a YAML
+    parser, but faster. None for anything else."""
     values: dict[str, Any] = {}
     places: dict[Spot, int] = {(): 2}
     for number, line in enumerate(head.split("\n"), 2):
@@ -53,7 +53,7 @@ def read_simple(head: str, file: str) -> Located | None:
 
 
 def read_lenient(text: str, file: str, known: Collection[str]) -> FrontMatter | None:
-    """Other tools' formats: a field that is not valid YAML is taken as text. None if the file has no fields."""
+    """Parse other tools' formats: a field that is not valid YAML is text. None if the file has no fields."""
     if not text.removeprefix("\ufeff").startswith("---"):
         return None
     head, body, line = _halves(text, file)
@@ -87,7 +87,7 @@ def _by_entries(head: str, file: str, known: Collection[str]) -> Located:
 
 
 def _alone(key: str, chunk: str, file: str, line: int) -> Located:
-    """One field by itself: YAML if possible, else its text."""
+    """Parse one field: as YAML if possible, else as text."""
     try:
         one = read_yaml(chunk, file, first=line)
     except BadInput:

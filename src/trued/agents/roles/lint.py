@@ -14,7 +14,7 @@ from trued.support.located import read_text
 
 @dataclass(frozen=True, slots=True)
 class RoleFinding:
-    """One sentence on one place. `wrong`: the file cannot be used; otherwise it is a note."""
+    """One sentence about one place in a file. `wrong`: the file cannot be used; otherwise it is a note."""
 
     where: str
     says: str
@@ -29,7 +29,7 @@ def role_files(project: Path) -> Iterator[tuple[Path, RoleFormat | None]]:
 
 
 def lint_role_file(path: Path, form: RoleFormat | None = None, *, shown: str = "") -> list[RoleFinding]:
-    """Check one file. Its format is known from where it is."""
+    """Check one file. Without `form`, its folder shows its format."""
     form, shown = form or format_of(path), shown or str(path)
     try:
         text = read_text(path, shown)

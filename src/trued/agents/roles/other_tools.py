@@ -1,4 +1,4 @@
-"""Reads role files of other tools as they are: what has a meaning here is used, the rest is noted."""
+"""Reads role files of other tools: fields that have a meaning here are used, the others are noted."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class RoleFormat:
 
     name: str
     title: str
-    folder: str  # in a project
+    folder: str  # inside a project
     ending: str
     fields: tuple[str, ...]  # documented by the tool, without a meaning here
     names_itself: bool = True  # the field `name` is its name; otherwise the file name is, and the field a title
@@ -70,14 +70,14 @@ KNOWN = frozenset((*MEANT, *(name for form in FORMS.values() for name in form.fi
 
 @dataclass
 class RoleReading:
-    """The role in a file, and notes on it: line and sentence."""
+    """The role in a file, and notes about it: line and sentence."""
 
     role: Role | None = None
     notes: list[tuple[int, str]] = field(default_factory=list)
 
 
 def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading:
-    """Read one file. The role is None if its own tool would skip the file, too. Raises BadInput."""
+    """Read one file. The role is None if the tool itself would skip the file, too. Raises BadInput."""
     matter = read_lenient(text, file, KNOWN)
     if matter is None:
         if not form.bare:
@@ -129,7 +129,7 @@ def _words(matter: FrontMatter, key: str) -> str:
 
 
 def _model(matter: FrontMatter, reading: RoleReading) -> str:
-    """The model as written; of several the first."""
+    """The model as written in the file; the first if there are several."""
     value = matter.fields.value.get("model")
     if isinstance(value, list) and value:
         reading.notes.append((matter.fields.line("model"), f"model: {value[0]}, the first of {len(value)}"))
@@ -184,7 +184,7 @@ class _Tools:
         return found | {"read"} if found else found  # searching and editing imply reading
 
     def _denied(self) -> set[str]:
-        """Tools that are denied completely; a pattern such as `Bash(rm *)` leaves the tool."""
+        """Tools that are denied completely; a pattern such as `Bash(rm *)` does not deny the tool."""
         gone = set[str]()
         for name in _names(self.value.get("disallowedTools")):
             if "(" in name:
@@ -199,7 +199,7 @@ class _Tools:
         return gone
 
     def _rules(self, key: str, given: Any) -> Iterator[tuple[str, bool]]:
-        """Each tool with whether it is allowed; one that is allowed in part is allowed, with a note."""
+        """Each tool, and whether it is allowed; a tool that is allowed in part counts as allowed, with a note."""
         if key == "permission" and isinstance(given, str):
             given = {ALL: given}
         for name, rule in given.items() if isinstance(given, dict) else ():
@@ -227,12 +227,12 @@ class _Tools:
 
 
 def _taken(tool: str, denied: set[str]) -> bool:
-    """Whether the tool is denied; searching is denied only if no way to search is left."""
+    """Whether the tool is denied; `search` is denied only if no way to search is left."""
     return {"glob", "grep"} <= denied or "search" in denied if tool == "search" else bool(denied)
 
 
 def _names(given: Any) -> list[str]:
-    """Split `Read, Bash(git add, git diff)` or a list of such."""
+    """The names in `Read, Bash(git add, git diff)`, or in a list of such texts."""
     parts = given if isinstance(given, list) else [given] if isinstance(given, str) else []
     words = [word for part in parts for word in re.findall(r"(?:[^,(]|\([^)]*\)?)+", str(part))]
     return [stripped for word in words if (stripped := word.strip().strip("\"'[]").strip())]

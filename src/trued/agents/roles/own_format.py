@@ -13,7 +13,7 @@ KEYS = ("name", "description", "tools", "model")
 
 
 def parse_role(text: str, file: str, stem: str) -> Role:
-    """One role file; `stem` is its name unless it has a field `name`. Raises BadInput."""
+    """Parse one role file; `stem` is the role's name unless the file has a field `name`. Raises BadInput."""
     matter = read_strict(text, file)
     located, fields = matter.fields, matter.fields.value
     for key in fields:

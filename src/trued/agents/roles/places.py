@@ -1,4 +1,4 @@
-"""Where role files are: in this package, in a project, and in folders of the user."""
+"""Finds role files: in this package, in a project, and in folders of the user."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 
-ANSWER = "outside"  # a folder of this package that holds no role
+ANSWER = "outside"  # a folder of this package without roles
 MOST = 2000  # files of another tool in one place; a folder with more is not a folder of roles
 
 
@@ -17,7 +17,7 @@ class RoleFile:
     """A file that may hold a role of another tool."""
 
     path: Path
-    stem: str  # its name without endings, with the folders below the folder of roles
+    stem: str  # its name without endings; for OpenCode with its folders below the folder of roles
     form: RoleFormat
 
 
@@ -42,7 +42,7 @@ def other_files_of_user(home: Path, config: Path) -> Iterator[RoleFile]:
 
 
 def format_of(path: Path) -> RoleFormat | None:
-    """The format of a file, by where it is; None for our own."""
+    """The format of a file, determined by its folder; None for our own."""
     parts = path.absolute().parts
     if path.name.endswith((".agent.md", ".chatmode.md")) or {".github", ".copilot"} & set(parts):
         return FORMS["github"]
@@ -62,6 +62,6 @@ def _below(top: Path, form: RoleFormat, pattern: str = "**/*.md") -> Iterator[Ro
         raise BadInput(f"{top} holds {len(paths)} files", then=f"keep at most {MOST} role files there")
     for path in paths:
         if form.bare and path.name.lower() == "readme.md":
-            continue  # written for people
+            continue  # a file for people
         inner = (*path.parent.relative_to(top).parts, stem_of(path)) if form.name == "opencode" else (stem_of(path),)
         yield RoleFile(path, "/".join(inner), form)

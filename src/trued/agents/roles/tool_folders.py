@@ -1,4 +1,4 @@
-"""Where other tools keep role files in a repository."""
+"""The folders in which other tools keep role files in a repository."""
 
 # tool → folders, with the pattern of the files in each
 TOOL_FOLDERS = {

@@ -1,4 +1,4 @@
-"""Tools by neutral names, the names that other tools have for them, and sizes of models."""
+"""Our neutral names for tools, the names that agent programs have for them, and sizes of models."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -52,13 +52,13 @@ _SIZE = {word: size for size, words in _SIZES.items() for word in words.split()}
 
 
 def size_of(model: str) -> str:
-    """small, medium or large for the model of a role; empty if that cannot be told."""
+    """small, medium or large for the model of a role; "" if unknown."""
     found = {_SIZE[word] for word in re.findall(r"[a-z]+", model.lower()) if word in _SIZE}
     return next((size for size in _SIZES if size in found), "")
 
 
 def neutral_tool(name: str) -> str:
-    """Our name for another tool's tool; empty if it has no meaning here."""
+    """Our name for a tool of another program; "" if it has no meaning here."""
     word = name.partition("(")[0].strip().lower()
     if word in _NEUTRAL:
         return _NEUTRAL[word]
@@ -67,7 +67,7 @@ def neutral_tool(name: str) -> str:
         return "browser"
     if word.startswith("mcp__") or not mark:
         return ""
-    # `edit/editFiles`: a group of VS Code's and one of its tools; of any other server it is an MCP tool
+    # `edit/editFiles` is a tool group of VS Code and one of its tools; other prefixes are MCP servers
     return _NEUTRAL.get(inner, _NEUTRAL.get(server, "")) if server in _NEUTRAL or server == "vscode" else ""
 
 
@@ -86,5 +86,5 @@ def in_order(tools: Iterable[str]) -> tuple[str, ...]:
 
 
 def names_of_tools(tools: Iterable[str], names: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """The names that another tool has for these tools."""
+    """The names that another program has for these tools."""
     return [name for tool in tools for name in names[tool]]

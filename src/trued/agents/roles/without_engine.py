@@ -1,8 +1,7 @@
-"""What changes in a packaged role where no engine reads its reply: `outside/answer.md` for all, `outside/ROLE.md` for
-one.
+"""Adapts a packaged role for use without the engine: `outside/answer.md` is for all roles, `outside/ROLE.md` for one.
 
-A role's own file names other `tools`, prohibitions that hold `instead` of those that rest on the engine (by their first
-words), and below its front matter what the role has to do itself.
+The front matter of `outside/ROLE.md` may have other `tools`, and list items to use `instead` of those that depend on
+the engine (found by their first words). The text below it says what the role has to do in the engine's place.
 """
 
 import re
@@ -16,19 +15,19 @@ from trued.model import Role
 
 OUTSIDE = Path(__file__).parent / "outside"
 ANSWER = "answer"
-PACKAGED = "packaged"  # the origin of roles that come with trued: only they rest on the engine
+PACKAGED = "packaged"  # the origin of roles that come with trued: only they depend on the engine
 
 
 class OutsideChanges(NamedTuple):
-    """What differs for one role."""
+    """What differs for one role without the engine."""
 
-    tools: tuple[str, ...] = ()  # (): as they are
-    instead: Mapping[str, str] = {}  # first words of a list item → the item that takes its place
+    tools: tuple[str, ...] = ()  # (): unchanged
+    instead: Mapping[str, str] = {}  # first words of a list item → the item that replaces it
     more: str = ""
 
 
 def adapt_role(role: Role) -> Role:
-    """The role for use without the engine. A role that is not one of trued's own stays as it is."""
+    """The role for use without the engine. Roles that do not come with trued stay as they are."""
     changes = outside_changes(role.name)
     if role.origin != PACKAGED or changes == OutsideChanges():
         return role
@@ -40,7 +39,7 @@ def adapt_role(role: Role) -> Role:
 
 
 def answer_instructions(name: str = "") -> str:
-    """How a role answers without the engine: the end of its exported file, not part of the role."""
+    """How a role answers without the engine: the text at the end of its exported file, not part of the role."""
     more = outside_changes(name).more if name else ""
     return f"{_answer()}\n\n{more}" if more else _answer()
 
@@ -52,7 +51,7 @@ def without_instructions(prompt: str, name: str) -> str:
 
 @cache
 def outside_changes(name: str) -> OutsideChanges:
-    """What differs for the role of this name."""
+    """What differs without the engine for the role of this name."""
     path = OUTSIDE / f"{name}.md"
     if name == ANSWER or not re.fullmatch(r"[\w-]+", name) or not path.is_file():
         return OutsideChanges()

@@ -22,15 +22,15 @@ from trued.support.redaction import Redactor, secrets_in
 from trued.wire import Order, Report, from_json
 
 SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
-SLACK_S = 120.0  # beyond the agent's limit, for a supervisor to end processes and wait for disk space
-LEASE_LOOK_S = 0.5  # while it is over: the hub cannot be reached, or has just come back
+SLACK_S = 120.0  # added to the agent's limit, for a supervisor to end processes and wait for disk space
+LEASE_LOOK_S = 0.5  # between two checks of an expired lease
 UNWRITTEN = 74  # the supervisor's exit code if it could not write the report
-REFUSED = ("rate", "overloaded", "budget")  # kinds that are not failures
-CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best: those of each agent differ
+REFUSED = ("rate", "overloaded", "budget")  # kinds of failed calls that count as refused, not as failed
+CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best; agents differ
 
 
 class Spool:
-    """A runtime that survives its own process: a call that was ordered before is found, adopted or restarted."""
+    """A runtime whose calls survive its process: an earlier order's call is found, adopted or restarted."""
 
     def __init__(
         self,
@@ -47,24 +47,24 @@ class Spool:
         disk.
 
         `slots` are shared with other runs of this process; without them there are `cap` slots. `lease`: agents start
-        only while it holds, and their supervisors end them when it is over.
+        only while it is valid, and their supervisors end them when it expires.
         """
         self.folder = folder
         self._supervisor = tuple(supervisor)
         self._hidden, self._variables, self._lease = dict(secrets or {}), variables, lease
         self._redact = Redactor(self._hidden)
         self._slots = slots or Slots(cap)
-        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors start while they wait for a slot
+        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors start before they get a slot
         self._starting = asyncio.Semaphore(os.cpu_count() or 1)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What any agent may be able to do."""
+        """The capabilities that an agent may have."""
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        """Return the report of this order: found, adopted or made now. Raises StateFailed if the folder cannot be used,
-        Interrupted if the call was told to stop."""
+        """Return the report of this order: of a finished call, an adopted one, or one started now. Raises StateFailed
+        if the folder cannot be used, Interrupted if somebody stopped the call."""
         with self._call_folder(order, tell) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
@@ -74,8 +74,8 @@ class Spool:
         return report
 
     async def stop(self, order: Order, tell: Tell) -> Report:
-        """End the call if it is at work, whoever started it. Return its own report if it has one, else one with state
-        "stopped" that says what it used; the same each time. Raises StateFailed if the folder cannot be used."""
+        """End the call if it is running, whoever started it. Return its own report if it has one, else one with state
+        "stopped" and its usage; the same each time. Raises StateFailed if the folder cannot be used."""
         with self._call_folder(order, tell) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
@@ -84,19 +84,19 @@ class Spool:
                     if lock is not None:
                         await call.report_stop()
                     else:
-                        await asyncio.sleep(0.02)  # a supervisor that has not yet written its identity, or is ending
+                        await asyncio.sleep(0.02)  # the supervisor has not yet written its identity, or is ending
         return report
 
     async def stop_all(self) -> int:
-        """End every agent of this run, whoever started it, with its descendants; return how many processes were left
-        over."""
+        """End every agent of this run, whoever started it, with its descendants; return how many processes the
+        supervisors had left behind."""
         calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
         await asyncio.gather(*(stop_call(path) for path in calls if is_supervised(path)))
         return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])
 
     def retire_failed(self) -> None:
-        """Mark failed calls as dead, so that a resumed run starts a new attempt of each. Calls that were only refused
-        for a while have continued since, and their work is kept."""
+        """Mark failed calls as dead, so that a resumed run starts a new attempt of each. Calls that a provider only
+        refused for a while have continued since; their work is kept."""
         for file in self.folder.glob("*/report.json"):
             with contextlib.suppress(ValueError, TypeError, AttributeError):
                 report = from_json(Report, file.read_bytes())
@@ -106,7 +106,7 @@ class Spool:
 
     @contextlib.contextmanager
     def _call_folder(self, order: Order, tell: Tell) -> Iterator[CallFolder]:
-        """The folder of this order's call, made if need be. Raises StateFailed if it cannot be used."""
+        """The folder of this order's call, created if needed. Raises StateFailed if it cannot be used."""
         call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), tell)
         try:
             call.path.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ class Spool:
             raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
 
     async def _adopt(self, call: CallFolder) -> None:
-        """A supervisor already runs the call: wait until it ends, and look again."""
+        """Wait until the supervisor that already runs the call ends; the caller then checks for a report."""
         keeper = supervisor_identity(call.path)
         if not keeper:
             await asyncio.sleep(0.02)  # it has the lock and has not yet written its identity, or is about to end
@@ -133,8 +133,7 @@ class Spool:
         call.raise_if_stopped()
 
     async def _wait_for_supervisor(self, call: CallFolder, gone: Awaitable[None]) -> None:
-        """Wait until it is gone. A supervisor keeps its agent within limits; one that hangs itself is
-        ended from here."""
+        """Wait until the supervisor has ended. It enforces its agent's limits; if it hangs itself, end it from here."""
         try:
             async with asyncio.timeout(call.order.limits.wall_s + SLACK_S):
                 await gone
@@ -143,7 +142,7 @@ class Spool:
             await stop_call(call.path)
 
     async def _start(self, call: CallFolder) -> None:
-        """Start the call, unless another process does; not while another machine may be doing it."""
+        """Start the call, unless another process does. Wait while another machine may be running it."""
         while self._lease and self._lease.is_over():  # noqa: ASYNC110  (a file)
             await asyncio.sleep(LEASE_LOOK_S)
         # A thousand calls may wait here; only those about to start hold a lock, which is an open file.
@@ -160,8 +159,7 @@ class Spool:
         return f"go {json.dumps(told)}\n".encode()
 
     async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
-        """Start a supervisor. As many start at once as there are cores, so that the first agent need
-        not wait for all."""
+        """Start a supervisor. At most one per core starts at a time, so that the first agent does not wait for all."""
         async with self._starting:
             keeper = Supervisor(self._supervisor, call.path, lock)
             try:
@@ -187,8 +185,8 @@ class Spool:
 
 
 def _reuse_recorded_brief(call: CallFolder, brief: str) -> None:
-    """If the call was ordered before with the same brief, use the recorded, redacted one: what is redacted depends on
-    who resumes, and does not make it another order."""
+    """If the call was ordered before with the same brief, use the recorded, redacted brief: redaction depends on who
+    resumes, and does not make it another order."""
     there, known = call.path / "order.json", call.path / "order.hash"
     digest = hashlib.sha256(brief.encode(errors="surrogatepass")).hexdigest()
     if not there.exists():

@@ -1,7 +1,7 @@
-"""Lends the user's login to an agent: recorded before it is copied, copied back when it was renewed, removed in the
-end.
+"""Lends the user's login to an agent: records the loan, copies the login, copies it back if it was renewed, and removes
+it in the end.
 
-Agent programs renew their login, and the provider then invalidates the old one. If the renewed one were lost with the
+Agent programs renew their login, and the provider then invalidates the old one. If the new one were lost with the
 agent's HOME, the user would have to log in again. So it is copied back, if it is a renewal of the old one and the
 user's own file has not changed.
 """
@@ -32,13 +32,13 @@ class LoanRecord:
     """A borrowed login: stored as lent.json in the call's folder while copies may be in the agent's HOME."""
 
     user: str  # the user's HOME
-    home: str  # the agent's
-    files: dict[str, str] = field(default_factory=dict)  # name → hash of the last content that both had
+    home: str  # the agent's HOME
+    files: dict[str, str] = field(default_factory=dict)  # name → hash of the last content that both HOMEs had
 
 
 def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], place: WriteCopy) -> dict[str, bytes]:
-    """Copy credential files into the agent's HOME with `place`; return them by name. Copies of an earlier start of the
-    call are returned first."""
+    """Copy credential files into the agent's HOME with `place`; return them by name. First take back copies of an
+    earlier start of the call."""
     return_login(folder)
     found = {name: content for name in names if (content := credentials.read_credentials(user / name)) is not None}
     if found:
@@ -51,8 +51,8 @@ def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], pla
 
 
 def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
-    """While the agent works: copy what it renewed back to the user, and the user's changes to the agent. Return events
-    to record."""
+    """While the agent works: copy renewed credentials back to the user, and the user's changes to the agent. Return
+    events to record."""
     note = _read_record(folder)
     if note is None:
         return []
@@ -89,7 +89,7 @@ def return_login(folder: Path) -> list[LoginEvent]:
 
 
 def return_login_of_dead_call(folder: Path) -> None:
-    """The same after a supervisor died; the events go to the call's own log."""
+    """Like `return_login`, after a supervisor died; the events go to the call's own log."""
     if told := return_login(folder):
         lines = [json.dumps({"at": time.time(), "kind": kind} | data) for kind, data in told]
         with contextlib.suppress(OSError), (folder / "events.jsonl").open("a", encoding="utf-8") as file:
@@ -97,8 +97,8 @@ def return_login_of_dead_call(folder: Path) -> None:
 
 
 def read_agent_copy(home: Path, name: str) -> bytes | None:
-    """The agent's copy; None if there is none. It may have put anything there: no link is followed, only a plain file
-    is read."""
+    """The agent's copy; None if there is none. The agent may have put anything there, so no link is followed and only a
+    plain file is read."""
     with contextlib.suppress(OSError), _open_parent(home, name) as folder:
         return credentials.read_credentials(PurePosixPath(name).name, folder=folder)
     return None
@@ -107,7 +107,7 @@ def read_agent_copy(home: Path, name: str) -> bytes | None:
 def _sync_file(
     folder: Path, note: LoanRecord, name: str, known: str, place: WriteCopy | None
 ) -> tuple[str, list[LoginEvent], str]:
-    """Sync one file; return the hash that both have afterwards, events, and why a change was not copied back."""
+    """Sync one file; return the hash of the content that both now have, events, and why a change was not copied."""
     user = Path(note.user, name)
     mine, theirs = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if mine is None or theirs is None or mine == theirs:
@@ -141,11 +141,11 @@ def _why_not_taken_back(folder: Path, known: str, mine: bytes, theirs: bytes) ->
 
 
 def _write_users_file(path: Path, content: bytes) -> str:
-    """Write in one step, readable for the owner only, to the target of a link; return "" or why that failed."""
+    """Write the file atomically, readable for its owner only; follow a link. Return "" or why that failed."""
     target = Path(os.path.realpath(path))
     aside = target.with_name(f".{target.name}.trued-{os.getpid()}")
     try:
-        aside.unlink(missing_ok=True)  # left by a killed process with our number
+        aside.unlink(missing_ok=True)  # left by a killed process with our process id
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:  # noqa: PTH123
             file.write(content)
             file.flush()
@@ -176,7 +176,7 @@ def _open_parent(home: Path, name: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _exclusive(folder: Path) -> Iterator[None]:
-    """Lock for the run's calls: several may have copies of one login."""
+    """Hold the lock of the run's logins: several calls may have copies of one login."""
     with (folder.parent / LOCK).open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

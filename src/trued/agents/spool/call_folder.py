@@ -1,10 +1,10 @@
-"""The folder of one call, and what anybody can tell from it at any time.
+"""The folder of one call, from which anybody can tell the call's state at any time.
 
-order.json     what was ordered                        lock           held by the supervisor while it lives
-starts         a line each time the agent was started  session        there if the agent can resume it
+order.json     the order                               lock           held by the supervisor while it lives
+starts         one line for each start of the agent    session        exists if the agent can resume it
 events.jsonl   what the agent did                      report.json    the result: written last, in one step
-stopped        somebody asked the supervisor to end    dead           nothing is left of this attempt, for good
-lapsed         its driver's lease on the run was over
+stopped        somebody asked the supervisor to end    dead           this attempt has ended for good
+lapsed         the driver's lease on the run expired
 lent.json      copies of the user's login are in HOME
 """
 
@@ -27,12 +27,12 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 from trued.wire import Order, Report, Usage, add_usage, from_json, to_json
 
-STARTS = 3  # a session that died so often will not survive a fourth start
-LAUNCHES = 5  # supervisors that may end before they start anything: more is not bad luck
-STARTED_AGENT = "tried to start an agent"  # worth a line in the run's own log, not only in the call's
+STARTS = 3  # a session that died three times will not survive a fourth start
+LAUNCHES = 5  # supervisors that may end before they start anything; more than that is not bad luck
+STARTED_AGENT = "tried to start an agent"  # also shown in the run's own log, not only in the call's
 PATIENCE_S = 10.0  # for a supervisor to end: it has to end its agent first
 
-# Fields that make two orders the same; folders and limits may differ.
+# Two orders are the same if these fields are equal; folders and limits may differ.
 _SAME = ("run", "key", "call", "attempt", "role", "agent", "brief", "schema", "session", "tools", "model")
 
 
@@ -55,7 +55,7 @@ class CallFolder:
         self._launches, self._waited = 0, False
 
     def final_report(self) -> Report | None:
-        """The report, if there is one or nothing more can be done to get one; None otherwise."""
+        """The report, or one that says that the call died for good; None if the call has to be started or adopted."""
         if (report := self._report()) is not None:
             if not self._waited:
                 self.tell("report found", state=report.state)
@@ -88,8 +88,8 @@ class CallFolder:
             yield file
 
     async def prepare_start(self) -> bool:
-        """With the lock held: whether to start an agent now. Processes of a dead attempt are ended first. Raises
-        Diverged if the folder holds another order."""
+        """With the lock held: end processes of a dead start; return whether to start an agent now. Raises Diverged if
+        the folder holds another order."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
         self._launches, self._waited = self._launches + 1, True
@@ -166,7 +166,7 @@ class CallFolder:
         return None
 
     def _has_same_order(self) -> bool:
-        """Whether the folder has an order. Raises Diverged if it is not ours."""
+        """Whether the folder has an order. Raises Diverged if it is not the same as ours."""
         file = self.path / "order.json"
         if not file.exists():
             return False
@@ -186,7 +186,7 @@ class CallFolder:
 
 
 def read_events(folder: Path) -> Iterator[dict[str, Any]]:
-    """What the agent of one call did. A half-written line is left out."""
+    """The events of one call's agent. A half-written line is left out."""
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         for line in file:
             if isinstance(row := parse_json(line), dict):
@@ -194,8 +194,8 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """What the agent of one call did from this byte of its transcript on, and the byte to read from next time. At most
-    about `most` bytes, if that is not 0. A line that is not yet whole is left for the next time."""
+    """The events of one call's agent from this byte of its log on, and the byte to read from next time. Reads about
+    `most` bytes at most, if that is not 0. An incomplete last line is left for next time."""
     found: list[dict[str, Any]] = []
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         file.seek(began := offset)
@@ -207,19 +207,19 @@ def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dic
 
 
 def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
-    """The attempts of a call, with their folders, in the order in which they were made. A call that continued after a
-    wait or a question has further ones."""
+    """The attempts of a call, with their folders, in the order of their starts. A call that continued after a wait or a
+    question has several."""
     folders = [path for path in spool.glob(f"{folder_name(key)}.*") if path.is_dir() and path.suffix[1:].isdigit()]
     return [(int(path.suffix[1:]), path) for path in sorted(folders, key=_began)]
 
 
 def _began(folder: Path) -> tuple[float, str]:
-    """When an attempt was first started, for sorting; those that never were come last."""
+    """A sort key: when an attempt was first started; attempts that were never started come last."""
     return next(iter(_start_times(folder)), float("inf")), folder.name
 
 
 def usage_reported(folder: Path) -> Usage:
-    """The usage that a call reported before it died. It was spent, even without a result."""
+    """The usage that a call reported before it died: it was paid for, even without a result."""
     last: dict[str, Any] = {}
     spent = Usage()
     for event in read_events(folder):
@@ -255,7 +255,7 @@ def supervisor_identity(folder: Path) -> str:
     try:
         written = (folder / "lock").read_text().strip()
         return written if written and processes.identity(processes.pid_of(written)) == written else ""
-    except (OSError, ValueError):  # ValueError: the lock does not name a process
+    except (OSError, ValueError):  # ValueError: the lock file names no process
         return ""
 
 
@@ -274,7 +274,7 @@ async def stop_call(folder: Path) -> None:
 
 
 async def reap_call(folder: Path) -> int:
-    """End what a dead supervisor left behind and return the borrowed login; return how many processes were ended."""
+    """End processes that a dead supervisor left and take back the borrowed login; return how many were ended."""
     strays: list[str] = []
     with contextlib.suppress(OSError):
         named = (folder / "strays").read_text("utf-8", "replace").split()
@@ -292,7 +292,7 @@ def _count_starts(folder: Path) -> int:
 
 
 def _start_times(folder: Path) -> list[float]:
-    """When the agent of a call was started, each time."""
+    """The times at which the agent of a call was started."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         return [float(line.split()[0]) for line in (folder / "starts").read_text().splitlines()]
     return []

@@ -1,4 +1,4 @@
-"""The cap on agents that work at the same time."""
+"""The limit on agents that work at the same time."""
 
 import asyncio
 import contextlib
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 
 class Slots:
-    """Agents that already run take a slot at once; agents about to start wait for a free one."""
+    """Agents that already run get a slot at once; agents about to start wait for a free one."""
 
     def __init__(self, cap: int) -> None:
         self._cap, self._count = cap, 0
@@ -32,7 +32,7 @@ class Slots:
             try:
                 await turn
             except asyncio.CancelledError:
-                self._wake()  # our turn may have come: pass it on
+                self._wake()  # we may just have been given the slot: pass it on
                 raise
         with self.taken():
             yield

@@ -17,13 +17,12 @@ VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "PYTHONPATH
 
 
 class Supervisor:
-    """One supervisor in a session of its own. It inherits our lock, so that there is no moment in which nobody holds
-    it."""
+    """One supervisor in its own process session. It inherits our lock, so that the lock is held at every moment."""
 
     def __init__(self, command: Sequence[str], folder: Path, lock: BinaryIO) -> None:
         self._folder = folder
         with (folder / "supervisor.log").open("ab") as log:
-            # asyncio would kill its subprocess when the event loop ends; this one has to outlive it.
+            # asyncio would kill its subprocess when the event loop ends, but the supervisor has to outlive it.
             self._process = subprocess.Popen(
                 [*command, str(folder), str(lock.fileno())],
                 stdin=subprocess.PIPE,
@@ -38,7 +37,7 @@ class Supervisor:
         self.pid = self._process.pid
 
     async def ready(self) -> None:
-        """Wait until it is ready. Raises StateFailed if it cannot start."""
+        """Wait until the supervisor is ready. Raises StateFailed if it cannot start."""
         said = await self._first_line()
         if said != "ready":
             self._process.kill()
@@ -48,8 +47,8 @@ class Supervisor:
             raise StateFailed(f"the supervisor of {self._folder.name} cannot start: {why}")
 
     def go(self, message: bytes) -> None:
-        """Let it start the agent; the message has secrets and variables."""
-        with contextlib.suppress(BrokenPipeError):  # it has ended; the folder tells the rest
+        """Let it start the agent; the message contains secrets and variables."""
+        with contextlib.suppress(BrokenPipeError):  # it has ended; the folder shows why
             if self._process.stdin is not None:
                 self._process.stdin.write(message)
                 self._process.stdin.close()
@@ -59,7 +58,7 @@ class Supervisor:
         await processes.wait_for_exit(self.pid)
 
     async def end(self) -> int:
-        """Return its exit code; if it still runs, we were asked to stop, so end it and what it started."""
+        """Return its exit code. If it still runs, we were asked to stop: end it and all processes that it started."""
         asked = self._process.poll() is None
         try:
             if asked:

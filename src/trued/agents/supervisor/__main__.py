@@ -1,6 +1,6 @@
 """`python -m trued.agents.supervisor [--patience S] FOLDER [LOCK]`. LOCK is a descriptor that holds the call's lock.
 
-It prints "ready", then waits for one line from the engine. Without that line it starts nothing: the engine is gone.
+It prints "ready", then waits for one line from the engine. Without that line the engine is gone, and it starts nothing.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from trued.support import processes
 from trued.support.lease_file import LeaseFile
 
 STOPPED, BUSY, NEVER_STARTED, UNWRITTEN = 143, 75, 0, 74
-LOOK_S = 0.5  # between two looks at the lease
+LOOK_S = 0.5  # between two checks of the lease
 
 
 def main(arguments: list[str]) -> int:
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         patience_s, arguments = float(arguments[1]), arguments[2:]
     folder = Path(arguments[0])
     for number in (signal.SIGHUP, signal.SIGINT):
-        # A function and not SIG_IGN, which the agent would inherit.
+        # A function and not SIG_IGN, because the agent would inherit SIG_IGN.
         signal.signal(number, lambda _number, _frame: None)
     lock = _take_lock(folder, int(arguments[1]) if len(arguments) > 1 else None)
     if lock is None:
@@ -75,7 +75,7 @@ async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
 
 
 async def _end_with_lease(lease: LeaseFile, folder: Path, work: "asyncio.Future[Any]") -> None:
-    """End the agent when the lease is over, whoever renews it no more: dead, frozen, or cut off from the hub."""
+    """End the agent when the lease expires because its driver is dead, frozen or cut off from the hub."""
     while not lease.is_over():  # noqa: ASYNC110  (a file)
         await asyncio.sleep(LOOK_S)
     with contextlib.suppress(OSError):
@@ -94,7 +94,7 @@ def _take_lock(folder: Path, given: int | None) -> int | None:
 
 
 def _handshake() -> dict[str, Any] | None:
-    """Print "ready" and wait for "go"; afterwards nothing ties this process to the engine. None if it never comes."""
+    """Print "ready", wait for "go", then cut all ties to the engine. Returns its message; None if "go" never comes."""
     with contextlib.suppress(OSError):
         os.write(1, b"ready\n")
     line = sys.stdin.buffer.readline()

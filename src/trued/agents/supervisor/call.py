@@ -1,4 +1,4 @@
-"""One call, from its order to its report."""
+"""Runs one call, from its order to its report."""
 
 import asyncio
 import importlib
@@ -21,12 +21,12 @@ from trued.support.redaction import Redactor, plain
 from trued.wire import Order, Report, add_usage, from_json, to_json
 
 RESERVE = 128 * 1024  # bytes kept free on the disk while the agent works, for its report
-PATIENCE_S = 30.0  # with a full disk: the agent was paid for, and somebody may be freeing space
+PATIENCE_S = 30.0  # of retries while the disk is full: the agent was paid for, and somebody may be freeing space
 
 
 @dataclass
 class Stopwatch:
-    """When something began and how long it took, even if the clock is set back meanwhile."""
+    """When something began and how long it took, correct even if the clock is set back meanwhile."""
 
     clock: Callable[[], float] = time.time
     ticks: Callable[[], float] = time.monotonic
@@ -38,7 +38,7 @@ class Stopwatch:
 
     @property
     def ended(self) -> float:
-        """The time now, counted from the start."""
+        """The time now, computed from the start and the time that has passed."""
         return self.began + max(0.0, self.ticks() - self._start)
 
 
@@ -46,7 +46,7 @@ async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[
     """Let the agent work and report the result. An error in a runtime becomes a failed call; only StateFailed is
     raised."""
     order, earlier = from_json(Order, (folder / "order.json").read_bytes()), usage_reported(folder)
-    order = replace(order, before=add_usage(order.before, earlier))  # starts that died spent it in the same session
+    order = replace(order, before=add_usage(order.before, earlier))  # spent by starts that died in the same session
     record, watch = CallRecord(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)
     warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "jsonschema"))
@@ -90,7 +90,7 @@ async def _ask_agent(
 
     def tell(kind: str, **data: object) -> None:
         if kind == "session" and can.resume and not can.chosen_session:
-            _remember_session(folder, str(data["id"]))  # before anything else is paid for in it
+            _remember_session(folder, str(data["id"]))  # before anything more is paid for in this session
         record.tell(kind, **data)
 
     async def ask(order: Order) -> Report:
@@ -142,7 +142,7 @@ def _session(folder: Path) -> str:
 
 
 def _remember_session(folder: Path, session: str) -> None:
-    """Write down the session's id; that the file exists means that the session can be resumed."""
+    """Save the session's id. If the file exists, the session can be resumed."""
     try:
         with (folder / "session").open("w", encoding="utf-8") as file:
             file.write(session)

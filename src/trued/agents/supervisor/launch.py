@@ -24,7 +24,7 @@ from trued.workspace.sandbox.command_line import confine
 from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
 LOOK_S = 0.5  # between two checks of limits and descendants
-GRACE_S = 1.0  # between the request to end and the end
+GRACE_S = 1.0  # between the request to end and the kill
 SETTLE, SETTLE_S = 8, 0.005  # the processes of a sandbox end with it, but not in the same instant
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
@@ -38,7 +38,7 @@ PACKAGES = {
     "@qwen-code/qwen-code": "qwen",
 }
 PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
-WORDS = 8  # of a command line to look at: no more options precede the program
+WORDS = 8  # of a command line to check: no more options precede the program
 RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 
@@ -94,7 +94,7 @@ class Launcher:
         path = visible_path(path, (*readable, order.folder)) if given.level != "none" else path
         path = ":".join([str(Path(program.argv[0]).parent), *filter(None, [path])])
         always = {"HOME": order.home, processes.MARKER: self._marker}
-        if given.level != "bubblewrap":  # it has no /tmp of its own
+        if given.level != "bubblewrap":  # other levels have no /tmp of their own
             always["TMPDIR"] = _scratch_folder(order.home)
         variables = {"PATH": path, **self._variables, **program.variables, **always}
         return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
@@ -126,8 +126,8 @@ class Launcher:
                 await ended
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
-        """Kill agents that the agent starts; record processes that could not be found by the marker after our own
-        death."""
+        """Kill agents that the agent starts; record processes without our marker, which could not be found if we
+        died."""
         processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
@@ -142,14 +142,14 @@ class Launcher:
                 (self._folder / "strays").write_text("\n".join(strays))
 
     def _end(self, agent: "_AgentProcess") -> int:
-        """End the process tree; return how many processes outlived the program. Those that end with the sandbox do not
-        count."""
+        """End the process tree; return how many processes outlived the program. Processes that end with the sandbox do
+        not count."""
         if agent.code is None:
             agent.end(GRACE_S)
         for _ in range(SETTLE):
             if not processes.descendants(os.getpid()):
                 break
-            time.sleep(SETTLE_S)  # blocking, so that nothing can interrupt, not even a second request to stop
+            time.sleep(SETTLE_S)  # blocking, so that nothing interrupts it, not even a second request to stop
         return processes.reap(self._marker, below=os.getpid())
 
 
@@ -174,7 +174,7 @@ class _AgentProcess:
         self.stop: Stop | None = None
         self._streams: dict[int, Callable[[bytes], None]] = {}
         given = os.memfd_create("order")
-        # Events come over a socket: the agent's tools could open a pipe through /proc.
+        # Events come over a socket, because the agent's tools could open a pipe through /proc.
         ours, theirs = _pair() if program.listener else (None, None)
         try:
             with os.fdopen(os.dup(given), "wb") as file:
@@ -204,13 +204,13 @@ class _AgentProcess:
         return self._process.poll()
 
     def read(self, output_bytes: int, err: Callable[[bytes], None], listener: Listener | None = None) -> None:
-        """Read both streams from now on; stdout lines go to the listener."""
+        """Start reading both streams; lines of stdout go to the listener."""
         loop = asyncio.get_running_loop()
 
         def take_out(piece: bytes) -> None:
             if len(self.out) + len(piece) > output_bytes:
                 self.flooded = True
-                self._kill()  # at once: its output until the next check could fill the memory
+                self._kill()  # at once: until the next check, its output could fill the memory
             else:
                 self.out.extend(piece)
             if listener is not None and b"\n" in piece:
@@ -228,7 +228,7 @@ class _AgentProcess:
                 loop.add_reader(stream.fileno(), self._ready, stream.fileno())
 
     def _hear(self, listener: Listener) -> None:
-        """Pass on whole lines and forget them: one line has to fit the limit, all of them need not."""
+        """Pass complete lines to the listener and drop them: the output limit is for one line, not for all."""
         *lines, rest = self.out.split(b"\n")
         self.out[:] = rest
         for line in lines:
@@ -238,7 +238,7 @@ class _AgentProcess:
                 self._process.terminate()
 
     def _ready(self, handle: int) -> bool:
-        """Read what is there; False if there is nothing, now or for ever."""
+        """Read available output; return False if there is none now, or at the end of the stream."""
         try:
             piece = os.read(handle, 1 << 18)
         except BlockingIOError:
@@ -265,7 +265,7 @@ class _AgentProcess:
                 stream.close()
 
     def end(self, grace_s: float) -> None:
-        """Ask it to end, then kill it."""
+        """Ask the process to end, then kill it."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         try:
@@ -286,12 +286,12 @@ def _pair() -> Iterator[socket.SocketIO]:
 
 
 def _started_agent(pid: int, agent: str) -> str:
-    """The known agent that this process is; "" if it is the ordered one or a part of it."""
+    """The name of a known agent, if this process is one; "" if it is the ordered agent or a part of it."""
     name = _agent_name(pid)
     if not name or name not in _ordered_programs(agent):
         return name
     parent = processes.parent(pid)
-    if _agent_name(parent):  # it restarts itself, or its wrapper starts it: no shell or tool in between
+    if _agent_name(parent):  # it restarted itself, or its wrapper started it, without a shell or tool in between
         return ""
     while parent > 1 and parent != os.getpid():
         if _agent_name(parent):
@@ -311,7 +311,7 @@ def _agent_name(pid: int) -> str:
 
 
 def _ordered_programs(agent: str) -> set[str]:
-    """The programs that the user's name of the agent mentions."""
+    """Names of the programs in the user's name for the agent."""
     kind, _, rest = agent.partition(":")
     with contextlib.suppress(ValueError):
         return {kind, *(Path(word).name for part in shlex.split(rest) for word in part.split())}
@@ -325,7 +325,7 @@ def _scratch_folder(home: str) -> str:
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Without paths inside another one: a link inside a visible folder cannot be shown again."""
+    """The paths that are not inside another of them: a link inside a visible folder cannot be mounted again."""
     return tuple(path for path in dict.fromkeys(paths) if not any(_is_below(path, other) for other in paths))
 
 

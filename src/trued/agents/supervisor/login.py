@@ -23,8 +23,8 @@ WORDS = re.compile(r"[a-z]{1,15}(?:[ _-][a-z]{1,15}){0,2}")
 def borrowed_files(
     login: Login, order: Order, record: CallRecord, folder: Path, variables: Mapping[str, str]
 ) -> Iterator[None]:
-    """Copy credential files into the agent's HOME while the block runs. Their content appears in no
-    record of the call."""
+    """Copy credential files into the agent's HOME for one `with` block. Their content appears in no record of the
+    call."""
     home, user = Path(order.home), Path(os.environ.get("HOME") or "/nonexistent")
     found = choose_login(login, order.login, variables, user, time.time())
     if not found.files:
@@ -45,7 +45,7 @@ def borrowed_files(
             seen = now
             for name in copies:
                 record.hide("login", _secrets(borrowed_login.read_agent_copy(home, name) or b""))
-            with contextlib.suppress(OSError, StateFailed):  # no reason to end an agent; tried again at the end
+            with contextlib.suppress(OSError, StateFailed):  # no reason to end an agent; retried at the end
                 for kind, data in borrowed_login.sync_login(folder, place):
                     record.tell(kind, **data)
 
@@ -61,14 +61,14 @@ def borrowed_files(
 
 
 def _secrets(content: bytes) -> list[str]:
-    """Every text in the file except plain words, which appear in any reply."""
+    """Every string in the file except plain words, which may appear in any reply."""
     value = credentials.parse_credentials(content)
     texts = credentials.all_strings(value) if value is not None else [content.decode("utf-8", "replace")]
     return [text for text in texts if not WORDS.fullmatch(text)]
 
 
 def _modification_times(user: Path, home: Path, names: Mapping[str, bytes]) -> list[tuple[int, int] | None]:
-    """Inode and time of each file, to tell whether there is anything to compare."""
+    """Inode and modification time of each file, to see whether there is anything to sync."""
     return [_modified(folder / name) for folder in (user, home) for name in names]
 
 

@@ -10,23 +10,23 @@ from typing import Any, BinaryIO
 from trued.support.foreign_json import parse_json
 from trued.support.redaction import Redactor, plain
 
-EVENTS_BYTES = 4 * 1024 * 1024  # a day of talkative work
+EVENTS_BYTES = 4 * 1024 * 1024  # as much as a talkative agent writes in a day
 COMMANDS, COMMAND_CHARS = 200, 500  # command lines of one call kept for its report
 SHELL = re.compile(
     r"bash|sh|shell|(?:local_)?shell_call|run_shell_command|command(?:_execution)?|exec(?:ute)?|terminal", re.I
 )
-TAIL_BYTES = 64 * 1024  # of stdout and stderr, for people who debug
+TAIL_BYTES = 64 * 1024  # of stdout and stderr, for debugging
 
 
 class CallRecord:
-    """Where the runtimes' events go. A write error does not end the agent: the report is what counts."""
+    """Records the events of runtimes. A write error does not end the agent: only the report matters."""
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         self.redactor = redactor
         self.beats = 0  # number of events, for the idle watchdog
         self.full = False
         self.commands: list[str] = []
-        self.before_event: Callable[[], None] | None = None  # called first: there may be more to redact
+        self.before_event: Callable[[], None] | None = None  # called before each event: it may add secrets to redact
         self._folder = folder
         self._size = 0
         self._file: BinaryIO | None = None
@@ -47,12 +47,12 @@ class CallRecord:
             self._write({"at": time.time(), "kind": kind} | self._safe(data))
 
     def hide(self, name: str, values: Iterable[str]) -> None:
-        """From now on redact these values in everything that is recorded, kept or reported."""
+        """Redact these values from now on in everything that is recorded, kept or reported."""
         self.redactor = self.redactor.also(name, values)
 
     def tail(self, name: str, data: bytes) -> str:
         """Append the end of a stream to a file; return the same text."""
-        # Cut after redaction: a cut before it could leave half a secret that no pattern knows.
+        # Redact before cutting: a cut could leave half a secret, which no pattern matches.
         text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
         kept = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text
         if kept:
@@ -85,7 +85,7 @@ class CallRecord:
 
 
 def _command(kind: str, data: Mapping[str, object]) -> str:
-    """The command line in an event: of a shell tool, or of a log line that begins with `$ `."""
+    """The command line in an event: from a shell tool, or from a log line that begins with `$ `."""
     text = str(data.get("what" if kind == "tool" else "text") or "")
     if kind == "log":
         return text[2:].strip() if text.startswith("$ ") else ""

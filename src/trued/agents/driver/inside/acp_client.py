@@ -1,4 +1,4 @@
-"""The client beside an agent that speaks ACP: runs one turn of one session and prints one JSON object for each event.
+"""The client of an agent that speaks ACP: runs one turn of one session and prints one JSON object for each event.
 
 It is started by path inside the agent's sandbox, so it imports nothing of this package.
 """
@@ -15,15 +15,15 @@ import types
 from pathlib import Path
 from typing import Any
 
-ANSWER_S = 120.0  # for every request but the prompt: an agent may read its whole history on the way
+ANSWER_S = 120.0  # for every request but the prompt: an agent may first read its whole history
 GRACE_S = 2.0  # for the agent to save its session
 LINE = 64 * 1024 * 1024
-BEAT_S = 1.0  # thoughts are not shown, only a sign of life at this interval
+BEAT_S = 1.0  # interval of signs of life while the agent thinks; thoughts are not shown
 CUT = 4000  # characters of anything but the agent's messages
-BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # nobody reads these
+BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # left out: nobody reads these
 LOST = "this session cannot be gone on with"
-LOOK_S = 0.5  # between two looks at the file of our plugin in the agent
-PATIENCE_S = 5.0  # an agent may wait for its provider; longer waits are up to the engine, which frees the slot
+LOOK_S = 0.5  # between two reads of the file of our plugin in the agent
+PATIENCE_S = 5.0  # an agent may wait for its provider; the engine handles longer waits: it frees the slot
 
 
 class AgentRefused(Exception):
@@ -44,11 +44,11 @@ def emit(event: str, **data: Any) -> None:
 
 
 class Client:
-    """Answers the agent's requests: permissions only. It offers no files and no terminal."""
+    """Answers the agent's requests, but only those for permissions. It offers no files and no terminal."""
 
     def __init__(self, kinds: list[str], told: "PluginEvents") -> None:
         self._kinds, self._told = set(kinds), told
-        self._tools: dict[str, dict[str, Any]] = {}  # what is known about each, collected from its updates
+        self._tools: dict[str, dict[str, Any]] = {}  # what is known about each tool, collected from its updates
         self._beat = 0.0
         self.replaying = False  # a loaded session repeats all its events
 
@@ -102,7 +102,7 @@ class Client:
 
 
 class PluginEvents:
-    """Events that our plugin in the agent writes to a file, because the protocol does not have them."""
+    """Events that our plugin in the agent writes to a file, because the protocol lacks them."""
 
     def __init__(self, file: str) -> None:
         self._file = Path(file) if file else None
@@ -113,7 +113,7 @@ class PluginEvents:
 
     @property
     def usage(self) -> bool:
-        """Whether the plugin reports each request, so that the protocol's own figures are not needed."""
+        """Whether the plugin reports each request; then the protocol's own figures are not needed."""
         return self._file is not None
 
     async def follow(self) -> None:
@@ -131,7 +131,7 @@ class PluginEvents:
             whole = file.read(LINE).rpartition(b"\n")[0]
         self._read += len(whole) + 1 if whole else 0
         for line in whole.splitlines():
-            # the file is in the agent's HOME: it may contain anything
+            # the file is in the agent's HOME, so it may contain anything
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 self._hear(json.loads(line))
 
@@ -144,7 +144,7 @@ class PluginEvents:
             emit(**event)
 
     async def catch_up(self) -> None:
-        """Wait for the plugin, which may be a moment behind, and read the rest."""
+        """Wait for the plugin, which may be a moment late, and read the rest."""
         if self._file is not None:
             await asyncio.sleep(LOOK_S)
             self.read()
@@ -178,8 +178,8 @@ async def main() -> int:
 
 
 def _load_library() -> bool:
-    """Import the protocol's library without its schemas, which take a second to load and are not needed. False if it is
-    not installed."""
+    """Import the protocol's library without its schemas, which take a second to load and are not needed. Return False
+    if it is not installed."""
     found = importlib.util.find_spec("acp")
     if found is None or found.submodule_search_locations is None:
         return False
@@ -225,7 +225,7 @@ async def _prompt(text: str, session: str, link: Any, told: PluginEvents) -> dic
     try:
         await asyncio.wait({asked, following}, return_when=asyncio.FIRST_COMPLETED)
         if following.done():
-            following.result()  # raises: the agent would wait for too long
+            following.result()  # raises if the agent would wait for too long
         answer = await asked
         await told.catch_up()
         return answer
@@ -237,7 +237,7 @@ async def _prompt(text: str, session: str, link: Any, told: PluginEvents) -> dic
 
 
 async def _open_session(order: dict[str, Any], client: Client, link: Any) -> str:
-    """Open or resume the session, and emit its id before anything is paid for."""
+    """Open or resume the session, and emit its id before the first paid request."""
     offered = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     hello = {"protocolVersion": 1, "clientCapabilities": offered, "clientInfo": {"name": "trued", "version": "1"}}
     can = (await _request(link, "initialize", hello)).get("agentCapabilities") or {}
@@ -272,7 +272,7 @@ async def _resume_session(
 
 
 async def _choose_option(link: Any, session: str, about: dict[str, Any], what: str, value: str) -> None:
-    """Choose a mode or a model, with the newer or the older request."""
+    """Choose a mode or a model, with the protocol's newer or older request."""
     options = [one for one in about.get("configOptions") or [] if what in (one.get("category"), one.get("id"))]
     if options:
         given = {"sessionId": session, "configId": options[0]["id"], "value": value}
@@ -306,7 +306,7 @@ async def _exit_code(agent: asyncio.subprocess.Process) -> int:
 
 
 async def _end_agent(agent: asyncio.subprocess.Process) -> None:
-    """Close its input, then ask it to end, then kill its whole process group."""
+    """Close the agent's input, then ask it to end, then kill its whole process group."""
     if agent.stdin is not None:
         agent.stdin.close()
     for sent in (None, signal.SIGTERM, signal.SIGKILL):

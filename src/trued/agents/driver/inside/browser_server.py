@@ -1,8 +1,8 @@
-"""Runs inside an agent's sandbox: an MCP server that lets the agent drive a real Chromium on one address, the preview.
+"""An MCP server inside an agent's sandbox: lets the agent drive a real Chromium on one address, the preview.
 
-Started by the agent's own program: browser_server.py ADDRESS CHROMIUM PROBES. It speaks JSON-RPC by lines on stdin and
+The agent's own program starts it: browser_server.py ADDRESS CHROMIUM PROBES. It speaks JSON-RPC by lines on stdin and
 stdout. Pictures are written into the current folder, which is the agent's clone. Nothing here is evidence: the agent
-reports what it saw, and the engine looks for itself.
+reports what it saw, and the engine checks it separately.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 WITHIN_S = 20.0
-MOST_TEXT = 20_000  # characters of one answer: more would only fill the agent's context
+MOST_TEXT = 20_000  # characters of one answer; more would only fill the agent's context
 VERSION = "2025-06-18"
 TEXT = {"type": "string"}
 
@@ -54,7 +54,7 @@ class Browser:
 
     async def page(self) -> Any:
         if self.watched is None:
-            import browse  # type: ignore[import-not-found]  # the engine's own probe: the same reading, the same actions
+            import browse  # type: ignore[import-not-found]  # the engine's own probe, so that both read and act alike
             from playwright.async_api import async_playwright
 
             os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="b", dir="/tmp" if os.access("/tmp", os.W_OK) else None)  # noqa: S108
@@ -91,7 +91,7 @@ def action(name: str, given: dict[str, str]) -> dict[str, str]:
 
 
 async def stay_on(address: str, route: Any) -> None:
-    """Requests to any other host are refused."""
+    """Refuse a request to any other host."""
     url = route.request.url
     own = origin(url) == origin(address) or url.startswith(("data:", "blob:"))
     await (route.continue_() if own else route.abort())
@@ -131,7 +131,7 @@ async def answer(browser: Browser, request: dict[str, Any]) -> dict[str, Any] | 
         raise LookupError(f"there is no method {method}")
     try:
         return {"content": await browser.use(given["name"], given.get("arguments") or {})}
-    except Exception as error:  # noqa: BLE001  whatever the page or the driver did: the agent is told, and goes on
+    except Exception as error:  # noqa: BLE001  the agent gets every error of page or driver, and continues
         why = f"{type(error).__name__}: {error}" if not str(error) else str(error).partition("\n")[0]
         return {"content": [{"type": "text", "text": why[:2000]}], "isError": True}
 

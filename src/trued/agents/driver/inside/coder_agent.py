@@ -43,29 +43,29 @@ TOOLS = {
 }
 COMMAND_S = 120.0
 RETRIES = {"tools": 8, "output": 2}  # a model that fails at one tool so often in a row will not recover
-PAUSES = (1.0, 4.0)  # before a broken request is sent again; longer waits are up to the engine
+PAUSES = (1.0, 4.0)  # before a failed request is sent again; the engine handles longer waits
 BEAT_S = 2.0  # between signs of life while an answer streams in
 SILENCE_S = 24 * 3600.0  # the supervisor watches for hangs
-FULL = 0.7  # of the model's context: then old tool results are dropped
+FULL = 0.7  # share of the model's context at which old tool results are dropped
 SHOWN = 4000
 LOST, TAKEN = "there is no session", "there is already a session"
-VARIABLE = "environment variable"  # in the message of a provider without its key
-DUMPABLE, DEATH_SIGNAL = 4, 1  # of prctl(2)
+VARIABLE = "environment variable"  # appears in a provider's message about a missing key
+DUMPABLE, DEATH_SIGNAL = 4, 1  # options of prctl(2)
 
 
 def main() -> int:
-    """Run the turn that stdin orders; return the exit code."""
+    """Run the turn of the order on stdin; return the exit code."""
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a library prints becomes log
+    os.dup2(2, 1)  # output of libraries goes to the log
     return asyncio.run(CoderTurn(read_order_secretly(), events).run())
 
 
 def read_order_secretly() -> dict[str, Any]:
-    """Read the order, which contains the key, so that no process started from here can find it: not in an environment,
-    not in our memory, not in the file that was our stdin and that others have open, too."""
+    """Read the order, which contains the key, so that no process started from here can find the key: not in an
+    environment, not in our memory, and not in the file of our stdin, which others have open, too."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
-    # This also hides our environment, by which the supervisor finds us: so the kernel has to end us with our parent.
+    # This also hides our environment, by which the supervisor finds us, so let the kernel end us with our parent.
     kernel.prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     order: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     with contextlib.suppress(OSError):
@@ -110,7 +110,7 @@ class CoderTurn:
         return 0
 
     async def _run_with_retries(self) -> None:
-        """Run until the turn is over; a request that breaks is sent again from where it was."""
+        """Run until the turn is over; send a failed request again from the same point."""
         self._save([*self._history(), *user_message(self._order["brief"])])
         pauses = iter(PAUSES)
         while True:
@@ -152,7 +152,7 @@ class CoderTurn:
                 self.emit("says", text=part.content[:SHOWN])
 
     def _count_usage(self, usage: RequestUsage) -> None:
-        """Report usage before anything else is done with an answer: it is paid for, whatever it is worth."""
+        """Report usage before the answer is used: it is paid for, even if the answer is useless."""
         self.emit("usage", sent=usage.input_tokens, said=usage.output_tokens, cached=usage.cache_read_tokens)
         self._tokens += usage.input_tokens + usage.output_tokens
         if 0 < self._order["tokens"] < self._tokens:
@@ -169,8 +169,7 @@ class CoderTurn:
                 self.emit("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
 
     def _is_known(self) -> bool:
-        """Whether the session exists. A file that cannot be read counts as lost: the model's own
-        commands can write it."""
+        """Whether the session exists. An unreadable file counts as lost: the model's own commands can write it."""
         try:
             return bool(self._history())
         except (OSError, ValueError):
@@ -206,19 +205,19 @@ def tools_of(order: dict[str, Any]) -> list[str]:
 
 
 def agent_for(order: dict[str, Any], turn: CoderTurn) -> Agent[Any, Any]:
-    """The model with exactly the tools of its role. The harness' parts are used and not its complete coder, which
-    starts other agents and leaves files of its shells in the folder."""
+    """The model with exactly the tools of its role. We use parts of the harness and not its complete coder, which would
+    start other agents and leave files of its shells in the folder."""
     tools = tools_of(order)
     around = dict(os.environ)
     for name in order["keys"]:
         around.pop(name, None)
-    os.environ.update(order["keys"])  # for the provider's library; processes that it starts get `around`
+    os.environ.update(order["keys"])  # for the provider's library; processes of the model get `around`
     files, commands = [name for name in tools if name not in TOOLS["execute"]], TOOLS["execute"][0] in tools
     parts: list[Any] = [LocalWorkspace(Path.cwd(), env=around), ContextTrimmer(turn), RepairToolArguments()]
     if files:
         parts.append(FileSystem(tools=files, content_hashes=False, read_only_patterns=[], max_retries=RETRIES["tools"]))
     if commands:
-        quiet = {"denied_commands": [], "allow_interactive": True}  # the sandbox is the limit, not a list of words
+        quiet = {"denied_commands": [], "allow_interactive": True}  # the sandbox is the limit, not a list of commands
         parts.append(Shell(tools=TOOLS["execute"], default_timeout=COMMAND_S, **quiet))  # type: ignore[arg-type]
     agent: Agent[Any, Any] = Agent(
         order["model"],
@@ -234,7 +233,7 @@ def agent_for(order: dict[str, Any], turn: CoderTurn) -> Agent[Any, Any]:
 
 
 def output_types(schema: dict[str, Any]) -> Any:
-    """The reply by a tool of its own or, from models that prefer to talk, as plain JSON."""
+    """The reply as a call of the reply tool or, from models that answer in text, as plain JSON."""
     if not schema:
         return str
     return [ToolOutput(StructuredDict(schema), name="final_result"), TextOutput(parse_spoken_reply)]
@@ -251,7 +250,7 @@ def parse_spoken_reply(text: str) -> Any:
 
 
 def reply_validator(schema: dict[str, Any]) -> Any:
-    """Tell the model at once what breaks the contract. The last answer passes, and the engine judges it."""
+    """A validator that tells the model at once what breaks the contract. The last try passes; the engine judges it."""
 
     async def validate(ctx: RunContext[Any], said: Any) -> Any:
         if ctx.partial_output or ctx.last_attempt:
@@ -284,7 +283,7 @@ class ContextTrimmer(ClearToolResults[Any]):
 
 
 def refusal_data(error: ModelAPIError) -> dict[str, Any]:
-    """What the provider said, with its status and its headers on waiting."""
+    """The provider's message, with its status and its headers about retrying."""
     body = json.dumps(error.body, ensure_ascii=False, default=str) if error.body else ""
     known: dict[str, Any] = {"text": f"{type(error).__name__}: {error} {body}"[:SHOWN], "status": 0, "headers": {}}
     if isinstance(error, ModelHTTPError):

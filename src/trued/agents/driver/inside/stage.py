@@ -1,4 +1,4 @@
-"""Plays a scripted agent in a process of its own. It is started by path, so it imports nothing of this package."""
+"""Plays a scripted agent in a separate process. It is started by path, so it imports nothing of this package."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any
 def main(script: str, name: str) -> int:
     """Call the function `name` of the script with the order on stdin, and print its reply as JSON."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what the script prints becomes log
+    os.dup2(2, 1)  # output of the script goes to the log
     order: dict[str, Any] = json.load(sys.stdin)
     turn = _count_turn(order["session"])
     usage: dict[str, Any] = {}
@@ -39,7 +39,7 @@ def _told(error: Exception) -> str:
 
 
 def _count_turn(session: str) -> int:
-    """Count this turn of the session before anything else: that makes the session known."""
+    """Count this turn of the session first: from then on the session exists."""
     file = Path.home() / ".scripted" / f"{session}.json"
     turn = json.loads(file.read_text())["turns"] + 1 if file.exists() else 1
     file.parent.mkdir(parents=True, exist_ok=True)
