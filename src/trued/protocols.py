@@ -459,7 +459,7 @@ class JournalStore(Protocol):
         ...
 
     def run(self, name: str) -> "RunRecord":
-        """The run with this id, or with the only id that begins so. Raises BadInput if there is none."""
+        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none."""
         ...
 
     def of(self, run: str, listen: "Callable[[Event], None] | None" = None) -> Journal:
@@ -522,7 +522,7 @@ class JournalStore(Protocol):
         ...
 
     def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> "list[Event]":
-        """Those events of a run that are of one of these kinds, oldest first."""
+        """The events of a run that have one of these kinds, oldest first."""
         ...
 
     def events_of_call(self, run: str, key: str) -> "list[Event]":

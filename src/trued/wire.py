@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When an agent is ended from outside."""
+    """The limits at which an agent is ended."""
 
     idle_s: float = 600.0  # without any output or event
     wall_s: float = 3600.0

@@ -88,7 +88,7 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
     for name in dict.fromkeys(agents):
         one = agent_status(name, agent_of(name), settings, environ)
         if one.missing:
-            title = one.name if one.agent.specify else one.agent.title  # those are titled by what is behind their name
+            title = one.name if one.agent.specify else one.agent.title  # the title of such agents is generic
             raise BadInput(f"{title} {one.missing}", then=one.to_do)
 
 
@@ -115,7 +115,7 @@ def select_agents(
 
 
 def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> list[AgentStatus]:
-    """The agents that could start now. Raw models count only if there is none: their keys may have other purposes."""
+    """The agents that could start now. Raw models count only without agents: their keys may have other purposes."""
     able = [one for one in seen if one.name in PREFERRED and one.ready]
     if able or any(one.name == "coder" and one.missing for one in seen):
         return able
@@ -124,7 +124,7 @@ def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mappi
 
 
 def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None = None) -> dict[str, str]:
-    """Role → agent. If two vendors are installed, examining and checking roles get another vendor than building roles.
+    """Role → agent. With agents of two vendors, examining and checking roles get another vendor than building roles.
     `checking`: the checking roles; None: those of all workflows."""
     if not seen:
         return {}

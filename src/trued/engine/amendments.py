@@ -32,24 +32,24 @@ from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
 from trued.workspace.git.workspace import GitWorkspace
 
-EVERY = "all"  # criteria that the contract does not hold
+EVERY = "all"  # stands for all criteria that the contract does not hold
 
 
 class ContractChange(Value):
     """A person's request to change a run's contract."""
 
-    requirements: Path | None = None  # another requirements file, in the place of the old one
-    add: Path | None = None  # requirements beside those that are there
+    requirements: Path | None = None  # a requirements file that replaces the old one
+    add: Path | None = None  # a file with requirements to add
     remove: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     supersedes: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
-    criteria: tuple[str, ...] = ()  # that nothing checks yet, by id or by the part they belong to; EVERY: all of them
+    criteria: tuple[str, ...] = ()  # criteria to add that nothing checks yet, by id or by their part; EVERY: all
     who: str
     why: str
 
     @property
     def what(self) -> tuple[str, ...]:
-        """In words, for the journal."""
+        """What changes, as texts for the journal."""
         words = [f"requirements from {self.requirements.name}"] if self.requirements else []
         words += [f"requirements of {self.add.name} added"] if self.add else []
         words += [f"criteria taken in: {', '.join(self.criteria)}"] if self.criteria else []
@@ -60,7 +60,7 @@ class ContractChange(Value):
 async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at: str = "") -> RunRecord:
     """Change the run's contract. Changed checks run on the base again; no agent is called.
 
-    `looked_at`: the hash of the contract that the person means; another one is not changed.
+    `looked_at`: the hash of the contract that the person saw; if the contract in force is another, nothing changes.
     """
     record = store.journal.run(run_id)
     contract = store.contract(record.id)
@@ -115,8 +115,8 @@ def _known(contract: Contract, record: RunRecord, change: ContractChange) -> Non
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria outside the contract that these names stand for, as requirements. One that names a command has it as
-    a check. Raises BadInput if a name stands for none."""
+    """The criteria outside the contract that these names stand for, as requirements. A criterion that names a command
+    is checked by it. Raises BadInput if a name stands for none."""
     if not wanted:
         return ()
     final, held = store.final_verdict(record.id), {one.id for one in contract.requirements}
@@ -231,7 +231,7 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
 async def _judged(
     store: RunStore, record: RunRecord, workspace: GitWorkspace, contract: Contract, tell: Emit
 ) -> Verdict:
-    """The verdict by the new contract. Open objections of agents stay open."""
+    """The verdict under the new contract. Open objections of agents stay open."""
     ids, final = [one.id for one in contract.requirements], store.final_verdict(record.id)
     objections = tuple(one for one in (final.objections if final else ()) if one.requirement in {*ids, ""})
     verdict = await prove(

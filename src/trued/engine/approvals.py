@@ -9,10 +9,10 @@ from trued.errors import BadInput, Waiting
 from trued.model import Approval, Grade, Question, RunRecord, Way
 from trued.run.approvals import WHOLE, asked_of
 
-if TYPE_CHECKING:  # what decides is loaded by the function that needs it: a run may be waiting for an answer
+if TYPE_CHECKING:  # heavy imports are made where needed: a run may be waiting for an answer
     from trued.model import Judged
 
-SHOWN = 80  # characters of a question, where several are listed
+SHOWN = 80  # characters of a question in a list of several
 REGRADED = ("done", "not proven", "waiting", "unjudged")
 
 
@@ -28,7 +28,7 @@ class Decision:
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
-    """Is recording people's decisions on the branch all that is left? Then resuming calls no agent."""
+    """Whether only people's decisions are left to record on the branch: then resuming calls no agent."""
     writes = record.state == "waiting" and records_approvals(record)
     news = store.unheard_approvals(record.id) if writes else []
     over = store.final_verdict(record.id) is not None and not store.journal.driver(record.id)
@@ -36,7 +36,7 @@ def is_settled(store: RunStore, record: RunRecord) -> bool:
 
 
 def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], decision: Decision) -> RunRecord:
-    """Record a decision on all of these requirements, or on none if one is refused; None stands for the contract.
+    """Record a decision on all of these requirements, or on none if one is refused. None stands for the contract.
 
     Grades change at once, and no agent is called. A resumed run works on what was rejected.
     """
@@ -53,7 +53,7 @@ def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], dec
 
 
 def _regraded(store: RunStore, record: RunRecord) -> RunRecord:
-    """Grade an ended run again, unless its workflow has to take up the decision first."""
+    """Grade an ended run again, unless its workflow has to process the decision first."""
     verdict = store.verdict(record.id) if store.final_verdict(record.id) else None
     record = store.journal.run(record.id)
     if verdict is None or record.state not in REGRADED or store.journal.driver(record.id):
@@ -118,7 +118,7 @@ def _named(decision: Decision) -> None:
 
 
 def _decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: bool) -> None:
-    """Raise BadInput for a second decision, an approval of what a check refutes, or of what is proven."""
+    """Raise BadInput for a second decision, and for approving a requirement that is refuted or already proven."""
     name = given.requirement
     said = [one for one in store.approvals(record.id) if one.requirement == name and not one.stale]
     if said and not instead:
@@ -134,7 +134,7 @@ def _decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: 
 
 
 def _bare(store: RunStore, run_id: str, name: str) -> "Judged":
-    """The grade by checks alone."""
+    """The requirement's judgement without approvals."""
     return next(one for one in store.latest_verdicts(run_id)[name].requirements if one.id == name)
 
 
@@ -148,9 +148,9 @@ def _refuse_second(store: RunStore, record: RunRecord, given: Approval) -> None:
 
 
 def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, who: str, key: str = "") -> Question:
-    """Answer a question of the run; `resume` continues from there. `key`: which one, where several are open.
+    """Answer a question of the run; `resume` continues from there. `key`: which question, if several are open.
 
-    The first answer counts. Raises BadInput, which says whose answer that is, for a second one.
+    The first answer counts. For a second one, raises BadInput, which names the person who answered first.
     """
     record = store.journal.run(run_id)
     question = _question_to_answer(store, record, key)
@@ -171,7 +171,7 @@ def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, 
 
 
 def _question_to_answer(store: RunStore, record: RunRecord, key: str) -> Question:
-    """The open question with this key, or whose key alone contains it; without a key the only one that is open."""
+    """The open question with this key, or the only one whose key contains it; without a key, the only open question."""
     questions = store.journal.questions(record.id)
     still_open = [one for one in questions if not one.answer]
     fitting = [one for one in still_open if one.key == key] or [one for one in still_open if key in one.key]

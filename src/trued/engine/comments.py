@@ -9,17 +9,17 @@ from trued.model.step_keys import call_name
 from trued.run.examination.independence import EXAMINERS
 from trued.support.redaction import plain
 
-MOST = 4000  # characters: a comment is a few sentences; what is longer belongs into the requirements
+MOST = 4000  # characters: a comment is a few sentences; longer texts belong into the requirements
 
 
 def record_comment(
     store: RunStore, record: RunRecord, text: str, *, who: str, to: str = "", now: bool = False, way: Way = "command"
 ) -> Comment:
-    """Record a comment. `to`: a role or a call; "" is every role. It goes into the next brief; with `now` a call that
-    is at work is stopped for it, and continues with it.
+    """Record a comment. `to`: a role or a call; "" is every role. It goes into the next brief; with `now`, a running
+    call is stopped and continues with the comment.
 
-    Raises BadInput for a run that has ended, an empty or very long text, a role or call that is not there, and a role
-    that writes cases: those are written from the requirements alone.
+    Raises BadInput for a run that has ended, an empty or very long text, an unknown role or call, and a role that
+    writes cases: it writes them from the requirements only.
     """
     text = str(store.redact(store.inputs(record.id))(plain(text).strip()))
     if record.has_ended:
@@ -47,7 +47,7 @@ def record_comment(
 
 
 def calls_at_work(store: RunStore, record: RunRecord) -> dict[str, str]:
-    """Key → role of every call that was begun and has no answer yet, oldest first."""
+    """Key → role of every call that has begun and has no reply yet, oldest first."""
     found: dict[str, str] = {}
     for event in store.journal.events_of_kind(record.id, CallAsked.KIND, CallAnswered.KIND, lean=True):
         if asked := CallAsked.read(event):
@@ -58,7 +58,7 @@ def calls_at_work(store: RunStore, record: RunRecord) -> dict[str, str]:
 
 
 def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
-    """The only call at work that is meant: by its key, a part of it, or its role."""
+    """The one running call that `to` names, by its key, a part of the key, or its role."""
     exact = [key for key in calls if to in (key, call_name(key))]
     fitting = exact or [key for key, role in calls.items() if to in ("", role)] or [key for key in calls if to in key]
     if len(fitting) == 1:
@@ -71,7 +71,7 @@ def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
 
 
 def _call_meant(store: RunStore, record: RunRecord, calls: dict[str, str], to: str) -> str:
-    """The name of the only call at work that is meant. Raises BadInput, which lists the roles, if there is none."""
+    """The name of the one running call that `to` names. Raises BadInput, which lists the roles, if there is none."""
     fitting = {call_name(key) for key in calls if to in (key, call_name(key))}
     fitting = fitting or {call_name(key) for key in calls if to in key}
     if len(fitting) == 1:

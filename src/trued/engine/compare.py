@@ -32,7 +32,7 @@ Resume: TypeAlias = Callable[[str], Coroutine[Any, Any, RunRecord]]
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to reach the goal. `by`: its agents in words, if variants differ."""
+    """One way to reach the goal. `by`: its agents, as a text for people, if they differ between variants."""
 
     request: Request
     by: str = ""
@@ -80,7 +80,7 @@ def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, togethe
 
 
 def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
-    """The inputs, in the given order. A workflow that takes only plans gets the text that another reads."""
+    """The inputs, in the given order. A workflow that takes only plans gets the text that another workflow read."""
     made: dict[int, Inputs] = {}
     read: Inputs | None = None
     for number in sorted(range(len(variants)), key=lambda number: _late(variants[number].request)):
@@ -94,7 +94,7 @@ def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
 
 
 def _late(request: Request) -> int:
-    """A tracker's ticket is read first, a plan last."""
+    """The order of reading: a tracker's ticket first, a plan last."""
     takes = _takes(request)
     return 0 if takes in (None, Input.TICKET) else 2 if takes is Input.PLAN else 1
 
@@ -108,7 +108,7 @@ def _in_words(request: Request, read: Inputs) -> bool:
     takes = _takes(request)
     if takes in (None, Input.TICKET):
         return False
-    if read.ticket and not Path(request.goal).is_file():  # what is held elsewhere, no other workflow fetches
+    if read.ticket and not Path(request.goal).is_file():  # other workflows cannot fetch a ticket from its tracker
         return True
     return takes is Input.PLAN and bool(read.goal.source.file) and not _is_plan(read.goal)
 
@@ -121,7 +121,7 @@ def _is_plan(goal: Goal) -> bool:
 
 
 def _inside(inputs: Inputs) -> Inputs:
-    """Push nothing: in a comparison, a ticket's pull request is a file of its run."""
+    """The inputs with a local forge: in a comparison nothing is pushed, and a pull request is a file of its run."""
     forge = inputs.settings.forge.model_copy(update={"kind": "local"})
     return inputs.model_copy(update={"settings": inputs.settings.model_copy(update={"forge": forge})})
 
@@ -143,7 +143,7 @@ async def drive_comparison(
         turn(engine.store.journal.run(one.run))
         try:
             ended.append(await resume(one.run))
-        except TruedError as error:  # of this run alone: driven by somebody else, its base is gone, …
+        except TruedError as error:  # affects only this run: another process drives it, its base is gone, …
             ended.append(error)
         if ended[-1].code == Interrupted.code:
             break

@@ -1,4 +1,4 @@
-"""Records of comparisons: several runs under one id, each a file in the state folder."""
+"""Records of comparisons, each a file in the state folder: several runs under one id."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ def comparisons(store: RunStore) -> list[Comparison]:
 
 
 def find_comparison(store: RunStore, name: str) -> Comparison | None:
-    """The comparison with this id, or with the only id that begins so."""
+    """The comparison with this id, or the only one whose id begins with it."""
     every = comparisons(store)
     fitting = [one for one in every if one.id == name] or [one for one in every if name and one.id.startswith(name)]
     return fitting[0] if len(fitting) == 1 else None

@@ -13,7 +13,7 @@ from trued.errors import BadInput, TruedError
 from trued.model import RunRecord
 
 RunEnds: TypeAlias = list[RunRecord | TruedError]
-WORST = (130, 4, 5, 6, 2, 1, 3, 0)  # exit codes, the one that counts most first
+WORST = (130, 4, 5, 6, 2, 1, 3, 0)  # exit codes, worst first
 
 
 async def start_runs(engine: Engine, requests: Sequence[Request]) -> RunEnds:

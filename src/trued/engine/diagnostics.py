@@ -1,4 +1,4 @@
-"""What `trued doctor` looks at: sandboxes, what agents could reach, and logins that were left behind."""
+"""What `trued doctor` checks: sandboxes, what agents could reach, and logins that were left behind."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def agent_reach(settings: Settings) -> tuple[str, tuple[str, ...]]:
 
 
 def check_network(settings: Settings) -> None:
-    """Raises BadInput if the sandbox that agents would have here cannot give them the network in these settings."""
+    """Raise BadInput if the sandbox that agents would have here cannot give them the network in these settings."""
     check_agent_network(choose_level(settings.sandbox, allow_unsandboxed=True), settings.network)
 
 

@@ -25,7 +25,7 @@ async def drive_workflow(run: Run, is_cancelled: Callable[[], bool], told: async
     """Run the workflow to its end and return how it ended.
 
     `is_cancelled`: whether somebody cancelled the run. `told` is set when its driver has to end. `alone`: handle
-    signals here; several runs of one process leave that to `concurrent_runs`.
+    signals here; if one process drives several runs, `concurrent_runs` handles them.
     """
     states = {**STATES, PlanOnly: "planned"}
     try:

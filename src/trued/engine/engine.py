@@ -120,7 +120,7 @@ class Engine:
             return
         with self.store.journal.claim(record.id):
             await self.store.workspace(record, self.store.inputs(record.id)).begin()
-            await travel.send(self.store.journal.of(record.id))  # the run's writer would send before it records
+            await travel.send(self.store.journal.of(record.id))  # the run's own writer would call `send` again
 
     def begin(
         self, inputs: Inputs, repository: Repository, *, at_once: bool = False, queue: str = ""

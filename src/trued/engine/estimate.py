@@ -9,13 +9,13 @@ from trued.wire import Price, Spend
 
 Range: TypeAlias = tuple[float, float]
 
-KNOWN = 3  # earlier calls of a role by an agent: then their own figures are taken
+KNOWN = 3  # with so many earlier calls of a role by an agent, the estimate uses their figures
 # One call of an agent without history: requests to the model, context beyond prompt and brief, output tokens, time.
 REQUESTS: Range = (6, 40)
 CONTEXT: Range = (4_000, 40_000)
 SAID: Range = (2_000, 25_000)
 SECONDS: Range = (60, 900)
-CACHED = 0.8  # of what is sent again and again, at a provider that keeps it
+CACHED = 0.8  # share of repeated input that comes from a provider's cache
 OVERHEAD = {  # tokens of an agent's own prompt and tools, as measured with a coding role's tools
     "claude": 3_400,
     "codex": 10_400,

@@ -1,4 +1,4 @@
-"""HANDOVER.md: the state of a run that cannot continue by itself, for whoever takes over."""
+"""HANDOVER.md: the state of a run that cannot continue without help, for the person or agent that takes over."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from trued.support.plurals import counted
 
 NAME = "HANDOVER.md"
 HALTED = ("limited", "not proven", "waiting", "stopped")
-TRIED = 40  # rows of what was tried: the last ones tell most
+TRIED = 40  # rows of what was tried: the last ones are the most informative
 LONGEST = 400
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
@@ -28,9 +28,9 @@ class HandoverFacts:
     state: str
     why: str
     verdict: Verdict | None
-    wanted: tuple[str, ...]  # requirements of the contract, judged or not
+    wanted: tuple[str, ...]  # all requirements of the contract, judged or not
     events: tuple[Event, ...]
-    spent: tuple[str, ...]  # in words, one line each
+    spent: tuple[str, ...]  # texts of one line each
     commands: tuple[tuple[str, str], ...]  # what to type, and what it does
 
 
@@ -40,10 +40,10 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
 
     Otherwise remove the file of an earlier halt, and return "".
     """
-    from trued.engine.ways_on import ways_on  # loaded when a run ends: looking at one needs no live copies
+    from trued.engine.ways_on import ways_on  # imported here: only needed when a run ends
 
     events = tuple(store.journal.events(record.id))
-    stuck = any(event.kind in (NoProgress.KIND, WorkSetAside.KIND) for event in events)  # it gave something up
+    stuck = any(event.kind in (NoProgress.KIND, WorkSetAside.KIND) for event in events)  # work was given up
     file = store.folder(record.id) / "files" / NAME
     if record.state not in ("limited", "unjudged") and not (stuck and record.state in HALTED):
         file.unlink(missing_ok=True)

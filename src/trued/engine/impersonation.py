@@ -1,4 +1,4 @@
-"""Keeps agents from deciding in a person's name: no decision is taken while an agent could have typed it."""
+"""Keeps agents from deciding in a person's name: no decision is accepted while an agent could have typed it."""
 
 import os
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ PREVIEWS = "previews"  # below a run's folder: one folder for each preview that 
 
 
 def is_live_preview(folder: Path) -> bool:
-    """Whether the process lives that shows a run's work in this folder."""
+    """Whether the process that shows a preview in this folder is alive."""
     pid = folder.name.partition("-")[0]
     return pid.isdigit() and preview_owner(int(pid)) == folder.name.rpartition(".")[0]
 
 
 def preview_owner(pid: int = 0) -> str:
-    """This process, or another one, as part of a folder's name; "" if it has ended."""
+    """The identity of a process (0: this one) as part of a folder's name; "" if it has ended."""
     return processes.identity(pid or os.getpid()).replace(":", "-")  # a colon would end a path in PYTHONPATH
 
 
@@ -35,9 +35,9 @@ def refuse_if_agent_could_answer(store: RunStore, record: RunRecord) -> None:
 
 
 def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
-    """What the run's agents that are at work can reach of the person's own session, in words; "" for nothing.
+    """What the run's working agents can reach of the person's own session, as a text; "" for nothing.
 
-    The sandbox is tried out as the agent has it; its name alone is not believed.
+    This tests the agents' sandbox itself instead of trusting its level's name.
     """
     from trued.workspace.sandbox.levels import reachable_sockets  # imported here: only decisions need it
 
@@ -45,13 +45,13 @@ def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
 
 
 def _at_work(store: RunStore, record: RunRecord) -> Iterator[Confinement]:
-    """The confinement of what is at work: agents, and what they wrote, where the engine runs it."""
+    """The confinement of everything that is running: agents, and their code that the engine executes."""
     from trued.agents.spool.call_folder import is_supervised
     from trued.workspace.git.workspace import ALONE, CONNECTED, ROOMS
 
     folder = store.folder(record.id)
     called = any(is_supervised(one) for one in (folder / "spool").glob("*"))
-    driven = bool(store.journal.driver(record.id))  # what a dead one left in its rooms is not at work
+    driven = bool(store.journal.driver(record.id))  # rooms that a dead driver left do not count
     connected, alone = (driven and any((folder / ROOMS).glob(f"{mark}*")) for mark in (CONNECTED, ALONE))
     alone = alone or any(is_live_preview(one) for one in (folder / PREVIEWS).glob("*"))
     if called or connected or alone:

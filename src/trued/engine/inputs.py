@@ -16,7 +16,7 @@ class Request(Value):
     flags: dict[str, Any] = {}  # noqa: RUF012 (a frozen value)
     trust: str = ""
     branch: str = ""  # an earlier run's branch, to continue from; HEAD: start afresh
-    base: str = ""  # the user's commit from which that branch began, where nothing else tells
+    base: str = ""  # the user's commit from which that branch began, if nothing else shows it
 
 
 class Inputs(Value):
@@ -32,17 +32,17 @@ class Inputs(Value):
     level: str
     version: str
     dirty: tuple[str, ...] = ()  # uncommitted files when the run began: it started from HEAD, without them
-    looked: str = ""  # the agents that were detected, in words; empty: the user named all of them
+    looked: str = ""  # a sentence about the detected agents; empty: the user named all of them
     start: str = ""  # the commit it continues from, if not its base
     branch: str = ""  # its branch, if not named after the run
-    base: str = ""  # the red side, if it is not the commit that was checked out
+    base: str = ""  # the base for red results, if it is not the commit that was checked out
     ticket: Ticket | None = None
-    author: str = ""  # in whose name commits are made, as "Ada <ada@example.org>"; "": each role's own
-    edition: int = 1  # of the version that began it, see `trued.run.context.EDITION`; 1 where none was stored
-    onto: str = ""  # the branch that was checked out when it began, and where it lands; "" where none was
+    author: str = ""  # the author of commits, as "Ada <ada@example.org>"; "": each role is its own author
+    edition: int = 1  # of the trued that began the run, see `trued.run.context.EDITION`; 1 if none was stored
+    onto: str = ""  # the branch that was checked out when it began, on which it lands; "" if there was none
 
     def person_files(self, root: Path) -> tuple[str, ...]:
-        """Documents in the repository that this run was given by a person: what it is to do, and how it is judged."""
+        """Documents in the repository that a person gave to this run: what it has to do, and how it is judged."""
         given = {self.goal.source.file, self.ticket.source.file if self.ticket else ""}
         required = Path(self.requirements_file)
         if self.requirements_file and required.is_relative_to(root):

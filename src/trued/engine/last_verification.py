@@ -27,7 +27,7 @@ class LastVerification(Value):
 
 
 def save_verification(home: Path, one: LastVerification) -> None:
-    """Save it, readable for this user only: it contains held-out cases."""
+    """Save the verification in a file that only this user can read: it contains held-out cases."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _private():
         atomic_files.write(home / FILE, one.model_dump_json(), sync=False)

@@ -7,13 +7,13 @@ from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import RunLimits, RunRecord, Value
 
-if TYPE_CHECKING:  # loaded where limits are changed or prices looked up: `show` needs only the limits
+if TYPE_CHECKING:  # imported where limits are changed or prices are looked up: `show` needs neither
     from trued.inputs.settings.limits import LimitChange
     from trued.model import Settings
     from trued.run.budget import QuotaWindow
     from trued.wire import Price
 
-LIMITS_FIXED = ("done", "stopped", "cancelled")  # a run that was not proven may get more rounds, and so another limit
+LIMITS_FIXED = ("done", "stopped", "cancelled")  # not "not proven": such a run may get more rounds, and so new limits
 
 
 class LimitStep(Value):
@@ -43,8 +43,8 @@ def limits_in_force(store: RunStore, run_id: str) -> RunLimits:
 
 
 def limit_steps(store: RunStore, record: RunRecord, given: "Sequence[LimitChange]") -> list[LimitStep]:
-    """What these changes would mean, one by one; nothing is recorded. Raises BadInput for a run that is over, a role
-    that it does not have, and a limit that it has already."""
+    """The effect of each of these changes; nothing is recorded. Raises BadInput for a run that is over, an unknown
+    role, and a limit that would not change."""
     from trued.inputs.settings.limits import PARTS, QUOTA, apply_limits, limit_of
 
     if given and record.state in LIMITS_FIXED:
@@ -75,10 +75,10 @@ def change_limits(
     may_raise: bool = True,
     may_lower: bool = True,
 ) -> list[LimitStep]:
-    """Record other limits, or first ones, with the person's name; a run at work applies them before its next call.
+    """Record new limits with the person's name; a running run applies them before its next call.
 
-    Raises BadInput, and records nothing, if one is higher or lower than it may be, or if an agent that is at work could
-    have raised it.
+    Raises BadInput, and records nothing, if a limit may not be raised or lowered, or if a working agent could have
+    raised it.
     """
     from trued.engine.impersonation import refuse_if_agent_could_answer
 
@@ -130,7 +130,7 @@ def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> Non
 
 
 def rounds_granted(store: RunStore, run_id: str) -> tuple[tuple[int, int], ...]:
-    """The rounds that people granted to an ended run: after how many finishes, and how many."""
+    """The rounds that people granted to an ended run: after which number of finishes, and how many rounds."""
     from trued.model.events import of_kind
     from trued.model.events.run import RoundsAdded
 
@@ -139,7 +139,7 @@ def rounds_granted(store: RunStore, run_id: str) -> tuple[tuple[int, int], ...]:
 
 
 def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow]":
-    """Kind of agent → what it last reported of the user's subscription."""
+    """Kind of agent → what it last reported about the user's subscription."""
     from trued.model.events import of_kind
     from trued.model.events.call import QuotaReported
     from trued.run.budget import QuotaWindow, agent_kind
@@ -150,7 +150,7 @@ def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow
 
 
 def price_lookup(settings: "Settings") -> "Callable[[str, str], Price]":
-    """A function from agent and model to price: the user's own, else a table's, else the ceiling."""
+    """A function from agent and model to price: the user's own price, else a table's, else the ceiling."""
     from trued.agents.adapters import agent_of
     from trued.engine.prices import price_of
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 from trued.engine.run_store import RunStore
 from trued.model import RunRecord, Value
 
-if TYPE_CHECKING:  # loaded where a verdict is read
+if TYPE_CHECKING:  # imported where a verdict is read
     from trued.model import Judged, Requirement
 
 SIGNED = "--as NAME --reason TEXT"
-NAMED = 5  # criteria in one sentence
+NAMED = 5  # most criteria that one sentence names
 
 
 class Wait(Value):
@@ -22,14 +22,14 @@ class Wait(Value):
     since: float
     command: str
     requirement: str = ""
-    steps: tuple[str, ...] = ()  # what to do before one decides
-    commit: str = ""  # what there is to look at
+    steps: tuple[str, ...] = ()  # what to do before deciding
+    commit: str = ""  # the commit to look at
     question: str = ""  # the key of the question to answer
-    options: tuple[str, ...] = ()  # its answers; none: answered in one's own words
+    options: tuple[str, ...] = ()  # its possible answers; empty: a free text
 
 
 def waits(store: RunStore, record: RunRecord) -> list[Wait]:
-    """Everything the run waits for: open questions and what requirements lack; without any of these, what halted it."""
+    """Everything the run waits for: open questions and what requirements lack; if there is neither, what halted it."""
     if record.has_ended:
         return []
     found = [*_questions(store, record), *_decisions(store, record)]
@@ -67,11 +67,11 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         if one.lacks == "attest"
         and (
             requirement := asked.get(one.id) if lacking.isdisjoint(one.parts) else None
-        )  # with its parts it is met, too
+        )  # a requirement is met when its parts are, so only the parts wait
         and (final or is_manual(requirement))
     ]
     unread = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
-    since = _since(store, record) if by_person or unread else {}  # of a long run that takes a while
+    since = _since(store, record) if by_person or unread else {}  # slow for a long run
     for one, requirement in by_person:
         yield _judged(record, one, requirement, verdict.commit, since.get(one.id, record.updated_at))
     yield from _not_checked(record, [one for one in verdict.requirements if one.outside and one.id not in asked])
@@ -82,7 +82,7 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 
 
 def _not_checked(record: RunRecord, criteria: "list[Judged]") -> Iterator[Wait]:
-    """One wait for all criteria that the contract does not hold: one command takes them in."""
+    """One wait for all criteria that the contract does not hold: one command adds them."""
     if not criteria:
         return
     named = "; ".join(f"{one.id}: {one.text}" for one in criteria[:NAMED])
@@ -114,7 +114,7 @@ def _judged(record: RunRecord, one: "Judged", requirement: "Requirement", commit
 
 def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
     """Requirement → when it was judged last."""
-    from trued.model.events import of_kind  # loaded when a run waits: `ls` looks at every run
+    from trued.model.events import of_kind  # imported here: `ls` calls this module for every run
     from trued.model.events.proof import RequirementJudged
 
     judged = of_kind(store.journal.events_of_kind(record.id, RequirementJudged.KIND), RequirementJudged)
@@ -122,7 +122,7 @@ def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
 
 
 def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
-    """What waits if there is nothing to decide: somebody has to resume the run."""
+    """The wait of a run that needs no decision: somebody has to resume it."""
     name, when = record.id, record.updated_at
     if record.state == "limited":
         from trued.run.budget import command_for_more  # loaded only here: most runs are not limited

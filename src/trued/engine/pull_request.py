@@ -29,12 +29,12 @@ from trued.workspace.git.workspace import GitWorkspace
 
 PR_AGENT = "pr-agent"
 ROUNDS = "ROUNDS.md"
-CHARACTERS = 4  # of a token, about
+CHARACTERS = 4  # per token, roughly
 _MARKS = {"ceiling": "≤", "computed": "~"}
 
 
 def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Forge:
-    """The forge that the run's work is offered to; without one, files in the run's folder."""
+    """The forge to which the run's work is offered; if there is none, files in the run's folder."""
     folder = store.folder(record.id) / "files"
     settings = store.inputs(record.id).settings.forge
     forge = forge_of(settings, store.environ, Path(record.repository), folder)
@@ -46,10 +46,10 @@ async def offer_run(
 ) -> ForgePullRequest | Mapping[str, str]:
     """Offer the run's finished head as a pull request while the run is being driven.
 
-    Returns the offer; or, if it changes sensitive files, those files with reasons: then a person has to land it.
+    Returns the pull request; or, if sensitive files change, these files with reasons: then a person has to land it.
     """
     travel, kind = store.travel(record), store.inputs(record.id).settings.forge.kind
-    if travel and not travel.is_origin and kind != "local":  # whose remotes and rights are there
+    if travel and not travel.is_origin and kind != "local":  # remotes and rights are where the run was begun
         raise BadInput(
             f"the repository of run {record.id} is on the machine where it was begun", then="resume it there"
         )
@@ -67,7 +67,7 @@ async def pull_request_work(
 ) -> PullRequestWork:
     inputs, events = store.inputs(record.id), store.journal.events(record.id)
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
-    if verdict.commit and verdict.commit != record.head:  # it belongs to that commit alone
+    if verdict.commit and verdict.commit != record.head:  # a verdict belongs to one commit
         verdict = Verdict.open(f"nothing was judged since {verdict.commit[:12]}")
     contract, ticket = store.contract(record.id), inputs.ticket
     accept, words = inputs.settings.accept, _words(events)
@@ -112,7 +112,7 @@ def write_rounds(store: RunStore, record: RunRecord) -> None:
 
 
 def _words(events: Sequence[Event]) -> dict[str, Any]:
-    """The title and body that the pr-agent wrote last; {} if it wrote none."""
+    """The newest title and body by the pr-agent; {} if it wrote none."""
     answers = [one for _, one in of_kind(events, CallAnswered) if one.role == PR_AGENT]
     done = [one.reply for one in answers if one.state == "done" and one.reply is not None]
     return done[-1] if done else {}

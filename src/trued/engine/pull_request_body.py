@@ -30,7 +30,7 @@ class RoleSpending:
     cached: int = 0
     peak: int = 0  # the largest context that it ever had
     usd: float = 0.0
-    mark: str = ""  # ~ where it is estimated or computed, ≤ at a stated ceiling
+    mark: str = ""  # ~ if it is estimated or computed, ≤ if it is a stated ceiling
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +52,20 @@ class PullRequestWork:
     branch: str
     onto: str
     head: str
-    title: str  # the engine's own, where no agent wrote one
+    title: str  # an agent's, else the engine's
     verdict: Verdict
     proven: bool
     contract: str = ""
-    bar: str = ""  # which grade was enough, if less than the default was asked for
+    bar: str = ""  # the accepted grade, if it is lower than the default
     key: str = ""  # of the ticket
     url: str = ""  # of the ticket
     words: str = ""  # an agent's text
-    by: str = ""  # … and whose it is
+    by: str = ""  # the agent that wrote `words`
     rounds: tuple[VerificationRound, ...] = ()
     spent: tuple[RoleSpending, ...] = ()
-    evidence: tuple[Evidence, ...] = ()  # of all rounds, on both sides
+    evidence: tuple[Evidence, ...] = ()  # of all rounds, on base and head
     claimed: tuple[tuple[str, str], ...] = ()  # pictures that agents handed in: name and hash
-    said: tuple[str, ...] = ()  # what the ticket does not say; claims that git did not bear out
+    said: tuple[str, ...] = ()  # remarks: what the ticket lacks; claims that git refutes
     draft: bool = False
     when: float = 0.0
 
@@ -104,7 +104,7 @@ async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequest
     if forge.remote:
         ref = f"refs/heads/trued/evidence/{work.run}"
         why = await workspace.push(forge.remote, commit, ref)
-        if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):  # an earlier offer's are there
+        if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):  # `ref` holds an earlier offer
             raise BadInput(why, then=f"fix that, then `trued resume {work.run}`")
     return {one: forge.picture(commit, name) for one, name in names.items() if name in files}
 
@@ -121,7 +121,7 @@ def _file_names(work: PullRequestWork) -> dict[str, str]:
 
 
 def picture_pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
-    """Page → its picture before (the base's, else the first failure on the work) and after."""
+    """Page → its pictures before (on the base, else the first failure on the work) and after."""
     found: dict[str, dict[str, Picture]] = {}
     for picture in evidence_pictures(evidence):
         pair = found.setdefault(picture.page, {})
@@ -143,7 +143,7 @@ def _slug(words: str) -> str:
 
 def title_of(work: PullRequestWork) -> str:
     """The title, with the ticket's key; it begins with “not proven” if the work is not."""
-    flat = " ".join(inert(plain(work.title)).split()) or work.branch  # a squash makes it a commit message
+    flat = " ".join(inert(plain(work.title)).split()) or work.branch  # a squash merge uses it as commit message
     flat = flat.replace(inert(work.key), work.key) if work.key else flat
     named = flat if work.key.lower() in flat.lower() else f"{work.key}: {flat}"
     return named if work.proven else f"{NOT_PROVEN}{named}"
@@ -275,7 +275,7 @@ def _evidence_of(judged: Judged, work: PullRequestWork) -> str:
 
 
 def _public(words: str) -> str:
-    """The text without folders of the user's machine."""
+    """The text without the paths of folders on the user's machine."""
     return re.sub(r"(?<![\w.~:/])~?(?:/[^\s:/\"'`]+)*/(?=[^\s:/])|(?<=:)~?/(?!/)[^\s:\"'`]*/", "", words)
 
 

@@ -1,4 +1,4 @@
-"""Writes receipts of verdicts and bundles of contracts, and checks them: offline, or by proving all again."""
+"""Writes receipts of verdicts and bundles of contracts, and checks them: offline, or by proving everything again."""
 
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -36,10 +36,10 @@ class ReceiptCheck:
     code: int
     said: tuple[str, ...]
     statement: Statement | None = None
-    signed_by: str = ""  # id of the key, where the signature is its
-    known_key: bool = False  # … and it is the key that was asked for
-    again: tuple[str, ...] | None = None  # how the statement differs when all is proven again; None: not tried
-    new: Statement | None = None  # … and how it came out
+    signed_by: str = ""  # id of the key that signed it
+    known_key: bool = False  # whether this is the key that the caller named
+    again: tuple[str, ...] | None = None  # what differs when everything is proven again; None: not tried
+    new: Statement | None = None  # the statement of that second proof
 
     @property
     def holds(self) -> bool:
@@ -108,7 +108,7 @@ async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, ho
     base, head = [await commit_lookup.find_commit(one, repository.absolute()) for one in (request.base, request.head)]
     contract = await _seen(sealed, base, head)
     async with temporary_workspace(request, home, base, head) as workspace:
-        workspace.kept = None  # use no cached facts, even our own; cached environments are fine
+        workspace.kept = None  # use no cached facts; cached environments are fine
         fresh = await seal(workspace, contract_requirements(contract), _sealing(contract), tell=tell)
         judging = contract.model_copy(update={"base_facts": fresh.base_facts, "frozen": fresh.frozen})
         verdict = await prove(
@@ -127,7 +127,7 @@ async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, ho
 
 
 async def _seen(sealed: Bundle, *both: NamedCommit) -> Contract:
-    """The contract; its cases count as visible if a history contains their file."""
+    """The contract; its cases count as visible if the history of either commit contains their file."""
     if (
         not sealed.contract.held_out
         or not (names := _cases_of(sealed))
@@ -139,7 +139,7 @@ async def _seen(sealed: Bundle, *both: NamedCommit) -> Contract:
 
 
 def _cases_of(sealed: Bundle) -> set[str]:
-    """Git's names for the bundle's requirements file; empty if it has none, or one of other requirements."""
+    """Git's blob ids of the bundle's requirements file; empty if there is none, or if it holds other requirements."""
     name, data = sealed.asked or ("", b"")
     sealed_checks = {one.id: set(map(check_hash, one.checks)) for one in sealed.contract.requirements}
     try:
@@ -160,7 +160,7 @@ def _sealing(contract: Contract) -> SealTerms:
     )
 
 
-# -- what is said of one -----------------------------------------------------------------------------------------------
+# -- texts about a receipt ---------------------------------------------------------------------------------------------
 
 
 def _lines(stated: Statement) -> list[str]:
@@ -209,7 +209,7 @@ def _code(stated: Statement) -> int:
     return 6 if stated.predicate.trued.grade is Grade.UNJUDGED else 1
 
 
-# -- taking one away ---------------------------------------------------------------------------------------------------
+# -- writing a receipt -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class ReceiptRequest:
 async def write_receipt(
     contract: Contract, verdict: Verdict, keeping: ReceiptRequest, *, repository: Path, home: Path
 ) -> None:
-    """Write receipt and bundle; nothing if either cannot be made."""
+    """Write receipt and bundle, or nothing if either cannot be made."""
     beyond = Surroundings(keeping.accept, keeping.approvals, keeping.owned, _engine())
     key = None if keeping.unsigned or not keeping.receipt else signing.own_key(home)
     data = encode_receipt(statement(contract, verdict, beyond), key)
@@ -295,7 +295,7 @@ async def _bundled(contract: Contract, asked: Path | None, repository: Path) -> 
 
 
 async def _contents(git: Git, names: set[str]) -> dict[str, bytes]:
-    """Blob → content, for those that the repository has."""
+    """Blob → content, for the blobs that the repository has."""
     out = (
         await git("cat-file", "--batch", stdin="".join(f"{one}\n" for one in sorted(names)).encode()) if names else b""
     )
@@ -316,7 +316,7 @@ def _write(folder: Path, sealed: Bundle) -> None:
             raise BadInput(f"{folder} is there and not empty", then="name a new folder")
         (folder / "files").mkdir(parents=True, exist_ok=True)
         for name, data in bundles.bundle_files(sealed).items():
-            atomic_files.write(folder / name, data, sync=name == bundles.MANIFEST)  # the manifest comes last
+            atomic_files.write(folder / name, data, sync=name == bundles.MANIFEST)  # the manifest is written last
     except OSError as error:
         raise StateFailed(f"cannot write {folder}: {error.strerror}") from error
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from trued.inputs.specifications import SpecificationFormat
 
 MARKDOWN = (".md", ".markdown")
-MOST_FILES = 500  # of specifications in one repository
+MOST_FILES = 500  # most specification files that are read in one repository
 
 
 def load_named_requirements(path: Path) -> Requirements:
     """Load the user's file: requirements with checks, or Markdown."""
     if path.suffix.lower() in MARKDOWN:
-        from trued.inputs import specifications as sources  # loaded where a repository's own words are read
+        from trued.inputs import specifications as sources  # imported here: only needed for such files
 
         return sources.read_specification(str(path), read_text(path))
     from trued.inputs.requirements.file import load_requirements
@@ -55,8 +55,8 @@ def contract_requirements(contract: Contract) -> Requirements:
 async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:
     """The requirements in the repository itself, and remarks on them; empty if base and head have none.
 
-    Requirements and checks of the base count, whatever the head changed in them. Requirements that the head adds count,
-    too, but not their checks: the implementer wrote those.
+    Requirements and checks of the base count, whatever the head changed in them. Requirements that the head adds also
+    count, but not their checks: the implementer wrote those.
     """
     from trued.inputs import specifications as sources
 
@@ -80,7 +80,7 @@ async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Require
 
 
 def _taken(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
-    """Path → source of requirements. The base decides on the kinds that count, if it has any."""
+    """Path → format of each file with requirements. If the base has any, only its kinds count."""
     from trued.inputs import specifications as sources
 
     if not (taken := sources.find_specifications(on_base)):
@@ -105,7 +105,7 @@ async def _texts(
 
 
 def _trusted(asked: Requirements) -> None:
-    """Raise Untrusted for requirements that set up an environment or a server: only the user may do that."""
+    """Raise Untrusted if requirements set up an environment or a server: only the user may do that."""
     if asked.environment != Environment() or asked.serve:
         raise Untrusted(
             f"{asked.file} in the repository sets up an environment or a server and is not trusted",
@@ -114,7 +114,7 @@ def _trusted(asked: Requirements) -> None:
 
 
 def _due(every: Sequence[Requirement], touched: set[str]) -> tuple[list[Requirement], list[str]]:
-    """The requirements whose files this change touches, or that have checks; and the files left out."""
+    """The requirements that have checks or whose files this change touches; and the files left out."""
     files = {one.source.file for one in every}
     about = (touched or files) | {one.source.file for one in every if one.checks}
     return [one for one in every if one.source.file in about], sorted(files - about)

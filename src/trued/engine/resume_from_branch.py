@@ -26,12 +26,12 @@ ASIDE = "-failed-"  # in the name of a branch that holds the work of a feature t
 class KnownRuns:
     """Branches and bases of the runs in the journal."""
 
-    branches: Collection[str] = ()  # of runs that can be resumed, or have ended: no new run continues them unasked
+    branches: Collection[str] = ()  # of runs that can be resumed or have ended: continued only on request
     bases: Mapping[str, str] = field(default_factory=dict)  # branch → the base that was recorded when its run began
 
     @classmethod
     def of(cls, runs: Sequence[RunRecord], root: Path) -> "KnownRuns":
-        """From records, newest first; of several runs on one branch the newest counts."""
+        """Build it from records, newest first; of several runs on one branch, the newest counts."""
         bases = {one.branch: one.base for one in reversed(runs) if one.repository == str(root)}
         return cls({one.branch for one in runs if one.state != "cancelled"}, bases)
 
@@ -57,7 +57,7 @@ class ContinuedBranch:
 def find_branch_to_continue(
     root: Path, state: BranchState, goal: Goal, named: str, known: KnownRuns, base: str = ""
 ) -> ContinuedBranch | None:
-    """The named branch; else that of a run missing in the journal that had the same specification; else None.
+    """The named branch; else the branch of a run with the same specification that is missing in the journal; else None.
 
     `state`: the file by which a workflow recognises its branches. The base is the user's `base`, else the journal's,
     else what git shows (`began`).

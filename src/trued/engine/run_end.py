@@ -12,7 +12,7 @@ from trued.support import atomic_files
 
 @dataclass(frozen=True)
 class End:
-    """How a drive ended: with an outcome, or before one."""
+    """How a drive ended: with an outcome, or without one."""
 
     state: str
     code: int = 0
@@ -21,7 +21,7 @@ class End:
 
 
 def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
-    """Grade a run that came to its end, with the approvals that apply, and record that."""
+    """Grade a run whose workflow has finished, with the approvals that apply, and record its end."""
     if outcome.verdict and outcome.state != "stopped":
         verdict = apply_approvals(store.final_verdict(record.id) or outcome.verdict, store.approvals(record.id))
         outcome = conclude(verdict, store.inputs(record.id).settings.accept)
@@ -31,8 +31,8 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
 
 
 def end_run(store: RunStore, record: RunRecord, end: End) -> RunRecord:
-    """Record the state in which the run ended, and write HANDOVER.md and ROUNDS.md where they are due."""
-    from trued.engine.handover_file import write_handover  # loaded when a run ends
+    """Record the state in which the run ended, and write HANDOVER.md and ROUNDS.md if they are due."""
+    from trued.engine.handover_file import write_handover  # imported here: only needed when a run ends
     from trued.engine.pull_request import write_rounds
 
     ended = record.model_copy(update={"state": end.state, "code": end.code, "why": end.why})
@@ -46,11 +46,11 @@ def end_run(store: RunStore, record: RunRecord, end: End) -> RunRecord:
 
 
 def _tick_plan(store: RunStore, record: RunRecord, verdict: Verdict | None) -> None:
-    """Renew the run's copy of the plan: a view, written whenever a verdict or an approval changes it."""
+    """Update the run's copy of the plan: a view that changes with every verdict and approval."""
     goal, contract = store.inputs(record.id).goal, store.contract(record.id)
     if contract is None or verdict is None:
         return
-    from trued.workflows.descriptor import Input  # loaded where a plan may have to be renewed
+    from trued.workflows.descriptor import Input  # imported here: only needed for a plan
     from trued.workflows.registry import find_descriptor
 
     workflow = find_descriptor(record.workflow)

@@ -1,4 +1,4 @@
-"""A run's work, started in a sandbox for a person who judges it by hand."""
+"""Starts a run's work in a sandbox for a person who judges it by hand."""
 
 import secrets
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from trued.run.preview import HOST, Show, Showing, free_port
 from trued.workspace.git.removal import remove_tree
 from trued.workspace.git.workspace import ROOMS, GitWorkspace
 
-DAY_S = 24 * 3600.0  # nobody looks longer; the server of a forgotten terminal ends
+DAY_S = 24 * 3600.0  # longest preview, so that the server of a forgotten terminal ends
 
 
 class RunPreview(Value):
@@ -30,11 +30,11 @@ class RunPreview(Value):
 
 @asynccontextmanager
 async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: str = "") -> AsyncIterator[RunPreview]:
-    """Start the project at a commit of the run while the context lasts; nothing is left of it afterwards. A run that is
-    at work is not disturbed: the preview has a folder of its own.
+    """Start the project at a commit of the run while the context lasts; nothing is left of it afterwards. A running run
+    is not disturbed: the preview has its own folder.
 
-    `port`: of this machine; 0 takes a free one. `commit`: the recorded head, if none is named. Raises BadInput if
-    nothing says how the project is started, CannotJudge if it does not come up.
+    `port`: on this machine; 0 takes a free one. `commit`: "" is the recorded head. Raises BadInput if nothing says
+    how to start the project, CannotJudge if it does not come up.
     """
     record = store.journal.run(run_id)
     inputs, contract = store.inputs(run_id), store.contract(run_id)
@@ -58,8 +58,8 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
 
 
 async def _found_server(workspace: GitWorkspace, contract: Contract, commit: str, *, said: str) -> Serve:
-    """How the project is started: by the base's files, as for a check; else by those of the commit, because a person
-    only looks."""
+    """How to start the project: according to the base's files, as for a check; else, because a person only looks,
+    according to the commit's files."""
     found = await find_server(workspace, contract.environment, said=said, tell=discard_event)
     if found.serve is None and commit != workspace.base:
         work = copy(workspace)
@@ -73,7 +73,7 @@ async def _found_server(workspace: GitWorkspace, contract: Contract, commit: str
 
 @asynccontextmanager
 async def _own_folder(previews: Path) -> AsyncIterator[Path]:
-    """A folder for this preview, named by this process. Those of processes that were killed are removed first."""
+    """A folder for this preview, named after this process. Folders of killed processes are removed first."""
     for left in previews.glob("*"):
         if not is_live_preview(left):
             await remove_tree(left)

@@ -97,7 +97,7 @@ class RunStore:
 
     def stored_inputs(self, run_id: str) -> dict[str, Any]:
         """The inputs as JSON, for callers that need few of them: validating all takes longer than the rest of a short
-        command. In a journal that trued did not write, the settings may be missing."""
+        command. `settings` is always there, perhaps empty."""
         found: dict[str, Any] = json.loads(self.journal.inputs(run_id) or "{}")
         return {**found, "settings": found.get("settings", {})}
 

@@ -13,9 +13,9 @@ from trued.engine.trust import TABLE
 from trued.model import Value
 from trued.workspace.git.workspace import GitWorkspace
 
-KINDS = Path(__file__).with_name("sensitive_files.toml")  # why a file asks for trust, and the patterns of its path
-SETTINGS = "settings of trued"  # one of them
-# in any folder; FOLDERS likewise
+KINDS = Path(__file__).with_name("sensitive_files.toml")  # each reason why a path is sensitive, with its patterns
+SETTINGS = "settings of trued"  # one of the reasons
+# sensitive in any folder, as are FOLDERS
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
 TOLD = (".trued/team/",)  # a team's files are views: no tool trusts or runs them
@@ -33,7 +33,7 @@ class SensitiveChanges(Value):
 
 
 def sensitivity_of(path: str) -> str:
-    """Why a path is sensitive; "" if it is not. Case is ignored, as some file systems do."""
+    """Why a path is sensitive; "" if it is not. Case is ignored, because some file systems ignore it."""
     low = path.lower()
     if nested := next((one for one in FOLDERS if f"/{one}/" in f"/{low}/"), ""):
         low = low[f"/{low}/".index(f"/{nested}/") :]

@@ -9,10 +9,10 @@ from trued.agents.spool.slots import Slots
 
 @dataclass(frozen=True)
 class SharedSlots:
-    """Slots for agents, and turns to judge, shared by the runs of one process."""
+    """Slots for agents, and turns at running checks, shared by the runs of one process."""
 
     slots: Slots
-    turns: asyncio.Semaphore  # evidence taken while ten others are being taken is evidence of a busy machine
+    turns: asyncio.Semaphore  # too many checks at once would test a busy machine, not the work
 
     def turn(self) -> asyncio.Semaphore:
         return self.turns

@@ -15,11 +15,11 @@ def stop_on_signals(
     told: asyncio.Event | None = None,
     signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM),
 ) -> Iterator[None]:
-    """Cancel the current task on SIGINT and SIGTERM, and when `told` is set; and raise Interrupted, or Cancelled if a
-    person cancelled what it does."""
+    """Cancel the current task on SIGINT and SIGTERM, and when `told` is set; then raise Interrupted, or Cancelled if
+    `is_cancelled` says that a person cancelled the run."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     for one in signals:
-        with suppress(RuntimeError, ValueError):  # not the main thread, where there are no signals
+        with suppress(RuntimeError, ValueError):  # signals only work in the main thread
             loop.add_signal_handler(one, lambda: task and task.cancel())
     watching = loop.create_task(_cancel_when(told, task)) if told and task else None
     try:

@@ -1,4 +1,4 @@
-"""Reads evidence from the journal piece by piece, for who reads a run again and again, such as the live page."""
+"""Reads evidence from the journal piece by piece, for callers that read a run again and again, like the live page."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -7,19 +7,19 @@ from typing import Any, overload
 
 from trued.model import Evidence
 
-READ = 1_000  # pieces of evidence that are kept as they were read last
+READ = 1_000  # pieces of evidence that are cached
 
 
 class StoredEvidence(Sequence[Evidence]):
-    """Stands for a tuple of evidence. Each piece is read when it is looked at: read, it has five times the size."""
+    """Stands for a tuple of evidence. Each piece is parsed only when used: parsed, it takes five times the memory."""
 
     def __init__(self, facts: Iterable[tuple[str, str]]) -> None:
-        """`facts`: the requirement that each is about, and its JSON."""
+        """`facts`: for each piece of evidence, its requirement and its JSON."""
         self._facts = tuple(facts)
 
     @classmethod
     def taken_out_of(cls, text: str, *place: str) -> "tuple[str, StoredEvidence]":
-        """JSON without the list of evidence at this place, and that list."""
+        """The JSON without the list of evidence at this place, and that list."""
         value = within = json.loads(text)
         for name in place[:-1]:
             within = within.get(name) or {}
@@ -39,16 +39,16 @@ class StoredEvidence(Sequence[Evidence]):
         return _read(self._facts[place][1])
 
     def about(self, names: Collection[str]) -> Iterator[Evidence]:
-        """What these requirements rest on."""
+        """The evidence about these requirements."""
         return (_read(text) for name, text in self._facts if name in names)
 
     def as_stored(self) -> Iterator[dict[str, Any]]:
-        """The JSON objects, for who needs few of their fields."""
+        """The JSON objects, for callers that need few of their fields."""
         return (json.loads(text) for _, text in self._facts)
 
 
 def evidence_about(facts: Sequence[Evidence], names: Collection[str]) -> Iterator[Evidence]:
-    """Those that are about one of these requirements, in order."""
+    """The evidence about any of these requirements, in order."""
     if isinstance(facts, StoredEvidence):
         return facts.about(names)
     return (one for one in facts if one.requirement in names)

@@ -22,7 +22,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
 
 
 def names_tracker_ticket(name: str, settings: Settings) -> bool:
-    """Does this name a ticket in a tracker?"""
+    """Whether this names a ticket in a tracker."""
     found = ticket_name(name, settings)
     return found is not None and found.kind != "file"
 
@@ -30,7 +30,7 @@ def names_tracker_ticket(name: str, settings: Settings) -> bool:
 def ticket_from_tracker(name: str, settings: Settings, environ: Mapping[str, str], root: Path) -> Ticket:
     """The ticket as its tracker has it now; the run keeps this copy.
 
-    Absolute picture paths are dropped: agents may read a ticket's pictures, and others write the ticket.
+    Absolute picture paths are dropped: agents may read a ticket's pictures, and other people write the ticket.
     """
     ticket = ticket_from_issue(tracker_of(settings, name, environ, root).issue(name))
     return ticket.model_copy(update={"pictures": tuple(one for one in ticket.pictures if not Path(one).is_absolute())})
@@ -46,11 +46,12 @@ def ticket_from_file(goal: Goal, root: Path) -> Ticket:
 
 
 def _picture(name: str, beside: Path) -> str:
-    """The picture's absolute path, if it is one by its own name, not a link's; other absolute paths become ""."""
+    """The picture's absolute path, if the file itself, not just a link to it, is named like a picture; other absolute
+    paths become ""."""
     try:
         place = (beside / name).resolve()
         there = "://" not in name and place.suffix.lower() in PICTURES and place.is_file()
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: links in a circle
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of links
         there = False
     return str(place) if there else "" if Path(name).is_absolute() else name
 
@@ -60,7 +61,7 @@ def _picture(name: str, beside: Path) -> str:
 
 @dataclass(frozen=True)
 class TicketBranch:
-    """A branch that the run may use; with start and base if an earlier run of the ticket left it."""
+    """A branch that the run may use; with start and base if it is from an earlier run of the ticket."""
 
     branch: str
     start: str = ""
@@ -68,7 +69,7 @@ class TicketBranch:
 
 
 async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repository) -> Inputs:
-    """The inputs with the ticket's branch, checked here, at the remote and at the forge."""
+    """The inputs with the ticket's branch, after checking it locally, at the remote and at the forge."""
     assert inputs.ticket is not None  # noqa: S101  (looked at by the caller)
     folder = store.home / "pull-requests"
     forge = forge_of(inputs.settings.forge, store.environ, repository.root, folder)
@@ -83,20 +84,20 @@ async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repo
 
 async def _place(store: RunStore, ticket: Ticket, repository: Repository, forge: Forge) -> TicketBranch:
     runs = [one for one in store.journal.runs() if one.repository == str(repository.root)]
-    runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # one that was compared with others stays apart
+    runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # without runs of comparisons
     known = [one.branch for one in runs if _same(store.inputs(one.id).ticket, ticket)]
-    name = known[-1] if known else ticket.branch  # the first one: a ticket with an edited title is the same ticket
+    name = known[-1] if known else ticket.branch  # the ticket's first branch, even if its title was edited since
     for number in count(1):
         branch = name if number == 1 else f"{name}-{number}"
         own = [one for one in runs if one.branch == branch]
         if any(_key(store, one) != ticket.key for one in own):
-            continue  # letters that no branch can have made the same name of two tickets
+            continue  # two tickets whose names differ only in characters that a branch cannot have
         if at_work := next((one for one in own if not one.has_ended), None):
             what = f"run {at_work.id} works on {ticket.key} already: it is {at_work.state}"
             raise BadInput(what, then=f"`trued resume {at_work.id}` continues it, `trued cancel {at_work.id}` ends it")
         offered = await asyncio.to_thread(forge.offered, branch) if forge.remote else None
         if offered and offered.state != "open":
-            continue  # a closed or merged request is left alone: a new one is made
+            continue  # a closed or merged pull request stays as it is: a new one is opened
         return await _standing(branch, own, repository, forge)
     raise AssertionError("there is always a next number")
 
@@ -107,7 +108,7 @@ def _key(store: RunStore, run: RunRecord) -> str:
 
 
 def _same(one: Ticket | None, other: Ticket) -> bool:
-    """Is it the same ticket: the same key from the same place?"""
+    """Whether it is the same ticket: the same key from the same place."""
     named = one is not None and "key" not in (*one.missing, *other.missing)
     return named and one is not None and (one.key, one.source.file) == (other.key, other.source.file)
 

@@ -1,8 +1,8 @@
 """Travel: how the work of one run gets from machine to machine, through the store that the user's settings name.
 
-The journal already holds everything that a run was started with, and what agents must not see. What is only in git or
-in files (base, results, kept pictures) is pushed to the store before the step that names it is recorded, and that it is
-there is recorded, too. A machine that continues the run fetches it by the hashes in the journal.
+The journal already holds everything that a run was started with, and what agents must not see. Everything
+else, in git or in files (base, results, kept pictures), is pushed to the store, and recorded as sent, before the step
+that names it is recorded. A machine that continues the run fetches it by the hashes in the journal.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 ARTIFACTS = "artifacts"  # below a run's folder: kept pictures and files, each named by its hash
 ORIGIN = "origin"  # a file in a run's folder: the user's repository is on this machine
-PLACE = "place"  # a file in the state folder: its name among all machines, which a hub's journal gives it
+PLACE = "place"  # a file with the state folder's name, unique among all machines, which a hub's journal writes
 LFS = b"filter=lfs"
 
 
@@ -44,11 +44,11 @@ class SentWork(Value):
     """What is in the store: recorded before any step that names it."""
 
     commits: tuple[str, ...]
-    artifacts: str = ""  # a commit of its own, without history, that holds kept files by their hashes
+    artifacts: str = ""  # a commit without history that holds kept files, named by their hashes
 
 
 class Travel:
-    """The travel of one run's work, as one machine sees it."""
+    """Moves one run's work between this machine and the store."""
 
     def __init__(
         self, hub: HubStore, journal: "JournalStore", record: RunRecord, home: Path, environ: Mapping[str, str]
@@ -58,7 +58,7 @@ class Travel:
         self.store = Store(Path(record.repository), Path(os.path.realpath(home)), record.id)
         self._sending = asyncio.Lock()
         self._kept: dict[str, frozenset[str]] = {}  # commit of kept files → their names
-        self._looked = False  # whether the store still has what was sent earlier
+        self._looked = False  # whether it was checked that the store still has what was sent earlier
 
     def sent(self) -> tuple[SentWork, ...]:
         """Everything that was recorded as sent, oldest first."""
@@ -73,14 +73,14 @@ class Travel:
     # -- fetching ------------------------------------------------------------------------------------------------------
 
     async def bring(self, store: Store) -> None:
-        """Fetch what was sent and is not here, by hash. Raises StateFailed if the store does not have it."""
+        """Fetch sent work that this machine lacks, by hash. Raises StateFailed if the store does not have it."""
         sent = self.sent()
         if not sent:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             (self.folder / ORIGIN).touch()
             return
         named = {commit for one in sent for commit in (*one.commits, one.artifacts) if commit}
-        # a ref is made after git has checked that everything below the commit is there
+        # a ref is made only after git has checked that everything below the commit is there
         if lacking := named - set((await store.refs("")).values()):
             await self.hub.fetch(store, lacking)
         await store.set_ref("base", self._base)
@@ -93,12 +93,12 @@ class Travel:
         for name, content in (await store.read_all(commit, names) if names else {}).items():
             place = self.folder / ARTIFACTS / Path(name).name
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            atomic_files.write(place, content, sync=False)  # readers compare it with its name, a hash
+            atomic_files.write(place, content, sync=False)  # no sync: readers compare the content with its name, a hash
 
     # -- sending -------------------------------------------------------------------------------------------------------
 
     async def send(self, journal: "Journal") -> None:
-        """Push what this machine made and the store does not have yet, and record that it is there."""
+        """Push the work of this machine that the store lacks, and record that it was sent."""
         async with self._sending:
             sent = self.sent()
             there = {commit for one in sent for commit in (*one.commits, one.artifacts) if commit}
@@ -117,7 +117,7 @@ class Travel:
             await journal.once(f"{SENT}{digest(value)[:16]}", digest(value), step)
 
     async def _send_again(self, commits: set[str]) -> None:
-        """Push what the store has lost of what was sent, as far as it is here; looked for once."""
+        """Push again what the store has lost, if this machine has it. This is checked once."""
         if self._looked or not commits:
             return
         listed, here = await self.hub.refs(self._run), set((await self.store.refs("")).values())
@@ -127,8 +127,8 @@ class Travel:
         self._looked = True
 
     async def _kept_files(self, sent: Sequence[SentWork]) -> str:
-        """A commit of the kept files that were not sent; "" if there are none. What evidence shows may be held out: it
-        is in no history that an agent's clone has."""
+        """A commit of the kept files that were not sent; "" if there are none. Evidence may show held-out cases, so the
+        commit is in no history that an agent's clone has."""
         folder = self.folder / ARTIFACTS
         names = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
         for commit in (one.artifacts for one in sent if names and one.artifacts):
@@ -140,17 +140,17 @@ class Travel:
         read = {name: await asyncio.to_thread((folder / name).read_bytes) for name in sorted(names)}
         files = {name: content for name, content in read.items() if hashlib.sha256(content).hexdigest() == name}
         if not files:
-            return ""  # what is there is still being written
+            return ""  # the files are still being written
         author = CommitAuthor(ENGINE, 0.0)
         return await self.store.commit_without_history(files, author, f"kept files of {self._run}", self.folder)
 
     # -- another machine -----------------------------------------------------------------------------------------------
 
     def level(self, inputs: Inputs) -> str:
-        """The sandbox level of this machine: as recorded where the run was begun, else tried here. Raises BadInput.
+        """The sandbox level on this machine: as recorded if the run was begun here, else tried out. Raises BadInput.
 
-        Whoever let agents work without a sandbox let them do so on the first machine. Here its user's own settings
-        count.
+        A permission to work without a sandbox was given for the first machine only. On others, their user's own
+        settings count.
         """
         if self.is_origin:
             return inputs.level
@@ -164,7 +164,7 @@ class Travel:
         return level
 
     def record_machine(self, journal: "Journal", inputs: Inputs) -> None:
-        """Put on record that the run is on another machine than before, and how its agents are confined here."""
+        """Record if the run is on another machine than before, and how its agents are confined here."""
         place = self._place()
         before = self._journal.events_of_kind(self._run, MachineChanged.KIND)
         if str(before[-1].data.get("place", "")) != place if before else not self.is_origin:
@@ -182,18 +182,18 @@ class Travel:
             return ""
 
     def is_begun_elsewhere(self, call: str, attempt: int) -> bool:
-        """Whether another machine began this attempt at a call: nothing of it can be had."""
+        """Whether another machine began this attempt at a call: then nothing of it can be fetched."""
         if not self.has_moved or (self.folder / "spool" / f"{call}.{attempt}").exists():
             return False
         return any((one.call, one.attempt) == (call, attempt) for one in self._journal.spends(self._run))
 
     def has_session(self, clone: str) -> bool:
-        """Whether a session that has this clone was on this machine."""
+        """Whether the session with this clone was on this machine."""
         return not self.has_moved or (self.folder / "clones" / clone).exists()
 
 
 class TravellingJournal:
-    """A run's journal that records no step before everything that its result may name is in the store."""
+    """A run's journal that sends the work to the store before it records a step that may name it."""
 
     def __init__(self, journal: "Journal", travel: Travel) -> None:
         self._journal, self._travel = journal, travel
@@ -298,7 +298,7 @@ async def _large_file(git: Git, files: dict[str, tuple[str, str]], sizes: dict[s
 
 
 async def _contents(git: Git, blobs: Sequence[str]) -> list[bytes]:
-    """The content of each of these, which are all here, by one git."""
+    """The content of each of these blobs, which must exist, with one call of git."""
     told = await git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs).encode()) if blobs else b""
     found, at = [], 0
     for _ in blobs:
@@ -309,7 +309,7 @@ async def _contents(git: Git, blobs: Sequence[str]) -> list[bytes]:
 
 
 async def _travelling_picture(git: Git, name: str, root: Path, files: dict[str, tuple[str, str]]) -> str:
-    """The picture by its path in every clone, if it is one of this machine. Raises BadInput if it is not committed."""
+    """The picture's path, relative to the repository if it was absolute. Raises BadInput if it is not committed."""
     if not Path(name).is_absolute():
         return name
     inside = Path(name).relative_to(root.resolve()).as_posix() if Path(name).is_relative_to(root.resolve()) else ""

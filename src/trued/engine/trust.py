@@ -17,7 +17,7 @@ from trued.support import atomic_files
 
 FILE = "trust.json"
 TABLE = "pyproject.toml [tool.trued]"  # the one name of `files` that is not a path
-REMEMBERED = 50  # contents of one repository: branches differ, and going back should not ask again
+REMEMBERED = 50  # contents of one repository: branches differ, and switching back should not ask again
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class RepositoryFiles:
     files: tuple[str, ...]
     digest: str  # of names and contents; "" when there is nothing
     hashes: Mapping[str, str] = field(default_factory=dict)  # of each file
-    others: frozenset[str] = frozenset()  # those that are roles of other tools
+    others: frozenset[str] = frozenset()  # the files that are roles of other tools
 
 
 def files_to_trust(repo: Path) -> RepositoryFiles:
@@ -45,12 +45,12 @@ def _digest(hashes: Mapping[str, str]) -> str:
 
 
 def is_trusted(home: Path, repo: Path, digest: str) -> bool:
-    """Is there nothing to trust, or did the user trust exactly this?"""
+    """Whether there is nothing to trust, or the user trusts exactly this."""
     return not digest or digest in _read(home).get(str(repo.resolve()), {})
 
 
 def trusted_files(home: Path, repo: Path, what: RepositoryFiles) -> frozenset[str]:
-    """The files whose exact content the user trusted, alone or among other files."""
+    """The files whose exact content the user trusted, each by itself or together with others."""
     contents = _read(home).get(str(repo.resolve()), {})
     if what.digest in contents:
         return frozenset(what.files)
@@ -103,7 +103,7 @@ def _others(repo: Path) -> Iterator[Path]:
 
 
 def _tool_table(path: Path) -> bytes | None:
-    """The table [tool.trued] alone: other changes need no new trust. All bytes if the file cannot be parsed."""
+    """Only the table [tool.trued]: other changes need no new trust. The whole file if it cannot be parsed."""
     if not path.is_file() or b"trued" not in (data := _bytes(path)):
         return None
     try:
@@ -115,7 +115,7 @@ def _tool_table(path: Path) -> bytes | None:
 
 
 def _bytes(path: Path) -> bytes:
-    if not path.is_file():  # a pipe would let us wait for ever
+    if not path.is_file():  # reading a pipe could block forever
         raise BadInput(f"{path} is no ordinary file", then="remove it, or put a file there")
     try:
         return path.read_bytes()
@@ -136,7 +136,7 @@ def _read(home: Path) -> dict[str, Any]:
 
 @contextmanager
 def _locked(home: Path) -> Iterator[None]:
-    """Hold the lock: two commands at once must not overwrite each other."""
+    """Hold the lock, so that two commands at once do not overwrite each other's records."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (home / f"{FILE}.lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -8,13 +8,13 @@ from trued.model import Judged, Verdict
 
 
 class VerdictSoFar:
-    """Folds the verdicts on single tasks, oldest first. A step never changes, so that each is read once.
+    """Folds the verdicts on single tasks, oldest first. A step never changes, so each is read only once.
 
-    What a newer verdict replaces is never more than JSON: of thousands of proofs few are the newest.
+    Judgements stay JSON until they are needed: of thousands of proofs, few are the newest.
     """
 
     def __init__(self) -> None:
-        self.last = 0  # number of the newest step in it
+        self.last = 0  # number of the newest step that was added
         self._newest = ""
         self._judged: dict[str, Judged | dict[str, Any]] = {}  # requirement → its newest judgement
         self._known: set[str] = set()  # requirements and suites that were judged
@@ -23,7 +23,7 @@ class VerdictSoFar:
         self._made: Verdict | None = None
 
     def add(self, number: int, value: str) -> None:
-        """Take the next verdict: the result of the step with this number."""
+        """Add the next verdict: the result of the step with this number."""
         self.last, self._newest, self._made, found = number, value, None, json.loads(value)
         judged = {one["id"]: one for one in found.get("requirements", ())}
         own = {*judged, *(one["id"] for one in found.get("suites", ()))}
@@ -39,13 +39,13 @@ class VerdictSoFar:
 
     @property
     def verdict(self) -> Verdict | None:
-        """None before the first task was judged."""
+        """The verdict; None before the first task was judged."""
         found = self.stored_verdict
         return found.model_copy(update={"evidence": tuple(found.evidence)}) if found else None
 
     @property
     def stored_verdict(self) -> Verdict | None:
-        """The same, with evidence that is read when somebody looks at it."""
+        """The same verdict, with evidence that is parsed only when it is used."""
         if self._made is None and self._newest:
             for name, one in self._judged.items():
                 self._judged[name] = Judged.model_validate(one)

@@ -1,4 +1,4 @@
-"""VerificationLog: one line for every `trued verify` on this machine, in private state, for people who look back."""
+"""VerificationLog: one line for every `trued verify` on this machine, in private state, as a history for people."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""How an ended run continues: a person's edit that it has not read, parts opened again, and the commands for both."""
+"""How an ended run can continue: by an edit that it has not read, or by reopened parts; and the commands for both."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def ways_on(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
 
 
 def next_steps(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
-    """Commands that a person may want next, now that nobody works on the run, each with what it does."""
+    """Commands that a person may want next when nobody drives the run, each with what it does."""
     name = record.id
     look = [(f"trued diff {name}", "shows the work")]
     resume = f"trued resume {name}"
@@ -48,7 +48,7 @@ def next_steps(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
 
 
 def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
-    """Whether a person edited the file that the run's workflow lets them edit, and the run has not read it."""
+    """Whether a person edited the file that the run's workflow lets them edit, and the run has not read the edit."""
     workflow = find_descriptor(record.workflow)
     if workflow is None or not workflow.editable:
         return False
@@ -63,7 +63,7 @@ def editable_copy(store: RunStore, record: RunRecord) -> Path | None:
 
 
 def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
-    """Open parts of the work again, by an edit of the live copy. Raises BadInput for a name that is not there."""
+    """Reopen parts of the work by editing the live copy. Raises BadInput for an unknown name."""
     workflow = descriptor(record.workflow)
     if not workflow.reopen:
         raise BadInput(f"a run of {workflow.name} has no part that can be opened again", then="leave out --reopen")
@@ -81,8 +81,8 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
 
 
 def is_continuable(store: RunStore, record: RunRecord) -> bool:
-    """Whether a finished run is driven again: it was not proven, and a person has edited what it works by, or its
-    workflow can continue as it is. Raises BadInput if an edit waits that nothing will ever read."""
+    """Whether a finished run can be driven again: it was not proven, and a person has edited the file that it works by,
+    or its workflow can continue without an edit. Raises BadInput for an edit that no run will ever read."""
     if not has_unread_edit(store, record):
         return any(command == f"trued resume {record.id}" for command, _ in ways_on(store, record))
     if record.state in CONTINUABLE:
@@ -94,7 +94,7 @@ def is_continuable(store: RunStore, record: RunRecord) -> bool:
 
 
 def _copies(store: RunStore, record: RunRecord) -> "LiveCopies":
-    from trued.run.editable_files import LiveCopies  # loaded where an edit is looked for: `show` only names commands
+    from trued.run.editable_files import LiveCopies  # imported here: `show` only names commands
     from trued.run.state import FileState
 
     return LiveCopies(store.folder(record.id), FileState(owned=store.owned_files(record.id)), Counter())

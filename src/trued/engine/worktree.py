@@ -1,4 +1,4 @@
-"""The user's working tree, for the gate: read with git, running nothing of the repository."""
+"""The user's working tree, for the gate: read with git, without running anything of the repository."""
 
 import hashlib
 import os
@@ -12,13 +12,13 @@ from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, ignore_rules, take_snapshot
 
 ASK_S = 60.0
-MOST_INSIDE = 50  # repositories inside one that are looked at
-_KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # the user's; all others are a hook's
+MOST_INSIDE = 50  # most nested repositories that are checked
+_KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # the user's; others may come from a hook
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A working tree, and questions to git about it."""
+    """A working tree, with queries to git about it."""
 
     worktree: Worktree
     hooks: Path
@@ -69,39 +69,39 @@ class Checkout:
         return self.worktree.head
 
     async def snapshot(self, private: Path, own: Mapping[str, bytes], ignored: bytes | None = None) -> Snapshot:
-        """A snapshot of what would be committed now, without the engine's own files. `ignored`: by other ignore rules
-        than those of now."""
+        """A snapshot of what would be committed now, without the engine's own files. `ignored`: ignore rules
+        to use instead of the current ones."""
         return await take_snapshot(replace(self.worktree, own=own, ignored=ignored), private)
 
     @property
     def ignore_rules(self) -> bytes:
-        """What the user ignores besides `.gitignore`, as text."""
+        """The user's ignore rules outside `.gitignore`, as text."""
         return ignore_rules(self.worktree)
 
     def tips(self) -> dict[str, str]:
-        """The trees of the local branches and of what is stashed → a commit that has it."""
+        """Tree → a commit that has it, for the local branches and the stash."""
         listed = self._said("for-each-ref", "--format=%(tree) %(objectname)", "refs/heads", "refs/stash").splitlines()
-        stashed = self.commit("refs/stash^3")  # it holds the untracked files
+        stashed = self.commit("refs/stash^3")  # the commit that holds the untracked files
         listed += [f"{self.tree(stashed)} {stashed}"] if stashed else []
         return dict(line.split(" ") for line in listed if line.count(" ") == 1)
 
     async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
-        """The tree of every repository inside this one that is not as HEAD names it."""
+        """Path → tree of every nested repository that differs from the commit that HEAD names for it."""
         every = list(taken.inner.items())[:MOST_INSIDE]
         trees = {path: await self._tree_inside(path, named, private) for path, named in every}
         return {path: tree for path, tree in trees.items() if tree is not None}
 
     async def _tree_inside(self, path: str, named: str, private: Path) -> str | None:
-        """None if it is the commit that HEAD names, or nothing is checked out; "" if it cannot be read."""
+        """The nested repository's tree; None if it is at commit `named` or not checked out, "" if it cannot be read."""
         if not os.path.lexists(self.root / path / ".git"):
             return None
         place = private / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.git"
         try:
             inside = open_checkout(self.root / path, self.environ)
-            if not inside.root.samefile(self.root / path):  # it calls another folder its own
+            if not inside.root.samefile(self.root / path):  # its configuration points to another working tree
                 return ""
             taken = await inside.snapshot(place, {})
-        except (TruedError, OSError):  # it has no commit yet, for one
+        except (TruedError, OSError):  # for example, it has no commit yet
             return ""
         return None if taken.commit == named else taken.tree
 

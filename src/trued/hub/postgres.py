@@ -146,7 +146,7 @@ class PostgresJournal:
         return str(self._rows("select inputs from run where id = %s", (run,))[0]["inputs"])
 
     def run(self, name: str) -> RunRecord:
-        """The run with this id, or with the only id that begins so. Raises BadInput if there is none."""
+        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none."""
         return select_run(self.runs(), name)
 
     def of(self, run: str, listen: Callable[[Event], None] | None = None) -> "PostgresRunJournal":
@@ -280,7 +280,7 @@ class PostgresJournal:
         return self._events(where, values, limit=limit, newest=True, lean=lean)
 
     def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> list[Event]:
-        """Those events of a run that are of one of these kinds, oldest first."""
+        """The events of a run that have one of these kinds, oldest first."""
         return self._events("run = %s and kind = any(%s)", (run, list(kinds)), lean=lean)
 
     def events_of_call(self, run: str, key: str) -> list[Event]:
@@ -695,7 +695,7 @@ def is_named_here(home: Path, *, create: bool) -> bool:
 
 
 def _named(names: Sequence[str]) -> tuple[str, list[str]]:
-    """The condition that a step's name, without its scopes, begins with one of these; any step if there are none."""
+    """The SQL condition that a step's name, without its scopes, begins with one of these; true if there are none."""
     each = " or ".join(["starts_with(key, %s) or strpos(key, %s) > 0"] * len(names))
     return f"({each or 'true'})", [value for one in names for value in (one, f"/{one}")]
 

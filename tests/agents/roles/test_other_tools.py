@@ -200,7 +200,7 @@ def test_an_agent_of_opencode_says_what_is_not_used_and_may_be_switched_off() ->
     [
         ("---\nname: x\n", 1, "does not end"),
         ("---\nname: x\n---\n \n", 4, "nothing to say"),
-        ("---\nname: '!'\n---\nBody.", 2, "no role name"),
+        ("---\nname: '!'\n---\nBody.", 2, "not a valid role name"),
         ("---\njust: [words\nname: x\nname: y\n---\nBody.", 4, "twice"),
         ("---\n- a: [\n---\nBody.", 2, "is no field"),
     ],

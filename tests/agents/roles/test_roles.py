@@ -107,7 +107,7 @@ def test_team_b_judges_each_requirement_with_a_place_and_mends() -> None:
         ("---\nname: x\n---\nbody", 2, "names no tools"),
         ("---\nname: x\ntools: []\n---\nbody", 3, "names no tools"),
         ("---\nname: x\ntool: [read]\n---\nbody", 3, "did you mean tools?"),
-        ("---\nname: a b\ntools: read\n---\nbody", 2, "no role name"),
+        ("---\nname: a b\ntools: read\n---\nbody", 2, "not a valid role name"),
         ("---\nname: 5\ntools: read\n---\nbody", 2, "name is no text"),
         ("---\nname: x\nname: y\ntools: read\n---\nbody", 3, "twice"),
         ("---\nname: [x\ntools: read\n---\nbody", 3, "not YAML"),

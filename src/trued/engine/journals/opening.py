@@ -16,10 +16,10 @@ HUB = "trued.hub"  # loaded by name, and only for a hub: the embedded journal ne
 
 
 def open_journal(home: Path, hub: str, *, travels: bool = False, read_only: bool = False) -> "JournalStore":
-    """The journal at the hub's address, or the embedded one if there is no address. `travels`: work of other machines
-    can be had here.
+    """The journal at the hub's address, or the embedded one if there is no address. `travels`: work from other machines
+    can be fetched here.
 
-    Raises StateFailed if it cannot be used, BadInput if the address is none or the hub's library is missing.
+    Raises StateFailed if it cannot be used, BadInput if the address is invalid or the hub's library is missing.
     """
     if not hub:
         return SqliteJournal(home / "journal.db", read_only=read_only)
@@ -30,12 +30,12 @@ def open_journal(home: Path, hub: str, *, travels: bool = False, read_only: bool
 
 
 def has_journal(home: Path, hub: str) -> bool:
-    """Is there a journal to read? A hub always has one."""
+    """Whether there is a journal to read. A hub always has one."""
     return bool(hub) or (home / "journal.db").is_file()
 
 
 def prepare_hub(hub: str) -> str:
-    """Make or convert a hub's tables and roles; return the hub's name. Raises StateFailed or BadInput."""
+    """Create or migrate a hub's tables and roles; return the hub's name. Raises StateFailed or BadInput."""
     return str(load_hub("roles").prepare_hub(hub))
 
 

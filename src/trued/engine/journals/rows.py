@@ -11,14 +11,14 @@ from trued.model.step_keys import is_comments
 if TYPE_CHECKING:
     from trued.wire import Amount, Spend
 
-PAST = 50  # calls that are enough to know what one takes
+PAST = 50  # earlier calls that are enough to estimate one
 
 _AMOUNTS = ("usd", "tokens", "seconds")
 _PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "at")
 
 
 def select_run(runs: Sequence[RunRecord], name: str) -> RunRecord:
-    """The run with this id, or with the only id that begins so. Raises BadInput if there is none."""
+    """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none."""
     fitting = [one for one in runs if one.id == name] or [one for one in runs if one.id.startswith(name)]
     if len(fitting) == 1 and name:
         return fitting[0]
@@ -27,7 +27,7 @@ def select_run(runs: Sequence[RunRecord], name: str) -> RunRecord:
 
 
 def landings(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Run → branches that its work landed on, from the run and data of every event of that kind."""
+    """Run → branches that its work landed on, from the run and data of every landing event."""
     found: dict[str, list[str]] = {}
     for row in rows:
         onto = str(json.loads(row["data"]).get("onto"))
@@ -57,7 +57,7 @@ def approval_columns(run: str, approval: Approval) -> dict[str, object]:
 
 
 def comments_of(rows: Iterable[Mapping[str, Any]], steps: Iterable[Mapping[str, Any]]) -> list[Comment]:
-    """Rows of `comment`, each with the calls that took it up; `steps`: key and value of those that may say so."""
+    """Rows of `comment`, each with the calls that took it up; `steps`: key and value of steps that may record this."""
     given: dict[int, list[Delivery]] = {}
     for row in (one for one in steps if is_comments(one["key"])):
         taken = TakenComments.model_validate_json(row["value"])
@@ -69,7 +69,7 @@ def comments_of(rows: Iterable[Mapping[str, Any]], steps: Iterable[Mapping[str, 
 
 def spend_of(row: Mapping[str, Any]) -> "Spend":
     """A row of `spend`."""
-    from trued.wire import Amount, Spend  # loaded where calls are looked at
+    from trued.wire import Amount, Spend  # imported here: only needed to read calls
 
     def amounts(of: str) -> "Amount":
         return Amount(**{name: row[f"{of}_{name}"] for name in _AMOUNTS})

@@ -1,4 +1,4 @@
-"""RunLock: one process of this machine drives a run. The kernel releases it however that process ends."""
+"""RunLock: only one process of this machine drives a run. The kernel releases the lock however that process ends."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ class RunLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold it. Raises Busy if another process does."""
+        """Hold the lock. Raises Busy if another process holds it."""
         handle = self._open(os.O_RDWR)
         try:
             try:
@@ -35,7 +35,7 @@ class RunLock:
             os.close(handle)
 
     def announce(self) -> None:
-        """Write into the lock file that this process is about to hold it."""
+        """Write into the lock file that this process is about to take the lock."""
         handle = self._open(os.O_WRONLY)
         try:
             os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)
@@ -43,7 +43,7 @@ class RunLock:
             os.close(handle)
 
     def holder(self) -> int:
-        """The id of the process that holds it, or announced that it will; 0 for none. Takes no lock."""
+        """The id of the process that holds the lock, or announced that it will; 0 for none. Takes no lock."""
         try:
             who = self._file.read_text()
         except OSError:

@@ -232,7 +232,7 @@ class SqliteJournal:
         return str(self._rows("select inputs from run where id = ?", (run,))[0]["inputs"])
 
     def run(self, name: str) -> RunRecord:
-        """The run with this id, or with the only id that begins so. Raises BadInput if there is none."""
+        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none."""
         return select_run(self.runs(), name)
 
     def of(self, run: str, listen: Callable[[Event], None] | None = None) -> "RunJournal":
@@ -296,7 +296,7 @@ class SqliteJournal:
         return self._events(where, values, limit=limit, newest=True, lean=lean)
 
     def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> list[Event]:
-        """Those events of a run that are of one of these kinds, oldest first."""
+        """The events of a run that have one of these kinds, oldest first."""
         return self._events(f"run = ? and kind in ({', '.join('?' * len(kinds))})", (run, *kinds), lean=lean)
 
     def events_of_call(self, run: str, key: str) -> list[Event]:
@@ -579,7 +579,7 @@ class RunJournal:
 
 
 def _named(names: Sequence[str]) -> tuple[str, list[str]]:
-    """The condition that a step's name, without its scopes, begins with one of these; any step if there are none."""
+    """The SQL condition that a step's name, without its scopes, begins with one of these; true if there are none."""
     patterns = [pattern for one in names for pattern in (f"{one}*", f"*/{one}*")]
     return f"({' or '.join(['key glob ?'] * len(patterns)) or 'true'})", patterns
 

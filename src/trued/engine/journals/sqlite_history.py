@@ -1,4 +1,4 @@
-"""What histories read of many runs in the embedded journal: few columns; no brief, reply or evidence is loaded."""
+"""Queries of the embedded journal for the history of many runs: few columns; no brief, reply or evidence is loaded."""
 
 import json
 import sqlite3
@@ -41,7 +41,7 @@ SPENDS = f"""
 
 def answers(rows: "Iterable[sqlite3.Row]") -> list[StoredAnswer]:
     """The rows of ANSWERS."""
-    read: dict[tuple[str, str, str], dict[str, Any]] = {}  # thousands of replies claim the same in the same words
+    read: dict[tuple[str, str, str], dict[str, Any]] = {}  # a cache: thousands of replies make the same claims
     found = []
     for row in rows:
         given = (row["claims"], row["types"], row["asks"] or "")
@@ -67,7 +67,7 @@ def verdicts(rows: "Iterable[sqlite3.Row]") -> list[StoredVerdict]:
 
 def spends(rows: "Iterable[sqlite3.Row]") -> "list[tuple[str, Spend]]":
     """The rows of SPENDS."""
-    from trued.wire import Amount, Spend  # loaded where calls are looked at
+    from trued.wire import Amount, Spend  # imported here: only needed to read calls
 
     nothing, found = Amount(), []
     for row in rows:
@@ -78,7 +78,7 @@ def spends(rows: "Iterable[sqlite3.Row]") -> "list[tuple[str, Spend]]":
 
 
 def _claimed(values: Sequence[Any], types: Sequence[str | None]) -> Iterator[tuple[str, Any]]:
-    """The fields of a reply that are there; SQLite says true and false as 1 and 0."""
+    """The claiming fields that the reply has; SQLite returns true and false as 1 and 0."""
     for name, value, kind in zip(CLAIMING_FIELDS, values, types, strict=True):
         if kind not in (None, "null"):
             yield name, kind == "true" if kind in ("true", "false") else value

@@ -40,7 +40,7 @@ FAST, REBASED, MERGED, THERE = "fast-forward", "rebase", "merge", "there already
 
 
 async def land(store: RunStore, run_id: str, request: LandingRequest, person: Person) -> LandingResult:
-    """Land the run's work on a branch of the user's, or offer it. `person` is asked for consent if needed.
+    """Land the run's work on the user's branch, or offer it as a pull request. `person` is asked for consent if needed.
 
     Nothing in the user's repository changes unless the result says `landed`.
     """
@@ -89,7 +89,8 @@ def refuse_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
 
 
 def _what_waits(store: RunStore, record: RunRecord) -> tuple[str, str]:
-    """The command that helps, and what the run waits for: one thing by its own command, several by their list."""
+    """The command that helps, and what the run waits for: for one thing its own command, for several the one that lists
+    them."""
     found = waits(store, record)
     if len(found) == 1:
         return f"`{found[0].command}`", found[0].what
@@ -112,13 +113,13 @@ async def _context(store: RunStore, record: RunRecord, request: LandingRequest, 
     if own and own != record.head:
         what = f"{record.branch} was moved to {own[:12]}, but the proven commit is {record.head[:12]}"
         raise BadInput(what, then="`trued verify` checks the new commit; to land the proven one, move the branch back")
-    if not await workspace.store.has_commit(record.head):  # the store was lost, and the branch is what is left
+    if not await workspace.store.has_commit(record.head):  # the store was lost, and only the branch is left
         await workspace.store.bring(await workspace.store.source(), record.head, "head")
     return LandingContext(store, record, inputs, contract, workspace, request, target, person)
 
 
 async def _follow(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> None:
-    """Move the run's branch here to what was made on other machines, as far as nobody else moved it."""
+    """Move the run's local branch to the work of other machines, unless somebody else moved it."""
     if not store.travel(record):
         return
     if not Path(record.repository).exists():
@@ -126,7 +127,7 @@ async def _follow(store: RunStore, record: RunRecord, workspace: GitWorkspace) -
         raise BadInput(what, then="land it where the run was begun")
     workspace.publishes = True
     if record.head not in ("", record.base):
-        await workspace.publish(record.head)  # a branch that is elsewhere is reported below
+        await workspace.publish(record.head)  # if the branch points elsewhere, the caller reports it
 
 
 async def _nothing_yet(context: LandingContext) -> str:
@@ -143,7 +144,7 @@ async def _others(context: LandingContext) -> str:
 
 
 async def _landed_before(context: LandingContext, tip: str) -> LandingResult | None:
-    """The result if the work is on the target already: by an earlier `land`, even a killed one, or by hand."""
+    """The result if the work is on the target already: from an earlier `land`, even a killed one, or merged by hand."""
     store, head = context.workspace.store, context.record.head
     for one in reversed(begun_landings(context.store, context.record.id)):
         same = (one.onto, one.head) == (context.onto, head) and await store.has_commit(one.commit)
@@ -174,12 +175,12 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     found = await sensitive_changes(context.workspace, tip, candidate.commit)
     if refused := await ask_consent(context, candidate, found):
         return refused
-    part = bool(context.request.through)  # of the run: nothing has proven that commit as a whole yet
+    part = bool(context.request.through)  # only a part of the run lands: its commit has not been proven as a whole yet
     again = await _proven_again(context, candidate) if candidate.how != FAST or part else None
     if again and again.outcome.state != "done":
         return _short(context, candidate, again)
     rejected = refuse_unproven(context.store, context.record) if not part else None
-    if rejected:  # by a person, while it was proven again
+    if rejected:  # a person rejected it while it was proven again
         return rejected
     return await _moved(context, candidate, again, found)
 
@@ -214,7 +215,7 @@ async def _candidate(context: LandingContext, tip: str) -> LandingCandidate | La
 
 
 async def _views(context: LandingContext) -> rebase.HeadViews:
-    """Folders that each run writes whole: the version of the run that lands last is kept."""
+    """Folders that each run rewrites completely: the version of the run that lands last is kept."""
     owned = context.store.owned_files(context.record.id)
     whole = [path for path in descriptor(context.record.workflow).rewritten_folders if path in owned]
     record, workspace = context.record, context.workspace
@@ -224,7 +225,7 @@ async def _views(context: LandingContext) -> rebase.HeadViews:
 async def _merge(context: LandingContext, tip: str, views: rebase.HeadViews) -> rebase.RebaseResult:
     record = context.record
     message = f"Merge {record.branch}: {inert(record.title)}\n\nRun {record.id}, proven at {record.head}."
-    # dated like the run's end: the same merge is the same commit again
+    # dated like the run's end, so that repeating the merge gives the same commit
     who = await context.target.person(record.updated_at)
     return await rebase.merge_into(context.workspace.store, tip, record.head, message, who, views)
 
@@ -315,7 +316,7 @@ async def _moved(
     async def step() -> str:
         return given
 
-    # recorded before the branch is moved: after a crash it is known who moved it
+    # recorded before the branch is moved, so that after a crash it is known who moved it
     await journal.once(f"{candidate.part}/landing", digest(commit, tip), step)
     if commit != tip:
         await target.bring(commit)

@@ -18,7 +18,7 @@ HOW = "pull request"
 
 
 def is_offered(context: LandingContext) -> bool:
-    """Does this work go to a forge by default? Work of some workflows does, if there is one."""
+    """Whether this work goes to a forge by default: that of some workflows does, if there is a forge."""
     return descriptor(context.inputs.settings.workflow).offers_pull_request and bool(_forge(context).remote)
 
 

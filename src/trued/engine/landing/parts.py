@@ -20,8 +20,8 @@ from trued.workspace.git import rebase
 async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
     """The landing of everything up to this chunk: its commit, the contract for it, and the objections to landing it.
 
-    Raises BadInput if the plan has no such chunk, nobody has worked on it, its commit holds work on others, or no
-    requirement of its own stands for a part of it.
+    Raises BadInput if the plan has no such chunk, nobody has worked on it, its commit also holds work on other chunks,
+    or a part of it has no requirement of its own.
     """
     record, plan = context.record, _plan(context)
     ids = [task.id for task in plan.tasks]
@@ -61,7 +61,7 @@ def _judged_at(store: RunStore, record: RunRecord, chunk: str) -> str:
 
 
 async def _work_on_others(context: LandingContext, commit: str, chunks: list[str]) -> str:
-    """A chunk beyond these whose work the commit holds; "" if it holds none."""
+    """Another chunk than these, of which the commit also holds work; "" if there is none."""
     store = context.workspace.store
     for stored, answered in of_kind(context.store.journal.events(context.record.id), CallAnswered):
         scope = stored.key.partition("/")[0]
@@ -74,8 +74,8 @@ async def _work_on_others(context: LandingContext, commit: str, chunks: list[str
 
 
 async def _open_objections(context: LandingContext, part: Contract, chunks: list[str]) -> tuple[Finding, ...]:
-    """What speaks against requirements of this part and was settled by nothing. It goes with the part: a case is run
-    again on its commit, everything else stands until a person accepts the requirement."""
+    """The unsettled objections against requirements of this part. They are kept for the part: their cases run again on
+    its commit, and all others stand until a person accepts the requirement."""
     store, run = context.store, context.record.id
     kept = {one.id for one in part.requirements}
     others = {one.id for one in context.contract.requirements} - kept
@@ -90,7 +90,7 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
 
 
 async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str]) -> list[Finding]:
-    """An objection for each chunk for which nothing was changed, unless it was already satisfied."""
+    """An objection for each chunk without any change, unless it was already satisfied."""
     record, found = context.record, list[Finding]()
     skipped = {one.task for _, one in of_kind(context.store.journal.events(record.id), TaskSkipped)}
     owned, start = context.store.owned_files(record.id), record.base
@@ -105,7 +105,7 @@ async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str
 
 
 def _narrowed(contract: Contract, plan: Plan, chunks: list[str]) -> Contract:
-    """The contract of these chunks alone. Requirements that need more than them are named in `undecided`."""
+    """The contract of only these chunks. Requirements that also need other chunks are named in `undecided`."""
     part = chosen_parts(plan, chunks, (), [one.covers for one in contract.requirements])
     kept = tuple(one for one in contract.requirements if stands_for_part(one, plan, part))
     said = tuple(one for one in part.undecided if one not in contract.undecided)

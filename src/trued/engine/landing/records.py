@@ -18,14 +18,14 @@ from trued.workspace.git.workspace import GitWorkspace
 class LandingRequest(Value):
     """What a person asks for with `trued land`."""
 
-    onto: str = ""  # else the branch that was checked out when the run began
-    way: Literal["", "ff", "merge", "pr"] = ""  # else forward where possible, or rebased, proven again, and forward
-    draft: bool = False  # of a pull request: also of work that is not proven
-    agree: str = ""  # digest of the changes that ask for trust
+    onto: str = ""  # "": the branch that was checked out when the run began
+    way: Literal["", "ff", "merge", "pr"] = ""  # "": fast-forward; if impossible, rebase and prove again first
+    draft: bool = False  # open the pull request as a draft, even if the work is not proven
+    agree: str = ""  # digest of the sensitive changes that the person agrees to
     through: str = ""  # a chunk of the plan: land it and those before it, without the rest
-    carry: bool = False  # words for single requirements hold for the rebased commit, too
+    carry: bool = False  # approvals of single requirements also apply to the rebased commit
     who: str = ""
-    commit: str = ""  # the work that the person looked at: no other is landed
+    commit: str = ""  # the commit that the person looked at: no other is landed
 
 
 class LandingResult(Value):
@@ -35,16 +35,16 @@ class LandingResult(Value):
     landed: bool = False
     code: int = 0
     why: str = ""
-    then: str = ""  # what helps
+    then: str = ""  # the next step for the person
     onto: str = ""
     how: str = ""
-    before: str = ""  # where the branch stood
+    before: str = ""  # the branch's commit before the landing
     commit: str = ""
-    said: tuple[str, ...] = ()  # what a person should know of it
+    said: tuple[str, ...] = ()  # remarks for people
     conflicts: tuple[str, ...] = ()
-    asks: dict[str, str] = {}  # noqa: RUF012  changed files that ask for trust, and why
+    asks: dict[str, str] = {}  # noqa: RUF012  changed sensitive files, and why they are sensitive
     digest: str = ""  # of these changes
-    verdict: Verdict | None = None  # where it was proven again
+    verdict: Verdict | None = None  # if it was proven again
     url: str = ""  # of a pull request
 
 
@@ -60,7 +60,7 @@ class LandingContext:
     request: LandingRequest
     target: TargetBranch
     person: Person
-    objections: tuple[Finding, ...] = ()  # open ones, to a part of the run
+    objections: tuple[Finding, ...] = ()  # open objections against a part of the run
 
     @property
     def onto(self) -> str:
@@ -77,8 +77,8 @@ class LandingCandidate:
     commit: str
     tip: str  # of the target
     how: str
-    part: str  # below which its steps stand in the journal
-    replaced: tuple[str, ...] = ()  # the target's own, of a run before this one
+    part: str  # the prefix of its steps in the journal
+    replaced: tuple[str, ...] = ()  # files of an earlier run on the target that this commit replaces
 
 
 class LandingRecord(Value):
@@ -90,9 +90,9 @@ class LandingRecord(Value):
     head: str  # the run's own commit
     how: str
     who: str = ""
-    contract: str = ""  # step with the contract by which it was proven again; "" where it is the run's own commit
+    contract: str = ""  # step with the contract by which it was proven again; "" for the run's own commit
     verdict: str = ""  # step with that verdict
-    words: tuple[Approval, ...] = ()  # of people, that hold for this commit
+    words: tuple[Approval, ...] = ()  # people's approvals that apply to this commit
 
 
 def journal_part(onto: str, commit: str, tip: str, contract: str) -> str:

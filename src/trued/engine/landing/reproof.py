@@ -29,7 +29,7 @@ class SecondProof:
     found: Verdict
     words: tuple[Approval, ...]
     accept: Grade
-    step: str  # of the verdict
+    step: str  # the key of the verdict's step
 
     @property
     def outcome(self) -> Outcome:
@@ -38,15 +38,15 @@ class SecondProof:
 
 @dataclass(frozen=True)
 class CarriedApprovals:
-    """Approvals of the run: of its contract, with the rejections that stand, and of single requirements."""
+    """Approvals of the run: of its contract, with the rejections that still apply, and of single requirements."""
 
     contract: tuple[Approval, ...] = ()
     single: tuple[Approval, ...] = ()
 
 
 def carried_approvals(before: Contract, after: Contract, approvals: Iterable[Approval]) -> CarriedApprovals:
-    """The approvals that can be carried over. One of the contract applies if requirements and checks are the same; a
-    rejection applies until the person takes it back or the work is changed."""
+    """The approvals that can be carried over. An approval of the contract applies if requirements and checks are the
+    same; a rejection applies until the person takes it back or the work is changed."""
     given = tuple(approvals)
     same = _agreed(before) == _agreed(after)
     asked = {one.id for one in after.requirements}
@@ -68,7 +68,7 @@ def _agreed(contract: Contract) -> dict[str, object]:
 
 
 def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
-    """The approvals of single requirements that would lift the new commit over the bar; empty if they do not help."""
+    """The approvals of single requirements with which the new commit would be accepted; empty if they do not help."""
     short = {one.id for one in again.found.requirements if not one.grade.is_met(again.accept)}
     useful = tuple(one for one in single if one.requirement in short)
     if again.outcome.state == "done" or not useful:
@@ -85,13 +85,13 @@ class RebasedProof:
     record: RunRecord
     inputs: Inputs
     workspace: GitWorkspace
-    objections: tuple[Finding, ...] = ()  # that nothing has settled
-    known: tuple[Evidence, ...] = ()  # what the run saw: where it is about the same files, the worst counts
+    objections: tuple[Finding, ...] = ()  # unsettled objections
+    known: tuple[Evidence, ...] = ()  # the run's evidence: if it is about the same files, the worst result counts
 
     async def of(self, contract: Contract, base: str, commit: str, part: str) -> tuple[Contract, Verdict, str]:
         """The contract sealed on `base`, the verdict on `commit`, and the key of the verdict's step.
 
-        A recorded verdict is not taken again.
+        If a verdict is recorded, nothing is run again.
         """
         journal = self.store.writer(self.record)
         self.workspace.base = base
@@ -129,7 +129,7 @@ class RebasedProof:
         return sealed, Verdict.model_validate_json(await journal.once(key, given, prove)), key
 
     def _key(self, name: str) -> str:
-        """The key of the verdict that counts: a new one after each that could not be judged."""
+        """The key of the verdict that counts. After each verdict that is `unjudged`, there is a new key."""
         number = 1
         while (found := self.store.journal.step(self.record.id, f"{name}#{number}")) is not None:
             if Verdict.model_validate_json(found).grade is not Grade.UNJUDGED:
