@@ -151,7 +151,7 @@ def why_outside_project(line: Sequence[str], known: KnownNames) -> str:
         return ""
     if known.is_in_words(found.name) and not _of_the_machine(found.name):
         return ""
-    return f"it starts {found.name}, which is not part of the project"
+    return f"it starts {found.name}, which is no part of the project"
 
 
 def why_not_a_server(line: Sequence[str], known: KnownNames) -> str:
@@ -203,7 +203,7 @@ def why_foreign_path(name: str, known: KnownNames) -> str:
     if str(path) in known.base:
         return ""
     strange = [one for one in path.parts if one == "node_modules" or one.startswith(".")]
-    return f"{name[:80]} is not a file of the project" if strange else ""
+    return f"{name[:80]} is no file of the project" if strange else ""
 
 
 def _of_the_machine(program: str) -> bool:

@@ -218,7 +218,7 @@ async def _node(asked: RunnerCall, check: TestsCheck, bench: Bench, of: Sequence
     kept = [(lines, reached) for name, lines, reached in files if not of or name in of]
     lines, reached = sum(one for one, _ in kept), sum(one for _, one in kept)
     if not lines:
-        return None, f"Node {found.version} reported no coverage of the product's files"
+        return None, f"Node {found.version} told no coverage of the product's files"
     return round(100 * reached / lines, 1), ""
 
 

@@ -144,7 +144,7 @@ def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
     else:
         more = {}
     if not isinstance(value, list):
-        raise BadInput("features is not a list", located.where(*spot), "write a list of features")
+        raise BadInput("features is no list", located.where(*spot), "write a list of features")
     if not value:
         raise BadInput("the list of features is empty", located.where(*spot), "name at least one feature")
     found = [_feature(located, (*spot, number), entry) for number, entry in enumerate(value)]
@@ -168,7 +168,7 @@ _KNOWN = tuple(name for name in Feature.model_fields if name not in ("more", "li
 
 def _feature(located: Located, spot: tuple[str | int, ...], entry: Any) -> Feature:
     if not isinstance(entry, dict):
-        raise BadInput("a feature is not an object", located.where(*spot), 'write {"description": …, "steps": […]}')
+        raise BadInput("a feature is no object", located.where(*spot), 'write {"description": …, "steps": […]}')
     more = {key: part for key, part in entry.items() if key not in _KNOWN}
     given = {key: part for key, part in entry.items() if key in _KNOWN and (part is not None or key in SAID)}
     for key, known in (("verification_method", METHODS), ("status", STATES)):
