@@ -86,7 +86,7 @@ class CommandGroup(TyperGroup):
 def load(name: str) -> Any:
     """Import the command's module and return the command."""
     module = import_module(f"{__name__}.{COMMANDS[name][1]}")
-    gc.freeze()  # what is loaded stays: a long command need not look at it again and again
+    gc.freeze()  # loaded modules stay: later collections need not scan them
     return get_group(module.app).commands[name]
 
 
@@ -151,10 +151,10 @@ def _path() -> None:
 
 
 def _plugins() -> None:
-    """No plugin of pydantic's that happens to be installed sees or changes what we read; nor is one looked for.
+    """Turn off pydantic plugins that happen to be installed: none may see or change what we read.
 
-    The variable is for processes that we start. Here a module without plugins stands in for the one that looks for
-    them: to learn that there are none, that one would load a quarter as much as all of pydantic.
+    The environment variable is for processes that we start. In this process an empty module replaces pydantic's plugin
+    loader, which would load a quarter as much as all of pydantic only to find no plugins.
     """
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     none = ModuleType("pydantic.plugin._loader")
@@ -182,4 +182,4 @@ def main() -> None:
         complain(f"unexpected {said[:300]}; this is a bug in trued, its traceback is in {keep_traceback(error)}")
         sys.exit(1)
     finally:
-        gc.freeze()  # the process ends: Python would look for garbage once more
+        gc.freeze()  # skip the last garbage collection: the process ends anyway

@@ -48,7 +48,7 @@ def agents(as_json: AsJson = False) -> None:
 
 
 def settings_here() -> Settings:
-    """The settings of a run in this folder, without those of a repository that is not trusted."""
+    """The settings of a run in this folder. An untrusted repository's settings are left out."""
     top = top_of(Path.cwd())
     if top and (what := files_to_trust(top)).files and not is_trusted(home(), top, what.digest):
         if config.FILE in what.files:
@@ -75,7 +75,7 @@ def _lines(one: AgentStatus, cast: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _roles(name: str, cast: Mapping[str, str]) -> str:
-    """The roles that a run would give to the agent: all, all but a few, these, or how many."""
+    """The roles that a run would give to the agent, as text: "all", all but a few, their names, or their number."""
     own = agent_selection.roles_of_agent(name, cast)
     others = [role for role in agent_selection.every_role(cast) if role not in own]
     if len(own) <= FEW:

@@ -1,11 +1,11 @@
-"""A check in words, for the terminal."""
+"""Describes a check in lines for the terminal."""
 
 from trued.cli.format import case, counted, line
 from trued.model import BrowserCheck, Check, DependenciesCheck, ExamplesCheck, ManualCheck, PageBefore
 
 
 def check_lines(check: Check, *, cases: bool) -> list[str]:
-    """A check in words, with each of its cases if `cases` is true."""
+    """Lines that describe the check, with each of its cases if `cases` is true."""
     if isinstance(check, ExamplesCheck):
         listed = [f"  {case(one)}" for one in check.cases] if cases else []
         return [f"{counted(len(check.cases), 'case')}, run by the engine", *listed]
@@ -21,7 +21,7 @@ def check_lines(check: Check, *, cases: bool) -> list[str]:
 
 
 def _expected(check: BrowserCheck) -> list[str]:
-    """What a page must show and what not."""
+    """What the page must show and what it must not show."""
     first = check.before or PageBefore()
     words = [*(f"first sees {one!r}" for one in first.sees), *(f"first hides {one!r}" for one in first.hides)]
     words += map(str, check.actions)

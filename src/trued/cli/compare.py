@@ -37,8 +37,8 @@ app = typer.Typer(rich_markup_mode=None)
 
 ShowComparison: TypeAlias = Callable[[RunStore, Comparison], None]
 
-NAMED = 24  # characters of what stands before a line
-_NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # between the roles of one cast: agents may be command lines
+NAMED = 24  # characters of a line's prefix
+_NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # separates roles of one cast: an agent may be a command line
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _variants(
     ]
 
 
-# -- what is meant -----------------------------------------------------------------------------------------------------
+# -- input -------------------------------------------------------------------------------------------------------------
 
 
 def _there(store: RunStore, words: Sequence[str]) -> Comparison | None:
@@ -174,11 +174,11 @@ def _made_of(store: RunStore, words: Sequence[str]) -> Comparison:
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The workflows given; else the input's own and the baseline, or the input's own where agents are compared."""
+    """The workflows given; else the input's default and, unless agents are compared, the baseline."""
     if named or casts:
         return list(named) or [None]
     baseline = next(one.name for one in descriptors() if one.is_baseline)
-    in_words = not is_file(goal) and " " in goal.strip()  # then the input's own workflow may be the baseline
+    in_words = not is_file(goal) and " " in goal.strip()  # for a sentence the default may be the baseline itself
     return [default_workflow(Input.PLAN).name if in_words else None, baseline]
 
 
@@ -198,7 +198,7 @@ def _by(cast: str) -> str:
     return ", ".join(agent_name(one) if role == "*" else f"{role}={agent_name(one)}" for role, one in chosen.items())
 
 
-# -- under the eyes of a person ----------------------------------------------------------------------------------------
+# -- screen ------------------------------------------------------------------------------------------------------------
 
 
 class Named(Side):

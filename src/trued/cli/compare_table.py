@@ -1,4 +1,4 @@
-"""Prints a comparison as a table, one column a run: drawn on a terminal, plain text elsewhere."""
+"""Prints a comparison as a table, one column per run: drawn on a terminal, plain text elsewhere."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ RunFigures: TypeAlias = Mapping[str, Any]
 NAME, NARROW, GAP = 80, 18, 3  # characters of a name, of a name that may wrap, and between columns
 LINE = 600  # characters of a note
 NONE = "–"
-ALIKE = "asked alike"  # proven, of the requirements that all contracts have in common
+ALIKE = "asked alike"  # how many of the requirements that all contracts share are proven
 ROLES = 8  # roles whose peak context is listed, the largest first
 
 

@@ -14,7 +14,7 @@ from trued.errors import BadInput
 from trued.model import RunRecord
 from trued.reporting.views import state_of
 
-if TYPE_CHECKING:  # loaded when a run is looked at: help needs none of it
+if TYPE_CHECKING:  # imported by the functions that open runs: help does not need it
     from trued.engine.run_store import RunStore
 
 SHOWN = 200  # completions; nobody reads more
@@ -22,7 +22,7 @@ SHOWN = 200  # completions; nobody reads more
 
 @contextmanager
 def opened() -> "Iterator[RunStore]":
-    """The runs in this machine's private state, while a command looks at them."""
+    """Open the runs in this machine's private state, and close them when the block ends."""
     from trued.engine.run_store import RunStore
 
     with RunStore(home(), os.environ) as store:
@@ -30,7 +30,7 @@ def opened() -> "Iterator[RunStore]":
 
 
 def runs_of(store: "RunStore", here: Path | None) -> list[RunRecord]:
-    """The runs of the repository with this top folder, newest first; of all repositories if there is none."""
+    """The runs of the repository with the top folder `here`, newest first; all repositories' runs if it is None."""
     return [one for one in store.journal.runs() if here is None or Path(one.repository).resolve() == here]
 
 
@@ -46,7 +46,7 @@ def top_of(folder: Path) -> Path | None:
 
 def chosen(store: "RunStore", name: str | None) -> RunRecord:
     """The run with this id; without one, this repository's newest run, or the only run there is."""
-    if name == "":  # an unset variable in a script does not mean the newest run
+    if name == "":  # probably an unset variable in a script: do not pick the newest run
         raise BadInput("the run's id is empty", then="`trued ls` lists the runs")
     if name is not None:
         return store.journal.run(name)
@@ -79,7 +79,7 @@ def branch_at(record: RunRecord) -> str:
 
 def newest(record: RunRecord, there: str | None = None) -> str:
     """The tip of the run's branch if it descends from the recorded head (after a kill the record can be older), else
-    the recorded head. `there`: the tip, where it is known already."""
+    the recorded head. `there`: the tip, if the caller knows it already."""
     there = branch_at(record) if there is None else there
     known = record.head or record.base
     if there in ("", record.base, known):
@@ -103,7 +103,7 @@ def is_over(store: "RunStore", record: RunRecord) -> bool:
 
 
 def completed(incomplete: str) -> list[tuple[str, str]]:
-    """Run ids for the shell, newest first."""
+    """Run ids for the shell's completion, newest first."""
     with opened() as store:
         runs = [one for one in store.journal.runs() if one.id.startswith(incomplete)][:SHOWN]
         return [(one.id, f"{state_of(one, store.journal.driver(one.id))}: {one.title}") for one in runs]

@@ -18,12 +18,12 @@ from trued.reporting.views.cases import FailedCase, failed_case
 from trued.reporting.views.notes import Notes, sort_notes
 
 NAMES = 12  # requirements that are named in one line; the others are counted
-ROWS = 6  # failed requirements that are explained, and texts to look at; `trued ledger` has them all
+ROWS = 6  # failed requirements that are explained, and texts to read first; `trued ledger` lists all
 CASES = 2  # failed cases of one requirement; `trued why` has them all
 TEXT = 160  # characters of a requirement's text
 VALUE = 300  # characters of an expected or actual result
 QUESTION_LINES = 8
-BY_PEOPLE = ("accepted ", "the contract is approved ")  # how reasons begin that a person gave
+BY_PEOPLE = ("accepted ", "the contract is approved ")  # how a person's reasons begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class Need:
     what: str
     command: str
     details: tuple[str, ...] = ()
-    otherwise: str = ""  # another command, for whoever decides differently
+    otherwise: str = ""  # the command for another decision
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """What a run's end screen shows: its rows as `ledger` lists them, what it waits for, and its contract."""
+    """What a run's end screen shows: its requirements as `ledger` lists them, what it waits for, and its contract."""
 
     record: RunRecord
     found: Mapping[str, Any]
@@ -53,7 +53,7 @@ class RunEnd:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The requirements without one that is only as good as its parts, which are listed themselves."""
+        """The requirements, without those whose grade only sums up other listed requirements."""
         return [row for row in self.found["requirements"] if not str(row["why"]).startswith(PARTS)]
 
     @property
@@ -66,7 +66,7 @@ class RunEnd:
     # -- results -------------------------------------------------------------------------------------------------------
 
     def results(self) -> Iterator[tuple[str, str, str, str]]:
-        """Lines of results: mark, grade, requirements, reason. What is met takes one line a grade."""
+        """Lines of results: mark, grade, requirements, reason. Met requirements share one line per grade."""
         alike: dict[tuple[str, str], list[str]] = {}
         for row in filter(self.is_met, self.rows):
             first = str(row["why"]).partition(";")[0]
@@ -90,12 +90,12 @@ class RunEnd:
             yield "✗", "", f"and {more} more", ""
 
     def reason(self, row: Mapping[str, Any]) -> str:
-        """Why a requirement is not met; of one without a check, why it has none."""
+        """Why a requirement is not met; if it has no check, why it has none."""
         about = "; ".join(self.notes.about.get(row["id"], ()))
         return f"no check was written: {about}" if about and row["why"] == NO_CHECK else str(row["why"])
 
     def failed_cases(self, name: str) -> list[FailedCase]:
-        """The first failed cases of a requirement on the head."""
+        """The failed cases of a requirement on the head, each once."""
         row = next((one for one in self.found["requirements"] if one["id"] == name), None)
         if row is None or self.is_met(row):
             return []
@@ -135,12 +135,12 @@ class RunEnd:
                 return Need(line(one.what, VALUE), one.command)
             case "limit" | "resume":
                 return Need(line(one.what.removesuffix(one.command).rstrip(" :;"), VALUE), one.command)
-            case "attest" | "approve":  # all of a kind in one command
+            case "attest" | "approve":  # one command for all of the same kind
                 return None
         assert_never(one.kind)
 
     def _to_look_at(self, waits: Sequence[Wait]) -> Need:
-        """Requirements that only a person's look can settle, all in one command."""
+        """The need to judge requirements that only a person can judge, all in one command."""
         run, names = self.record.id, [one.requirement for one in waits]
         rows = {row["id"]: row for row in self.found["requirements"]}
         bare = all(rows[name]["why"] == NO_CHECK for name in names if name in rows)
@@ -167,7 +167,7 @@ class RunEnd:
 
 
 def cases_of(contract: Contract | None, requirement: str) -> dict[str, tuple[Case, ...]]:
-    """The cases of a requirement's checks, by the hash of the check, as its evidence names it."""
+    """The cases of a requirement's checks, keyed by the check's hash (evidence refers to a check by its hash)."""
     own = [check for one in (contract.every if contract else ()) if one.id == requirement for check in one.checks]
     return {check_hash(one): one.cases for one in own if isinstance(one, ExamplesCheck)}
 
@@ -182,7 +182,7 @@ def few(names: Sequence[str]) -> str:
 
 
 def result_lines(end: RunEnd, console: Console) -> Iterator[Text]:
-    """The results: one line a grade for what is met, one each for what is not, with expected and actual results."""
+    """The results: one line per grade for met requirements; each unmet one with expected and actual results."""
     for mark, grade, names, why in end.results():
         style = GRADES.get(grade, "")
         head = Text.assemble((f"{mark} ", style), (f"{grade:<12}", style), (names, "bold"))
@@ -209,8 +209,8 @@ def case_lines(case: FailedCase, indent: str, console: Console) -> Iterator[Text
 
 
 def exact(words: str) -> str:
-    """One line that keeps every blank, since blanks may be the difference; safe on a terminal. A long one loses its
-    middle: the end of a trace says what went wrong."""
+    """The text on one line, safe on a terminal, with every blank, since blanks may be the difference. A long text loses
+    its middle: the end of a trace says what went wrong."""
     from trued.support.redaction import plain
 
     flat = " ".join(plain(words).splitlines())
@@ -219,13 +219,13 @@ def exact(words: str) -> str:
 
 
 def _asserted(output: str) -> str:
-    """Of a test's trace only what was asserted; any other text as it is."""
+    """The assertion lines of a test's trace; any other text unchanged."""
     said = [one[1:].strip() for one in output.splitlines() if one.startswith(("E ", "E\t"))]
     return "; ".join(said) or output
 
 
 def need_lines(needs: Sequence[Need], console: Console) -> Iterator[Text]:
-    """`2 things need you:`, numbered, each with its command on a line of its own, ready to be copied."""
+    """`2 things need you:` and a numbered list; each command is on a line of its own, ready to be copied."""
     if not needs:
         return
     yield Text(f"{counted(len(needs), 'thing needs', 'things need')} you:", "bold yellow")
@@ -239,7 +239,7 @@ def need_lines(needs: Sequence[Need], console: Console) -> Iterator[Text]:
 
 
 def wrapped(head: Text, words: str, indent: int, console: Console, style: str = "") -> Iterator[Text]:
-    """`head` and the words after it, wrapped at the terminal's width with the rest indented; on a pipe one line."""
+    """`head` and then `words`, wrapped at the terminal's width, later lines indented; on a pipe one line."""
     whole = head.copy().append(words, style)
     if not console.is_terminal or console.width < indent + 30 or whole.cell_len <= console.width:
         yield whole

@@ -14,31 +14,31 @@ from trued.support.durations import duration
 from trued.workflows.view import WorkflowView
 
 LENGTH = 300  # characters of a long fact
-PARTS = 12  # of a list that is shown whole; the rest is counted
+PARTS = 12  # items of a list that are shown; the rest is counted
 WORKFLOW_LENGTH = 400  # characters of a workflow's own facts
 
 
 def event_line(stored: Event, view: WorkflowView | None = None) -> str:
-    """One event as one line. `view`: that of the run's workflow, which describes events of its own."""
+    """One event as one line. `view`: the workflow's view, which describes the workflow's own events."""
     view = view or WorkflowView()
     event = typed(stored, view.EVENTS)
     if isinstance(event, call.CallWaits):
         moment, why = until(event.until, stored.at), line(event.why, 200)
         return f"{clock(stored.at)} waits {line(stored.key)}: until {moment}: {line(event.waits_for)}; {why}"
     facts = _facts(event, view)
-    facts = line(_every_fact(stored.data) if facts is None else facts)  # any text in it may come from an agent
+    facts = line(_every_fact(stored.data) if facts is None else facts)  # may contain an agent's text
     where = f" {line(key)}" if (key := _shown_key(stored, event, view)) else ""
     return f"{clock(stored.at)} {event.SHOWN or stored.kind}{where}{f': {facts}' if facts else ''}"
 
 
 def _shown_key(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
-    # a step that is called like its event is not named twice
+    # do not repeat a step's name that equals the event's kind
     key = scope_of(stored.key) if label_of(stored.key) == stored.kind else stored.key
     return view.logged_key(key, event)
 
 
 def _facts(event: JournalEvent, view: WorkflowView) -> str | None:
-    """The facts of an event that are worth a line; None for one that is shown with all it has."""
+    """The facts of an event that are worth a line; None if all its fields are to be shown."""
     found = (read(event) for read in (_of_call, _of_room, _of_proof, _of_run))
     shared = next((one for one in found if one is not None), None)
     own = view.describe(event) if shared is None else None
@@ -71,7 +71,7 @@ def _of_call(event: JournalEvent) -> str | None:
 
 
 def _of_room(event: JournalEvent) -> str | None:
-    """What checks run in: how the project is started."""
+    """How the project is started for checks."""
     if isinstance(event, proof.ServerFound):
         return f"{event.command}, found in {event.where}; it answers on the base"
     return None
@@ -113,7 +113,7 @@ def _of_proof(event: JournalEvent) -> str | None:
 
 
 def _sentences(said: Iterable[str]) -> str:
-    """Sentences one after the other, each whole: they are there to be read."""
+    """Join sentences without cutting any: they are there to be read."""
     return "; ".join(line(one).rstrip(".") for one in said)
 
 
@@ -163,7 +163,7 @@ def _every_fact(data: Mapping[str, Any]) -> str:
 
 
 def _in_words(value: Any) -> str:
-    """A value as a person would write it: lists and objects by their parts, so that nothing looks like code."""
+    """A value as a person would write it: lists and objects are written out, so that nothing looks like code."""
     if value is None:
         return ""
     if isinstance(value, bool):

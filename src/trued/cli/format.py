@@ -4,7 +4,7 @@ import time
 from typing import TYPE_CHECKING
 
 from trued.support.durations import duration
-from trued.support.plurals import counted as counted  # for all of the command line
+from trued.support.plurals import counted as counted  # re-exported for the whole command line
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def line(text: object, length: int = 0) -> str:
 
 
 def short(agent: str) -> str:
-    """An agent's name; of a scripted agent without the folders of its file."""
+    """An agent's name; a scripted agent's without the folders of its file."""
     kind, colon, rest = line(agent).partition(":")
     return f"{kind}{colon}{rest.rpartition('/')[2]}" if kind == "scripted" else line(agent, 32)
 
@@ -78,7 +78,7 @@ def clock(at: float) -> str:
 
 
 def case(one: "Case") -> str:
-    """A case in words, whole: what a person approves is all there, blanks included, and on one line."""
-    from trued.reporting.views.cases import described  # which loads all kinds of cases
+    """A case on one line, complete and with its blanks: a person has to see all that they approve."""
+    from trued.reporting.views.cases import described  # imported here: it loads all kinds of cases
 
     return plain(described(one).replace("\n", "\\n").replace("\t", "\\t"))

@@ -227,7 +227,7 @@ def hook_claude() -> None:
     try:
         answer = _run(_answer_hook(call))
     except TruedError as error:
-        if call.event in claude_stop.BEGINNINGS:  # the end of the turn judges, and says what is wrong
+        if call.event in claude_stop.BEGINNINGS:  # the hook at the end of the turn judges and reports the error
             return
         answer = {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
     if answer:
@@ -405,7 +405,7 @@ def _refuse_agents(command: str) -> None:
 
 
 def _ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
-    """Name and reason of a person at a terminal. Options alone do not count: unsandboxed agents could pass them."""
+    """Name and reason of a person at a terminal. Options are not enough: unsandboxed agents could pass them."""
     if not is_interactive():
         raise BadInput("this command needs a terminal", then="run it in one")
     name = who or (asyncio.run(read_line(f"Your name: [{whoami()}] ")) or whoami())
@@ -416,7 +416,7 @@ def _ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
 
 
 def _run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run to the end. A signal cancels it cleanly, so that no process of a check is left behind."""
+    """Run the work to its end. A signal cancels it cleanly, so that no process of a check is left behind."""
 
     async def cancellable() -> Result:
         task = asyncio.current_task()

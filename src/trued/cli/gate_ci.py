@@ -86,7 +86,7 @@ def ci(  # noqa: PLR0913 - each is a flag
 
 @contextmanager
 def _requirements_file(here: Checkout, base: str, named: Path | None) -> Iterator[Path]:
-    """The requirements file. Text from the variable is written to a temporary file outside the repository."""
+    """The requirements file; text from the environment variable goes to a temporary file outside the repository."""
     if named is not None:
         if (path := named.resolve()).is_relative_to(here.root):
             _check_unchanged(here, base, path)
@@ -107,7 +107,7 @@ def _requirements_file(here: Checkout, base: str, named: Path | None) -> Iterato
 
 
 def _check_unchanged(here: Checkout, base: str, path: Path) -> None:
-    """Refuse a requirements file of the repository that differs from the base: the work may not change it."""
+    """Refuse a requirements file in the repository that differs from the base: the work must not change it."""
     name = path.relative_to(here.root).as_posix()
     known = here.read(base, name)
     if not path.is_file() or known != path.read_bytes():

@@ -129,7 +129,7 @@ def _say(store: RunStore, record: RunRecord, landing: LandingResult) -> None:
     if landing.landed:
         out().print(Text(_sentence(landing)), soft_wrap=True)
         if not landing.url:
-            another = landing.commit != record.head  # git does not count the run's branch as merged then
+            another = landing.commit != record.head  # if so, git does not count the run's branch as merged
             hint(f"the run's branch is kept; `git branch {'-D' if another else '-d'} {record.branch}` removes it")
             receipt = f"trued receipt {record.id}{' --landed' if another else ''}"
             hint(f"`{receipt}` writes the verdict as a file that others can check")

@@ -31,10 +31,10 @@ if TYPE_CHECKING:  # imported by the commands themselves: help does not need it
 
 app = typer.Typer(rich_markup_mode=None)
 
-CASES = 20  # of one check run that are listed one by one
-MARKS = {"skipped": ("–", "dim"), "passed": ("✓", "green")}  # of a case; every other outcome is a failure
-DETAIL_LINES = 20  # of one failure text
-LONGEST_LINE = 300  # characters of one of them
+CASES = 20  # cases of one check run that are listed one by one
+MARKS = {"skipped": ("–", "dim"), "passed": ("✓", "green")}  # marks of a case; every other outcome is a failure
+DETAIL_LINES = 20  # lines of one failure text
+LONGEST_LINE = 300  # characters of one such line
 
 
 @app.command()
@@ -115,13 +115,13 @@ def _verified_last() -> "LastVerification | None":
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What `why` tells beside a requirement's row."""
+    """What `why` prints in addition to a requirement's row."""
 
     words: list[str]  # whose checks these are, and who approved them
-    cases: list[str]  # the checks in words
+    cases: list[str]  # the checks, described in lines
     notes: tuple[str, ...] = ()  # why it has no check
     known: Mapping[str, tuple[Case, ...]] = field(default_factory=dict)  # hash of a check → its cases
-    add: str = ""  # the command that adds a check where there is none
+    add: str = ""  # the command that adds a check if there is none
 
 
 def _explained(row: dict[str, Any], told: Explained, *, as_json: bool) -> None:
@@ -180,7 +180,7 @@ def _did(word: Approval) -> str:
 
 
 def _cases(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
-    """The checks in words; held-out cases only after the run, when no agent can read them."""
+    """The checks as lines; held-out cases only after the run, when no agent can read them."""
     contract = store.contract(record.id)
     checks = [
         check for one in (contract.requirements if contract else ()) if one.id == requirement for check in one.checks
@@ -194,7 +194,7 @@ def _evidence(
 ) -> None:
     """One run of a check: command, sandbox, interpreter, and the result of each case.
 
-    `before` is the run printed last: what is the same as there is not printed again.
+    `before`: the check run printed before this one; facts that both share are not printed again.
     """
     held = ", held out" if one["held_out"] else ""
     skipped = f", {one['skipped']} skipped" if one.get("skipped") else ""
@@ -219,7 +219,7 @@ def _evidence(
 
 
 def _circumstances(one: dict[str, Any]) -> dict[str, str]:
-    """How a check was run: its command, the sandbox, what ran it, and why the run is worth nothing, if so."""
+    """How a check was run: its command, the sandbox, what ran it, and, for an invalid run, why it does not count."""
     from trued.reporting.views.verdict import ran_by
 
     interpreter = ran_by(one["interpreter"], one["versions"], one["command"])
@@ -232,7 +232,7 @@ def _circumstances(one: dict[str, Any]) -> dict[str, str]:
 
 
 def _results(one: dict[str, Any]) -> tuple[object, ...]:
-    """What one run showed, whenever it was: two runs of one check with equal results are printed once."""
+    """The results of one check run without its time: two runs with equal results are printed once."""
     tried = sorted((each["id"], each["outcome"], each["kind"], each.get("detail", "")) for each in one["tried"])
     return one["check"], one["side"], one["why_void"], one["exit_code"], tried
 
@@ -242,7 +242,7 @@ def _worst_first(tried: Mapping[str, Any]) -> int:
 
 
 def _tried(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] = ()) -> None:
-    """Case by case, the failed ones first: expected and actual result, or the failure text as it was printed."""
+    """Print every case, failed ones first: expected and actual result, or the failure text as it was printed."""
     for tried in sorted(every, key=_worst_first)[:CASES]:
         failed = failed_case(tried["id"], tried.get("detail") or "", tried["kind"], cases)
         if tried["outcome"] == "failed" and failed.expected and tried.get("detail"):

@@ -1,4 +1,4 @@
-"""Shows a run while it works: a live tree on a terminal, one line an event elsewhere."""
+"""Shows a run while it works: a live tree on a terminal, one line per event elsewhere."""
 
 import threading
 import time
@@ -50,10 +50,10 @@ class Lines:
         return None
 
     def follow(self, run: str, folder: Path) -> None:
-        """Nothing: what an agent does right now would flood a log."""
+        """Do nothing: the current activity of agents would flood a log."""
 
     def say(self, sentence: str) -> None:
-        """Print a sentence of the engine's own."""
+        """Print a sentence of the engine."""
         if sentence:
             hint(sentence)
 
@@ -73,7 +73,7 @@ class LiveTree:
         self._console = console or err()
         self._run = run
         self._seen = Progress(before)
-        self._printed = {scope: self._settled_rows(names) for scope, names in self._seen.scopes.items()}  # how many
+        self._printed = {scope: self._settled_rows(names) for scope, names in self._seen.scopes.items()}  # rows
         self._titled = False
         self._last = ""
         self._alive: dict[str, None] = {}  # scopes with something to draw; few, however long the run is
@@ -103,12 +103,12 @@ class LiveTree:
                     self._live.refresh()
 
     def follow(self, run: str, folder: Path) -> None:
-        """Show this run, and what its agents do right now; `folder` is the run's own in the private state."""
+        """Show this run and the current activity of its agents; `folder`: the run's folder in the private state."""
         self._run = run
         self._activity = self._activity or RunActivity(folder / "spool")
 
     def say(self, sentence: str) -> None:
-        """Print a sentence of the engine's own above the tree, which is being drawn."""
+        """Print a sentence of the engine above the live tree."""
         with self._turn:
             if sentence:
                 self._live.console.print(Text(plain(sentence), "dim"))
@@ -134,7 +134,7 @@ class LiveTree:
             return await ask_person(question)
         finally:
             with self._turn:
-                self._live = self._fresh()  # a stopped one would draw over what the user typed since
+                self._live = self._fresh()  # a stopped tree would draw over what the user has typed
                 self._live.start()
 
     def _fresh(self) -> Live:

@@ -30,7 +30,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 ROWS = 60  # rows of a tree that `show` prints; the rest is counted
 POLL_S = 0.3
-OPENERS = ("xdg-open", "open", "wslview")  # of Linux, macOS and WSL
+OPENERS = ("xdg-open", "open", "wslview")  # on Linux, macOS and WSL
 
 
 @app.command()
@@ -63,7 +63,7 @@ def ls(
 
 
 def _used(store: "RunStore", record: RunRecord) -> dict[str, Any]:
-    """What a run has used so far: dollars, how they are known, and tokens."""
+    """What a run has used so far: dollars (reported, computed or a ceiling) and tokens."""
     rows = store.journal.spends(record.id)
     known = {row.cost for row in rows if row.spent.usd}
     cost = next((one for one in ("ceiling", "computed", "reported") if one in known), "")
@@ -199,7 +199,7 @@ def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoRetur
 
 
 def _stored_events(store: "RunStore", record: RunRecord, *, follow: bool, lean: bool = False) -> Iterator[Event]:
-    """The events of a run in their order; with `follow`, those to come as well, until nobody drives it."""
+    """A run's events in order; with `follow`, also new ones, until nobody drives the run."""
     last = 0
     while True:
         driven = store.journal.driver(record.id)  # read first, so that the last events are not missed
@@ -224,7 +224,7 @@ def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) 
     from trued.agents.spool.call_folder import attempts_of, read_events_from
 
     key, spool = _call_named(store, record, given), store.folder(record.id) / "spool"
-    read: dict[Path, int] = {}  # how many bytes of each attempt
+    read: dict[Path, int] = {}  # how many bytes of each attempt's file
     while True:
         done = not follow or not store.journal.driver(record.id) or _is_answered(store, record, key)
         for number, path in attempts_of(spool, key):
@@ -265,7 +265,7 @@ def _said(row: dict[str, Any]) -> str:
 
 
 def _fact(value: Any) -> str:
-    """A value of a transcript, whole, and not as code."""
+    """A value of a transcript, complete and in plain text instead of code."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -301,7 +301,7 @@ def diff(
 
 
 def _diff(place: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
-    """The diff, or None if this place does not have the commits: first the work, then files that the engine owns."""
+    """The diff, first the work, then files that the engine owns; None if the repository `place` lacks the commits."""
     quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
     command = ["git", *quiet, "-C", str(place), "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"]
     command += [*(["--stat"] if stat else []), record.base, record.head, "--"]
@@ -342,7 +342,7 @@ def report(
 
 
 def _open(file: Path) -> None:
-    """Open the file with the desktop's own program."""
+    """Open the file with the desktop's default program."""
     program = next((found for name in OPENERS if (found := shutil.which(name))), None)
     if program is None:
         raise BadInput(

@@ -1,4 +1,4 @@
-"""Whom a command notifies, and how: by the user's own settings, never by a repository's."""
+"""Creates the notifier of a command from the user's own settings, never from a repository's settings."""
 
 import os
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def users_notifier(store: "RunStore", wanted: bool | None = None) -> Notifier:
-    """Notifies of this store's runs. `wanted`: True adds bell and desktop, False turns everything off."""
+    """The notifier for this store's runs. `wanted`: True adds bell and desktop, False turns everything off."""
     from trued.model.settings import NotifySettings
 
     settings = NotifySettings(kinds=()) if wanted is False else users_settings()
@@ -22,8 +22,8 @@ def users_notifier(store: "RunStore", wanted: bool | None = None) -> Notifier:
 
 
 def users_settings() -> "NotifySettings":
-    """The user's current notification settings; a project cannot set any. The defaults if they cannot be read:
-    starting a run reports that."""
+    """The user's current notification settings; a project cannot set any. If they cannot be read, the defaults: the
+    error is reported when a run starts."""
     from trued.inputs.settings import loader
     from trued.model.settings import NotifySettings
 

@@ -43,7 +43,7 @@ def take_options(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**values, **grouped)
 
-    called.__signature__ = Signature(flat)  # type: ignore[attr-defined]  # where typer looks
+    called.__signature__ = Signature(flat)  # type: ignore[attr-defined]  # typer reads the options from here
     called.__annotations__ = {one.name: one.annotation for one in flat}
     return called
 
@@ -66,7 +66,7 @@ def _parameters(group: Any) -> list[Parameter]:
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """Who works, how they log in, and by which role files."""
+    """Which agents work, how they log in, and which role files they follow."""
 
     agent: Annotated[
         list[str] | None,
@@ -172,7 +172,7 @@ class SafetyOptions:
 
 @dataclass(frozen=True)
 class StartOptions:
-    """Where a run starts: the repository, and an earlier run's branch if it continues one; and who is told of it."""
+    """Where a run starts: the repository, and the branch of an earlier run that it continues; and who is notified."""
 
     branch: Annotated[
         str,
@@ -265,7 +265,7 @@ class ComparedOptions:
 
 
 def _given_settings(options: Any, *others: str) -> dict[str, Any]:
-    """The fields as settings of the same names; None for what nobody gave. `others`: fields that are no settings."""
+    """The fields as settings of the same names; None for options not given. `others`: fields that are not settings."""
     values = {one.name: (getattr(options, one.name), one.default) for one in fields(options) if one.name not in others}
     return {name: None if value == default else value for name, (value, default) in values.items()}
 
@@ -299,7 +299,7 @@ def parse_logins(given: Sequence[str]) -> dict[str, str]:
 
 
 def _with_absolute_script(agent: str) -> str:
-    """A scripted agent's file is named relative to here, but its process runs elsewhere."""
+    """Make a scripted agent's path absolute: the user names it relative to this folder, its process runs elsewhere."""
     kind, _, where = agent.partition(":")
     if kind != "scripted":
         return agent
@@ -314,7 +314,7 @@ def _with_absolute_script(agent: str) -> str:
 
 
 def is_file(goal: str) -> bool:
-    """Does the goal name a file? A sentence may be too long for a file name."""
+    """Whether the goal names a file. A sentence may be too long for a file name."""
     try:
         return Path(goal).is_file()
     except (OSError, ValueError):

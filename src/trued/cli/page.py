@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from trued.page.server import PageServer
 
 app = typer.Typer(rich_markup_mode=None)
-DEATH_SIGNAL = 1  # of prctl(2): what this process gets when its parent has died
+DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process gets when its parent dies
 
 
 @app.command()
@@ -71,7 +71,7 @@ def page(
         raise BadInput(what, "--host", "add --look: then nothing can be changed with it")
     with opened():  # a journal of an earlier version is converted here: the page itself only reads
         pass
-    from trued.page.server import PageOptions, PageServer  # a web server: loaded by this command alone
+    from trued.page.server import PageOptions, PageServer  # a web server: only this command loads it
 
     options = PageOptions(
         home=home(),
@@ -98,7 +98,7 @@ async def _served(server: "PageServer", no_open: bool, as_json: bool) -> None:
             print_json({**found, "enter": str(path)})
         else:
             out().print(server.address.origin, soft_wrap=True)
-        sys.stdout.flush()  # whoever reads it from a pipe waits for it
+        sys.stdout.flush()  # a reader of the pipe waits for this line
         _open(no_open, path)
         hint("Ctrl-C ends the page; runs go on")
 
@@ -107,8 +107,8 @@ async def _served(server: "PageServer", no_open: bool, as_json: bool) -> None:
 
 @contextlib.contextmanager
 def page_beside(wanted: bool) -> Iterator[None]:
-    """Serve the page from a process of its own while something runs here. This terminal belongs to the run: the page
-    shows a command for each decision, instead of asking here."""
+    """Serve the page from a process of its own while a run uses this terminal. The page does not ask here: for each
+    decision it shows a command."""
     if not wanted:
         yield
         return
@@ -130,7 +130,7 @@ def page_beside(wanted: bool) -> Iterator[None]:
 
 
 class TerminalHere:
-    """This terminal, with the person who started the page in front of it."""
+    """The terminal of the person who started the page."""
 
     def say(self, text: str) -> None:
         err().print(Text(plain(text)), soft_wrap=True)
@@ -144,7 +144,7 @@ class TerminalHere:
 
 
 def _terminal() -> TerminalHere | None:
-    """The terminal, if a person sits at it: one that this process may read, not in the background of a shell."""
+    """The terminal, if it is interactive and this process is in its foreground; else None."""
     with contextlib.suppress(OSError):
         if is_interactive() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():
             return TerminalHere()
@@ -160,12 +160,13 @@ def _open(no_open: bool, path: Path) -> None:
 
 
 def report_bug(error: BaseException) -> None:
-    """Its text is not printed: whoever may only look could write it, here where decisions are asked."""
+    """Report a bug of the page without the error's text: a visitor who may only look could have written that text, and
+    this terminal asks for decisions."""
     complain(f"the page had an unexpected {type(error).__name__}; its traceback is in {keep_traceback(error)}")
 
 
 def _opened_in_browser(path: Path) -> bool:
-    """Hand the file to the desktop's browser: the command line holds its name, not the code in it."""
+    """Open the file in the desktop's browser: its command line shows the file's name, not the code in the file."""
     program = "open" if sys.platform == "darwin" else "xdg-open"
     if sys.platform != "darwin" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return False

@@ -77,7 +77,7 @@ def _said(run: str | None, wanted: list[str], decision: Decision, *, as_json: bo
         record = decide(store, record.id, wanted or [None], replace(decision, who=who, why=why))
         if is_settled(store, record):
             hint("everything is decided: recording it on the branch and proving the final commit")
-            import asyncio  # loaded where a run is driven
+            import asyncio  # imported here: only driving a run needs it
 
             from trued.engine.engine import Engine
 
@@ -113,8 +113,8 @@ def _signed(
 
 
 def _given(what_for: str, who: str, reason: str) -> tuple[str, str]:
-    """Name and reason: those of the command line, else asked for at the terminal."""
-    import asyncio  # loaded where somebody is asked at a terminal
+    """Name and reason: from the command line, else asked at the terminal."""
+    import asyncio  # imported here: only asking at a terminal needs it
 
     hint(what_for)
     name = who or asyncio.run(read_line(f"Your name [{whoami()}]: "))
@@ -159,7 +159,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     """
     import asyncio
 
-    from trued.engine.amendments import ContractChange  # loaded where a contract is changed: it brings what proves
+    from trued.engine.amendments import ContractChange  # imported here: it loads the proof packages
     from trued.engine.amendments import amend as amend_contract
 
     outside_agents("amend")
@@ -210,7 +210,7 @@ def trust(
 
     Trust applies to exactly these bytes: after a change you are asked again.
     """
-    from trued.engine.trust import files_to_trust, is_trusted, record_trust  # it reads roles: no other command does
+    from trued.engine.trust import files_to_trust, is_trusted, record_trust  # no other command reads roles
 
     outside_agents("trust")
     top = top_of(repo)
@@ -249,7 +249,7 @@ def _show(top: Path, files: tuple[str, ...], digest: str) -> None:
         path = top / ("pyproject.toml" if name == TABLE else name)
         words = plain(path.read_bytes().decode("utf-8", "replace"))
         lines = words.splitlines()
-        # inside a text of several lines, what looks like a comment may be an instruction
+        # in a multi-line string, a line that looks like a comment may be an instruction
         has_comments = path.suffix == ".toml" and not any(mark in words for mark in ('"""', "'''"))
         shown = [text for text in lines if not (has_comments and is_comment(text))]
         for text in shown:
@@ -260,7 +260,7 @@ def _show(top: Path, files: tuple[str, ...], digest: str) -> None:
 
 
 def is_comment(text: str) -> bool:
-    """A line of TOML that sets nothing: blank, or a comment."""
+    """Whether a line of TOML sets nothing: it is blank or a comment."""
     return not text.strip() or text.strip().startswith("#")
 
 

@@ -37,7 +37,7 @@ def preview(
 
 
 async def _shown(store: RunStore, record: RunRecord, port: int, *, as_json: bool) -> None:
-    """Show it until somebody interrupts; the server ends with all its processes."""
+    """Run the project until the user interrupts it; then its server ends with all its processes."""
     over, loop = asyncio.Event(), asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(one, over.set)
@@ -50,7 +50,7 @@ async def _shown(store: RunStore, record: RunRecord, port: int, *, as_json: bool
 def _say(shown: RunPreview, *, as_json: bool) -> None:
     if as_json:
         print_json(shown.model_dump(mode="json"))
-        sys.stdout.flush()  # whoever reads it from a pipe waits for it
+        sys.stdout.flush()  # a reader of the pipe waits for this line
     else:
         out().print(shown.url, soft_wrap=True)
         hint(f"commit {shown.commit[:10]}, started by `{' '.join(shown.command)}`; Ctrl-C ends it")

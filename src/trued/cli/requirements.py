@@ -1,4 +1,4 @@
-"""The commands `requirements new` and `requirements export`: a file of one's own to check work with."""
+"""The commands `requirements new` and `requirements export`: the user's own file to check work with."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,7 @@ app = typer.Typer(rich_markup_mode=None)
 group = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(group, name="requirements", help="Write a requirements file: a scaffold, or a run's approved cases")
 
-MOST_SOURCES = 400  # files that are looked at for entry points
+MOST_SOURCES = 400  # files that are searched for entry points
 TEXT_BYTES = 200_000
 
 Output = Annotated[
@@ -63,7 +63,7 @@ def new(
 
 
 def _wanted(goal: str | None) -> "list[Requirement]":
-    """The user's words as requirements: of a ticket or plan its criteria and chunks, of other text its sentences."""
+    """The user's words as requirements: a ticket's criteria, a plan's chunks, or the sentences of other text."""
     from trued.inputs.plans.plan import parse_plan
     from trued.inputs.requirements.coverage import user_requirements
     from trued.inputs.tickets.plan import ticket_plan
@@ -112,7 +112,7 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
         approved = [one for one in store.approvals(record.id) if one.requirement == "*" and not one.stale]
         by = approved[-1].who if approved else ""
         users = store.inputs(record.id)
-    if not by and contract.authors:  # an agent may have said how the project is started
+    if not by and contract.authors:  # an agent may have chosen how the project is started
         serve = (users.requirements and users.requirements.serve) or users.settings.serve
         contract = contract.model_copy(update={"serve": serve, "interface": ()})
     given, left = _exported(record, contract, approved=bool(by))
@@ -130,7 +130,7 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 
 
 def _exported(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
-    """The requirements with the checks that may be called the user's own, and what is left out, with the reason."""
+    """The requirements with the checks that may count as the user's own, and a reason for each one left out."""
     from trued.inputs.requirements.file_text import why_not_portable
     from trued.model import requests
     from trued.proof.room.bench import check_hash
@@ -167,7 +167,7 @@ def _check_output(output: Path | None) -> None:
 
 
 def _put(text: str, output: Path | None) -> None:
-    """Print the text, or write it where only this user can read it: held-out cases are secrets."""
+    """Print the text, or write it to a file that only this user can read: held-out cases are secrets."""
     if output is None:
         print(text, end="")
         return

@@ -128,7 +128,7 @@ def export(
 
 
 def _plan(form: RoleFormat, top: Path, names: list[str], chosen: list[WorkflowDescriptor]) -> list[Export]:
-    """The files of the named roles and commands, and of the chosen workflows; without both, of all."""
+    """The files of the named roles and commands and of the chosen workflows; all files if neither is given."""
     known = _known()
     ours = [one for _, one in sorted(known.roles.items()) if one.form == "trued"]
     if not names and not chosen:
@@ -207,8 +207,8 @@ def _known() -> RoleSet:
 
 
 def _role_files() -> list[Path]:
-    """The roles that installed workflows bring along. A broken workflow, or one with a role's name that is taken, is
-    named and left out."""
+    """The role files of installed workflows. A workflow that is broken, or has a role whose name is taken, is reported
+    and left out."""
     for error in problems():
         hint(f"left out: {error}")
     ours, files = packaged_files(), list[Path]()

@@ -182,7 +182,7 @@ def resume(
 
 
 def _put_into(queue: str, requests: Sequence[Request], *, as_json: bool) -> NoReturn:
-    """Record these runs, put them into a queue for workers, and watch the only one; or list them."""
+    """Record these runs and put them into a queue for workers; then watch a single run, or list several."""
     with opened() as store:
         engine = Engine(store)
         ready = [asyncio.run(engine.ready(one)) for one in requests]
@@ -203,7 +203,7 @@ def _put_into(queue: str, requests: Sequence[Request], *, as_json: bool) -> NoRe
 
 
 def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
-    """Refuse a queue that no worker ever took runs from; say if no living worker may take this run."""
+    """Refuse a queue without any worker; print a hint if no living worker can take this run."""
     module = load_hub("workers")
     with module.opened_workers(hub) as workers:
         found = [one for one in workers.stored() if one.queue == queue]
@@ -233,7 +233,7 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
 
 
 def _confirm_cancel(record: RunRecord) -> None:
-    """Ask before a run that nobody named is ended for good; without a terminal it has to be named."""
+    """Ask before a run that the user did not name is ended for good; without a terminal they have to name it."""
     if not is_interactive():
         raise BadInput("the run to cancel is not named", then=f"trued cancel {record.id} ({line(record.title, 60)})")
     said = asyncio.run(read_line(f"Cancel {record.id} ({line(record.title, 60)}) for good? yes / no: "))
@@ -252,7 +252,7 @@ def unfinished(store: RunStore) -> list[str]:
 
 
 def _only_left(run: str | None) -> ForgottenRun | None:
-    """The run's branch, if the journal does not know the run but this repository still has its branch."""
+    """The run as its branch has it, if the journal has lost the run but this repository still has the branch."""
     here = top_of(Path.cwd()) if run else None
     if not run or here is None:
         return None
@@ -261,7 +261,8 @@ def _only_left(run: str | None) -> ForgottenRun | None:
 
 
 def _from(left: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
-    """A request that continues a lost run from its branch: sealed and proven again, only missing work is built."""
+    """A request that continues a lost run from its branch: it is sealed and proven again, and only missing work is
+    built."""
     here = top_of(Path.cwd()) or Path.cwd()
     file = here / left.specification
     if not left.specification or not file.is_file():
@@ -296,8 +297,8 @@ def drive(
 ) -> None:
     """Drive a run with a live screen, print how it ended, and exit with its code.
 
-    `opening` is called once, when the run has begun: so nothing is printed before a refusal. `notify`: None for what
-    the user's settings say.
+    `opening` is called once, when the run has begun, so that a refused run prints nothing else. `notify`: None means
+    the user's settings.
     """
     eyes = screen or (Lines() if is_plain_output() else LiveTree())
     store = RunStore(home(), os.environ)

@@ -1,4 +1,4 @@
-"""The command `stats`: what runs cost, what came of it, and how often an agent's *done* was false."""
+"""The command `stats`: what runs cost, what they achieved, and how often an agent's *done* was false."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A workflow's own lines about a run: while it works, and when it has ended."""
+"""The lines that a workflow adds about its run, while the run works and when it has ended."""
 
 from collections.abc import Iterator
 

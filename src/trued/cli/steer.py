@@ -118,7 +118,7 @@ def _name(scope: str, what: str) -> str:
 
 
 def _rows(store: RunStore, record: RunRecord) -> list[dict[str, Any]]:
-    """Every limit that is in force: scope, what, and how much."""
+    """Every limit in force: its scope, what it limits, and the amount."""
     limits = limits_in_force(store, record.id)
     parts: dict[str, Limit] = {"": limits, **{one: getattr(limits, one) for one in PARTS}, **limits.roles}
     rows = [

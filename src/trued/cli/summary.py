@@ -42,7 +42,7 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; no work has started")
     else:
         from trued.cli.status_line import ending, usage
-        from trued.reporting.views.progress import Progress  # it loads every kind of event: `ledger` needs none
+        from trued.reporting.views.progress import Progress  # it loads all event kinds; `ledger` needs none
 
         seen, end = Progress(store.journal.events(record.id), record.workflow), run_end(store, record, found)
         console = out()
@@ -118,7 +118,7 @@ def headline(end: RunEnd, state: str = "", *, usage: str = "") -> Text:
 
 
 def run_end(store: RunStore, record: RunRecord, found: dict[str, Any]) -> RunEnd:
-    """What there is to tell about a run that has ended or halted."""
+    """The data for the end screen of a run that has ended or halted."""
     verdict = store.final_verdict(record.id)
     state = state_of(record, store.journal.driver(record.id))
     findings = (*verdict.remarks, *verdict.objections) if verdict else ()
@@ -133,7 +133,7 @@ def run_end(store: RunStore, record: RunRecord, found: dict[str, Any]) -> RunEnd
 
 
 def _place(record: RunRecord) -> str:
-    """Where the work is. Its branch can differ from the record: checked out by the user, or ahead after a kill."""
+    """Where the work is. The branch can differ from the record: the user checked it out, or a kill left it ahead."""
     there = branch_at(record)
     head = newest(record, there)
     if head in ("", record.base):
@@ -296,5 +296,5 @@ def _handed(store: RunStore, name: str) -> str:
 
 
 def state_words(why: str) -> str:
-    """The reason in the form of a state, to find reasons that only repeat the state."""
+    """The reason without its full stop, to compare it with the state that it may repeat."""
     return why.strip().rstrip(".")

@@ -18,10 +18,10 @@ from trued.model import Question
 from trued.support.processes import inside_agent
 from trued.support.redaction import plain
 
-if TYPE_CHECKING:  # loaded where something is printed in colours: `logs` and --json print plain text
+if TYPE_CHECKING:  # imported by the functions that print colours: `logs` and --json do not
     from rich.console import Console
 
-GO_ON = "yes"  # the answer that Enter gives, where it is one: it approves nothing
+GO_ON = "yes"  # the answer that Enter gives, if it is one of the answers: it approves nothing
 DECISIONS = ("accept", "reject")  # answers that need a name and a reason
 
 
@@ -57,7 +57,7 @@ def print_json(value: Any) -> None:
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """JSON that is safe on a terminal: there, and on non-UTF-8 streams, everything beyond ASCII is escaped."""
+    """JSON; on a terminal or a non-UTF-8 stream, everything beyond ASCII is escaped, for safety."""
     escaped = sys.stdout.isatty() or (sys.stdout.encoding or "").lower() != "utf-8"
     return json.dumps(value, indent=indent, ensure_ascii=escaped).replace("\x7f", "\\u007f")
 
@@ -94,7 +94,7 @@ def outside_agents(command: str) -> None:
 
 
 def whoami() -> str:
-    """The person's name as git has it here, else the name of the account."""
+    """The person's name from git's settings, else the name of the account."""
     command = ["git", "-c", "core.fsmonitor=false", "config", "--get", "user.name"]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(command, capture_output=True, check=False, timeout=10)
@@ -102,7 +102,7 @@ def whoami() -> str:
             return name
     try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # in a container, often
+    except KeyError:  # common in containers: the user id has no account
         return f"user {os.getuid()}"
 
 
@@ -128,7 +128,7 @@ async def read_line(prompt: str) -> str | None:
 
 
 async def ask_person(question: Question) -> tuple[str, str, str] | None:
-    """Ask the person at the terminal a run's question: answer, comment and name; None if nobody answers now."""
+    """Ask the person at the terminal a run's question; return answer, comment and name, or None without an answer."""
     if not is_interactive():
         return None
     from rich.text import Text

@@ -23,7 +23,7 @@ MARKS = {
     "unfinished": ("…", "yellow"),
 }
 ENGINE = {"prove": "checks", "finish": "final checks", "seal": "seal"}
-ACTIVITY = 70  # characters of what an agent does right now
+ACTIVITY = 70  # characters of an agent's current activity
 WIDTH, WIDEST = 18, 30  # columns for the names of calls and checks
 
 
@@ -43,8 +43,8 @@ def scope_lines(
     goes_on: bool = False,
     doing: Callable[[str], str] = lambda _: "",
 ) -> list[Text]:
-    """A scope's name and its rows, indented below it; rows without a scope are not indented. `doing`: what the agent of
-    a running call does right now, by the call's key."""
+    """A scope's name and its rows, indented below it; rows without a scope are not indented. `doing`: the current
+    activity of a running call's agent, by the call's key."""
     named = not scope.startswith("/")
     lines = [Text(line(scope), style="bold")] if named else []
     for head in lines:

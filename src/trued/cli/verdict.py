@@ -1,4 +1,4 @@
-"""Prints a verification in the terminal: short where all is well, exact where it is not."""
+"""Prints a verification in the terminal: met requirements briefly, unmet ones in detail."""
 
 import shlex
 import textwrap
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from trued.model.events import JournalEvent
     from trued.model.events.run import WorkingTreeDirty
 
-CASES = 5  # failing cases shown of one check
-DETAIL = 240  # characters of one of them
+CASES = 5  # failing cases of one check that are shown
+DETAIL = 240  # characters of one such case
 MANY = 15  # with more requirements, only unmet ones are shown with their evidence
 NAMES = 28  # the widest column of ids
 INDENT = " " * 14
@@ -114,7 +114,7 @@ def _end(console: Console, one: Verification) -> None:
 
 
 def _wrapped(console: Console, head: Text, words: str, indent: str, style: str = "") -> None:
-    """Print words after `head`, wrapped lines indented by `indent`; on a pipe all on one line."""
+    """Print `head` and `words`, with wrapped lines indented by `indent`; on a pipe all on one line."""
     if not console.is_terminal or console.width < len(indent) + 30:
         _say(console, head.copy().append(words, style))
         return
@@ -130,7 +130,7 @@ def _say(console: Console, text: Text) -> None:
 
 
 class VerifyProgress:
-    """Shows on stderr what a verification is doing: one changing line on a terminal, one line an event elsewhere."""
+    """Shows on stderr what a verification is doing: one changing line on a terminal, one line per event elsewhere."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._console, self._quiet = err(), quiet
@@ -198,7 +198,7 @@ def advice(one: Verification) -> list[str]:
 
 
 def _missing(one: Verification) -> str:
-    """What would raise the grade: a case of the user's own, or a person's look for manual checks."""
+    """What would raise the grade: the user's own case, or a person's decision on manual checks."""
     worst = min(row.grade for row in one.verdict.requirements)
     short = {row.id for row in one.verdict.requirements if not row.grade.is_met(one.accept)}
     checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]

@@ -26,7 +26,7 @@ from trued.model import Grade
 from trued.reporting.views.verdict import Verification, verification_data
 from trued.support import atomic_files
 
-if TYPE_CHECKING:  # imported by the functions that need them: help does not
+if TYPE_CHECKING:  # imported by the functions that need it: help does not
     from trued.engine.receipts import ReceiptCheck
     from trued.engine.verify import VerifyRequest, VerifyResult
 
@@ -113,7 +113,7 @@ def verify(  # noqa: PLR0913 - one parameter an option
 
 
 def _check_outputs(files: Mapping[str, Path | None], *, as_json: bool) -> None:
-    """Refuse, before any check runs, two outputs on stdout and files that cannot be written."""
+    """Before any check runs, refuse two outputs on stdout, and files that cannot be written."""
     wanting = [*(["--json"] if as_json else []), *(f"{flag} -" for flag, path in files.items() if path == STDOUT)]
     if len(wanting) > 1:
         raise BadInput(f"{' and '.join(wanting[:2])} both write to stdout", then="write one of them to a file")
@@ -214,7 +214,7 @@ def _check_receipt(receipt: Path, bundle: Path | None, repository: Path, key: Pa
 
 
 def _reproduce_command(request: "VerifyRequest", done: "VerifyResult") -> str:
-    """The command that reproduces the verdict: from here if both commits are here, else from anywhere."""
+    """The command that reproduces the verdict: in this repository if it has both commits, else from anywhere."""
     base, head = done.places
     here = base == head == top_of(request.here)
     sides = ("", "") if here else (f"{base}@", f"{head}@")

@@ -1,4 +1,4 @@
-"""The command `worker`: drives runs from a hub's queue on this machine; and `ls`, `drain` and `forget` of workers."""
+"""The command `worker`: drives runs from a hub's queue on this machine. Its subcommands: `ls`, `drain`, `forget`."""
 
 import os
 import sys
@@ -34,7 +34,7 @@ def hub_in_use() -> str:
 
 @contextmanager
 def stored_workers() -> "Iterator[Any]":
-    """The workers of the hub in use."""
+    """Open the records of the workers of the hub in use."""
     with load_hub("workers").opened_workers(hub_in_use()) as found:
         yield found
 

@@ -1,1 +1,1 @@
-"""Files that people read and write: one module a format, each reads and renders without loss."""
+"""Files that people read and write: one module per format, which reads and renders it without loss."""

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-SHORTEST = 2  # words; less is an item of an enumeration, and belongs to the clause before it
-TELLING = 2  # words of an unquoted rest that make it a clause of its own
+SHORTEST = 2  # words; anything shorter is an item of an enumeration and belongs to the clause before it
+TELLING = 2  # so many words make an unquoted rest a clause of its own
 _ENDS = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
 _KEPT = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
 _LETTERS = re.compile(r"[^\W\d_]{3,}")
@@ -15,7 +15,7 @@ _SMALL = frozenset(_JOINING.split())
 
 
 def clauses(text: str) -> list[str]:
-    """The parts of a sentence that can be true or false by themselves; when in doubt, one more.
+    """The parts of a sentence that can each be true or false; when in doubt, the sentence is split.
 
     Code, quotations and brackets are never cut.
     """

@@ -10,7 +10,7 @@ from trued.model import Criterion, Goal, Source, Value
 from trued.support.markdown import Block, Heading, List, Other, Paragraph, Table, Words, parse, split_lines
 
 GROUPS = {"ship": "criteria", "constraint": "constraints", "nongoal": "background", "problem": "background"}
-GROUPS |= {"aside": "background"}  # of a section or label; all else asks for something
+GROUPS |= {"aside": "background"}  # kind of section or label → group; every other kind asks for something
 TEACH = 'say what is to be built; a heading "Success criteria" or "Constraints" may follow'
 
 
@@ -60,7 +60,7 @@ class _GoalReading:
         default_factory=lambda: {"criteria": [], "constraints": [], "sentences": [], "background": []}
     )
     sections: list[_Section] = field(default_factory=list)
-    label: str = ""  # that the next list stands under
+    label: str = ""  # the label above the next list
 
     def read(self) -> None:
         lines, blocks = split_lines(self.text), parse(self.text)
@@ -102,7 +102,7 @@ class _GoalReading:
                 self._keep(closed.title, closed.line, closed.kind)
 
     def _title(self, blocks: list[Block]) -> None:
-        """Take the title as a sentence if there is no other."""
+        """Add the title as a sentence if there is no other sentence."""
         first = next((one for one in blocks if isinstance(one, Heading)), None)
         if self.title and first and not self.found["sentences"] and section_kind(self.title) != "goal":
             self._keep(first.words.raw, first.line, "")
@@ -131,7 +131,7 @@ class _GoalReading:
         said = sentences_of(block, lines)
         there = self.found[GROUPS.get(kind, "sentences")]
         if said and isinstance(block, Other) and there and there[-1].source.line < block.line:
-            before = there.pop()  # code that a sentence speaks of is part of it
+            before = there.pop()  # code after a sentence is part of the sentence
             self._keep(f"{before.text}\n{said[0][0]}", before.source.line, kind)
             return
         for text, line in said:
@@ -144,7 +144,7 @@ class _GoalReading:
 
 
 def _label(words: Words, follower: Block | None) -> tuple[str, str]:
-    """The label that a paragraph begins with or is, and what follows it."""
+    """The label that a paragraph consists of or begins with, and the text after it."""
     if words.label and (words.label.endswith(":") or words.rest.startswith(":") or not words.rest):
         return words.label, words.rest.removeprefix(":").strip()
     if words.raw.endswith(":") and isinstance(follower, List | Table | Other) and len(words.raw.split()) <= 5:

@@ -1,4 +1,4 @@
-"""Recognises what an input file is: a plan, a ticket, or words. Its form decides first, then its names."""
+"""Recognises what an input file is: a plan, a ticket, or a goal in words; first by its form, then by its names."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -26,7 +26,7 @@ class FileKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecognisedFile:
-    """What a file is, and how that was seen."""
+    """What a file is, and how it was recognised."""
 
     kind: FileKind
     why: str
@@ -53,16 +53,16 @@ def recognise_file(text: str, file: str) -> RecognisedFile:
 
 
 def is_plan(text: str, file: str) -> bool:
-    """Whether a run's file is its plan, right or wrong; else it is a goal in words."""
+    """Whether a run's input file is a plan, even one with mistakes; if not, it is a goal in words."""
     return bool(file) and _form(text, file).has_chunks
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What can be seen of a Markdown text."""
+    """The features of a Markdown text."""
 
     has_chunks: bool
-    has_named_chunks: bool  # with ids, or in phases; a list of tasks may be part of anything
+    has_named_chunks: bool  # chunks with ids or in phases; a bare list of tasks may be part of any text
     is_called_plan: bool
     has_acceptance_criteria: bool
     key: str
@@ -79,7 +79,7 @@ def _form(text: str, file: str) -> _Form:
         names = [one.id for one in (*outline.drafts, *outline.details) if not key or one.id != key[1]]
         named = bool(names) or any(map(is_phase, headings))
         chunks = bool(chunks_of(outline)) and (named or not key or any(not one.id for one in outline.drafts))
-    except BadInput:  # a plan with a mistake: parsing it says which
+    except BadInput:  # a plan with a mistake: parsing it reports the mistake
         named = chunks = True
     return _Form(
         has_chunks=chunks,

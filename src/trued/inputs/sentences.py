@@ -1,4 +1,4 @@
-"""Split text into sentences, verbatim and with their lines; when in doubt, a longer one."""
+"""Split text into sentences, verbatim and with their lines; when in doubt, do not split."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ WIDE_ENDS = "\u3002\uff01\uff1f"  # full stop, exclamation and question mark of 
 ENDS = f".!?…{WIDE_ENDS}"
 CLOSERS = "\"')]»”’*_`"
 ABBREVIATIONS = "e.g i.e etc vs cf approx resp incl excl no fig dr mr mrs ms st ca"
-NEAR = 60  # characters that are looked at on either side of a possible end
+NEAR = 60  # characters that are checked on either side of a possible end
 
 
 def sentences(text: str) -> list[tuple[str, int]]:
@@ -26,7 +26,7 @@ def sentences(text: str) -> list[tuple[str, int]]:
 
 
 def sentence_criteria(goal: Goal) -> tuple[Criterion, ...]:
-    """Each sentence of a goal as a criterion; of a goal without sentences the whole text is one."""
+    """Each sentence of a goal as a criterion; the whole text as one if it has no sentences."""
     found = sentences(goal.text) or [(goal.text.strip(), goal.source.line)]
     return tuple(
         Criterion(text=text, kind="text", source=Source(file=goal.source.file, line=line)) for text, line in found

@@ -20,7 +20,7 @@ Subjects: TypeAlias = Mapping[type, str]  # a model → what messages call it, f
 NO_SUBJECTS: Subjects = {}
 FIX = "fix the value"
 KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
-KEY = "[key]"  # the last part of pydantic's location if a dictionary's key is wrong, and not its value
+KEY = "[key]"  # the last part of pydantic's location if a dictionary's key, not its value, is wrong
 
 
 class RuleBroken(ValueError):
@@ -32,7 +32,7 @@ class RuleBroken(ValueError):
 
 
 def rule(is_valid: Callable[[str], bool], what: str, then: str) -> AfterValidator:
-    """A validator that refuses text; `what` may show it by {!r}."""
+    """A validator that refuses text; `what` may contain {!r} for the text."""
 
     def check(text: str) -> str:
         if not is_valid(text):
@@ -47,13 +47,13 @@ def validate(
 ) -> M:
     """Build `model` from the value at `spot`, strictly: "0" is not a number.
 
-    `noun` is what the file calls its keys; `subjects` says how messages call the parts of the file.
+    `noun`: the file's word for its keys; `subjects`: the names of the file's parts in messages.
     Raises BadInput with the line of the outermost problem.
     """
     value = located.value
     for part in spot:
         value = value[part]
-    try:  # by way of JSON: there a list may become a tuple, and nothing else changes
+    try:  # by way of JSON: it lets a list become a tuple, but converts nothing else
         return model.model_validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
         problem = _outermost(error)
@@ -64,28 +64,28 @@ def validate(
 
 
 def explain(error: ValidationError) -> tuple[str, str]:
-    """What is wrong with a value that did not come from a file, and what to do."""
+    """What is wrong with a value that does not come from a file, and what to do."""
     problem = _outermost(error)
     return _explanation(problem, ".".join(map(str, problem["loc"])))
 
 
 def _outermost(error: ValidationError) -> ErrorDetails:
-    """An unknown key comes before a missing one, which it may be a misspelling of."""
+    """The outermost problem. An unknown key goes before a missing key, since it may be its misspelling."""
     problems = error.errors(include_url=False)
-    # pydantic also calls a list too short if none of its items is valid
+    # pydantic also reports a list as too short if none of its items is valid
     real = [one for one in problems if one["type"] != "too_short" or not one["input"]]
     return min(real, key=lambda one: (len(one["loc"]), one["type"] != "extra_forbidden"))
 
 
 class _Place:
-    """Where pydantic found a problem, as a reader of the file sees it: without the tags of unions."""
+    """The place of a problem as a reader of the file sees it: pydantic's location without the tags of unions."""
 
     def __init__(self, model: type[BaseModel], loc: tuple[str | int, ...], subjects: Subjects) -> None:
         self._subjects = subjects
         self.spot: Spot = ()
-        self.keys: tuple[str, ...] = ()  # known keys beside the last part
+        self.keys: tuple[str, ...] = ()  # known keys on the level of the last part
         self.subject = ""  # the innermost named thing around the problem
-        self.path: tuple[str | int, ...] = ()  # from there on
+        self.path: tuple[str | int, ...] = ()  # the path from `subject` on
         self.type: Any = None  # what the model expects here
         self._enter(model)
         for part in loc:

@@ -1,4 +1,4 @@
-"""What the words in headings, labels, table columns and list items mean: sections, phases, chunk ids, files."""
+"""The meaning of words in headings, labels, table columns and list items: sections, phases, chunk ids, files."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ SHIP = _set(
 )
 SHIP_PHRASES = ("done when", "ship when", "definition of done", "done if", "ready when", "test plan", "tests to pass")
 NOT_ASKED = ("nongoal", "non goal", "anti goal", "not goal", "out of scope", "not in scope", "future work")
-# Sections about the work that ask for nothing: ASIDE by any of their words, PROBLEM by all of them.
+# Titles of sections that ask for nothing: ASIDE if any word matches, PROBLEM if all words match.
 ASIDE = _set(
     "question questions research reference references risk risks changelog history glossary appendix "
     "alternatives decisions links resources notes note rationale approach architecture comparison diagram "
@@ -33,7 +33,7 @@ FILLER = _set(
     "the a an and or of our for this key main core hard project primary secondary high level overall "
     "statement list technical functional nonfunctional user business product plan have nice to current"
 )
-# Fields about the state of the work, anywhere; and further fields of a header.
+# Names of fields about the state of the work, anywhere; and of further header fields.
 STANDING = _set(
     "status created updated modified date author authors owner owners assignee priority estimate effort reviewer "
     "reviewers due sprint team why rationale depends on last by"
@@ -52,7 +52,7 @@ ID_COLUMNS = frozenset(["chunk", "id", "#", "no", "nr", "number", "key", "chunk 
 SCOPE_COLUMNS = ("scope", "description", "what", "task", "work", "title", "summary", "name", "deliverable", "change")
 FILE_COLUMNS = frozenset(["files", "file", "paths", "path", "files touched", "files changed", "modules", "where"])
 
-STRONG_ID = re.compile(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: an id wherever it stands
+STRONG_ID = re.compile(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: an id wherever it is written
 WEAK_ID = re.compile(r"(?:[A-Za-z]{1,12}[-_]?)?\d{1,4}(?:\.\d{1,3}){0,3}[A-Za-z]{0,2}")
 JOINTS = re.compile(r"\s+and\s+|\s+or\s+|\s*[&/,+;]\s*")
 ABOUT = re.compile(r"\s(?:about|for|on|behind)\s")
@@ -80,7 +80,7 @@ def bare_title(title: str) -> str:
 
 
 def _is_mark(char: str) -> bool:
-    """Pictures, and what joins and colours them."""
+    """Whether it is a pictograph, or a character that joins or colours pictographs."""
     return unicodedata.category(char) == "So" or char in "\ufe0f\u200d\u20e3" or "\U0001f3fb" <= char <= "\U0001f3ff"
 
 
@@ -91,7 +91,7 @@ def title_words(title: str) -> list[str]:
 def section_kind(title: str) -> str:
     """goal | constraint | ship | nongoal | problem | aside | "" of a section or label with this title.
 
-    What asks for something outweighs what tells: "Constraints and assumptions" are constraints. Steps stay steps.
+    Words that ask for something outweigh others: "Constraints and assumptions" are constraints. Steps stay steps.
     """
     parts = [part for part in JOINTS.split(title.lower()) if title_words(part)]
     kinds = [_kind_of_part(part) for part in parts]
@@ -129,7 +129,7 @@ def is_status_field(label: str) -> bool:
 
 
 def is_plain_label(label: str) -> bool:
-    """Whether the label says no more than that criteria follow: "Done when", not "Latency goal"."""
+    """Whether the label only announces criteria: "Done when", not "Latency goal"."""
     return set(title_words(label)) <= PURE - {"must", "should"}
 
 
@@ -145,7 +145,7 @@ def is_work(title: str) -> bool:
 
 
 def chunk_title(words: Words) -> ChunkTitle | None:
-    """The chunk id that a list item or a heading begins with."""
+    """The chunk id that a list item or a heading begins with, and the words after it."""
     if words.label:
         return _named_by_label(words)
     raw = words.raw.lstrip("[(") if words.raw[:1] in "[(" else words.raw
@@ -193,7 +193,7 @@ def file_names(words: Words) -> tuple[str, ...]:
 
 
 def split_off_files(title: str) -> tuple[str, tuple[str, ...]]:
-    """`do x (files: a.py, b.py)` → `do x`, its files."""
+    """Split `do x (files: a.py, b.py)` into `do x` and its files."""
     start = max(title.lower().rfind("(files:"), title.lower().rfind("(file:"))
     end = title.find(")", start)
     if start < 0 or end < 0 or title[end + 1 :].strip(" ."):

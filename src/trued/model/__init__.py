@@ -6,7 +6,7 @@ of them takes longer than its work.
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # for type checkers and readers; when a program runs, `__getattr__` finds the same names
+if TYPE_CHECKING:  # for type checkers and readers; at run time `__getattr__` finds the same names
     from trued.model.checks import (
         BrowserCheck,
         CallCase,

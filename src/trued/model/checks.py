@@ -1,7 +1,7 @@
 """Checks and their cases: what the engine runs, and the result that it expects.
 
-Cases are part of what agents reply: their docstrings are in the JSON Schema that agents get, and its hash is in the
-journal. Changing one makes runs of older versions diverge.
+Agents reply with cases: the docstrings here are part of the JSON Schema that agents get, and the journal stores its
+hash. Changing one makes runs of older versions diverge.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -39,7 +39,7 @@ class RunCase(Value):
     _given = only_given_fields()
 
     run: tuple[str, ...]
-    files: dict[str, str] = {}  # written to a scratch folder that is named {files} in the command line
+    files: dict[str, str] = {}  # written to a scratch folder, which the command line calls {files}
     stdin: str = ""
     stdout: str | None = None
     stdout_json: Any = None
@@ -67,12 +67,12 @@ class HttpCase(Value):
 
     http: HttpRequest
     status: int | None = None
-    json_: Any = Field(default=None, alias="json")  # a field cannot have that name in Python
+    json_: Any = Field(default=None, alias="json")  # `json` is a method of pydantic's models
     body: str | None = None
-    headers: dict[str, str] = {}  # a subset of the answer's
+    headers: dict[str, str] = {}  # these headers must be in the answer
     within_s: float = 10.0
     quotes: str = ""
-    setup: bool = False  # prepares later exchanges: it must answer as expected, and proves nothing by itself
+    setup: bool = False  # prepares later exchanges: it must answer as expected, but proves nothing
 
 
 Case: TypeAlias = CallCase | RunCase | HttpCase
@@ -92,7 +92,7 @@ class TestsCheck(Value):
     report: str = ""  # where the command writes JUnit XML, if the engine does not know its runner
     network: Network = "none"
     within_s: float = 600.0
-    e2e: bool = False  # drives a page in a real Chromium, which the engine supplies together with the loopback network
+    e2e: bool = False  # drives a page in a real Chromium; the engine supplies it and the loopback network
 
 
 class ExamplesCheck(Value):
@@ -107,7 +107,7 @@ class PageAction(Value):
 
     _given = only_given_fields()
 
-    click: str | None = None  # what stands on it, or its line of the accessibility tree, like: link "Buy"
+    click: str | None = None  # its text, or its line of the accessibility tree, like: link "Buy"
     type: str | None = None
     choose: str | None = None  # an option of a list
     field: str | None = None  # with type and choose: the field's label, placeholder or name
@@ -141,13 +141,13 @@ class BrowserCheck(Value):
     page: str
     sees: tuple[str, ...] = ()
     hides: tuple[str, ...] = ()
-    url: str | None = None  # where the browser must end up: path and query
+    url: str | None = None  # path and query where the browser must end up
     tree: tuple[str, ...] = ()  # lines of the accessibility tree, like: button "Buy"
-    quiet: bool = False  # nothing may be reported as an error on the console
+    quiet: bool = False  # the console must show no error
     within_s: float = 20.0
     quotes: str = ""
-    visible: bool = False  # its words stand where the implementer reads them: told when it fails, and `tested` at most
-    actions: tuple[PageAction, ...] = ()  # done in order, before the page is looked at
+    visible: bool = False  # the implementer can read its text and learns of its failure; grade at most `tested`
+    actions: tuple[PageAction, ...] = ()  # done in order, before the page is checked
     before: PageBefore | None = None
 
 
@@ -167,7 +167,7 @@ class DependenciesCheck(Value):
     _as_before = newer_fields("unchanged")
 
     kind: Literal["dependencies"] = "dependencies"
-    unchanged: bool = False  # nor is any removed, or asked for in another version
+    unchanged: bool = False  # no package is removed or changes its version, either
 
 
 class ManualCheck(Value):

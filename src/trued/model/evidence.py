@@ -10,7 +10,7 @@ from trued.model.replies import Finding
 from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
 from trued.model.value import Value, newer_fields
 
-Lacks: TypeAlias = Literal["", "attest", "approve"]  # a person accepts the requirement, or approves the contract
+Lacks: TypeAlias = Literal["", "attest", "approve"]  # missing: a person's attestation, or the contract's approval
 
 
 class Tried(Value):
@@ -26,12 +26,12 @@ class Tried(Value):
 class Shot(Value):
     """A screenshot that the engine's own browser took."""
 
-    name: str  # among the artifacts of its evidence
+    name: str  # its name in the artifacts of its evidence
     sha256: str
-    page: str  # the path that the check opened; for a test, where the page was at its end
-    url: str = ""  # where the browser was
-    viewport: str = ""  # 1280x800
-    test: str = ""  # id of the test at whose end it was taken
+    page: str  # the path that the check opened; for a test, the page's path at its end
+    url: str = ""  # the browser's address
+    viewport: str = ""  # such as 1280x800
+    test: str = ""  # id of the test; the screenshot was taken at its end
     trace: str = ""  # sha256 of the recording: `playwright show-trace`
 
 
@@ -42,7 +42,7 @@ class Picture(Shot):
     side: Literal["base", "head"]
     requirement: str
     passed: bool
-    says: tuple[str, ...] = ()  # what was expected, and what was there instead
+    says: tuple[str, ...] = ()  # expected and actual content
     met: tuple[str, ...] = ()  # expectations that were met, or the test that passed
 
 
@@ -53,7 +53,7 @@ class Evidence(Value):
 
     id: str
     requirement: str
-    check: str  # content hash of the check: facts are kept by tree and check
+    check: str  # content hash of the check: evidence is cached by tree and check
     kind: str
     side: Literal["base", "head"]
     turn: int = 1
@@ -68,20 +68,20 @@ class Evidence(Value):
     output: str = ""
     began: float = 0.0
     seconds: float = 0.0
-    setting: str = ""  # what was different the second time: order, host name, user, HOME, time zone
-    artifacts: dict[str, str] = {}  # name → sha256 of what was kept: a screenshot, a report
+    setting: str = ""  # what differed in the second run: order, host name, user, HOME, time zone
+    artifacts: dict[str, str] = {}  # name → sha256 of each file that was kept: a screenshot, a report
     pictures: tuple[Shot, ...] = ()
     held_out: bool = False
-    tainted: bool = False  # taken where held-out cases had run before: what it printed may quote them
-    why_void: str = ""  # why this run of the check counts for nothing: a canary that passed, nothing collected, …
+    tainted: bool = False  # held-out cases ran in the same place before: the output may quote them
+    why_void: str = ""  # why this run of the check does not count: a canary passed, nothing was collected, …
 
 
 class MissingFromEnvironment(Value):
     """Something that the checks need, that no commit can bring along, and that is not there."""
 
-    name: str  # of the module, program or service, as one would look for it
-    what: str  # the module inflection is not installed
-    fix: str = ""  # what a person does about it
+    name: str  # name of the module, program or service, to search for it
+    what: str  # a sentence: the module inflection is not installed
+    fix: str = ""  # what a person can do about it
 
     def __str__(self) -> str:
         return f"{self.what}; {self.fix}" if self.fix else self.what
@@ -98,14 +98,14 @@ class Judged(Value):
     grade: Grade
     why: tuple[str, ...]
     evidence: tuple[str, ...] = ()  # ids of Evidence
-    gaps: tuple[Finding, ...] = ()  # what the implementer may know of what is missing
+    gaps: tuple[Finding, ...] = ()  # what is missing, as far as the implementer may know it
     holds: bool  # nothing failed or is disputed; at most a person's approval is missing
-    lacks: Lacks = ""  # what only a person can give
-    parts: tuple[str, ...] = ()  # requirements that it is made of
-    own: "Judged | None" = None  # what it is without its parts; None: it has none, or of an earlier version
-    rests_on: str = ""  # the user's own cases, an examiner's, or a person's approval
-    missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged: no fault of the work, and no gap in it
-    # The part of the work whose criterion this is, if the contract does not hold it: nothing checks it.
+    lacks: Lacks = ""  # what only a person can add
+    parts: tuple[str, ...] = ()  # requirements that it consists of
+    own: "Judged | None" = None  # its verdict without its parts; None without parts or in an earlier version
+    rests_on: str = ""  # the user's cases, an examiner's cases, or a person's approval
+    missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged; neither a fault nor a gap of the work
+    # The part of the work that this is a criterion of, if the contract does not contain it: nothing checks it.
     outside: str = ""
 
     @property
@@ -120,8 +120,8 @@ class Judged(Value):
 
 
 class FactNote(str):
-    """A note that only reports what the engine did, or what a grade accounts for already. Any other note names
-    something that no check covers. The kind is stored beside the notes: `Verdict.reported`, `Contract.reported`."""
+    """A note that only reports what the engine did, or something that a grade already reflects. Any other note names
+    something that no check covers. `Verdict.reported` and `Contract.reported` store which notes are of this kind."""
 
     __slots__ = ()
 
@@ -134,15 +134,15 @@ class Verdict(Value):
     tree: str = ""
     requirements: tuple[Judged, ...] = ()
     evidence: tuple[Evidence, ...] = ()
-    suites: tuple[Judged, ...] = ()  # the base's own tests: they can refute every requirement, and prove none
+    suites: tuple[Judged, ...] = ()  # the base's own tests: they can refute every requirement, but prove none
     beside: tuple[Judged, ...] = ()  # other requirements that were evaluated on the same commit; not part of `holds`
     objections: tuple[Finding, ...] = ()
     remarks: tuple[Finding, ...] = ()  # gaps that belong to no requirement: a person's comment, an empty diff
     undecided: tuple[
         str, ...
     ] = ()  # all notes: what no check covers, and what is only reported; listed in every report
-    reported: tuple[str, ...] | None = None  # those that only report; None: of an earlier version, which did not say
-    owned: tuple[str, ...] = ()  # files the engine owned at that time: not part of the work
+    reported: tuple[str, ...] | None = None  # the notes that only report; None in an earlier version
+    owned: tuple[str, ...] = ()  # files that the engine owned then; not part of the work
 
     @classmethod
     def open(cls, subject: str, *remarks: Finding) -> Self:
@@ -150,7 +150,7 @@ class Verdict(Value):
         return cls(subject=subject, remarks=remarks)
 
     def about(self, ids: Collection[str]) -> Self:
-        """The verdict on these requirements alone; the others move to `beside`."""
+        """The verdict on only these requirements; the others move to `beside`."""
         own = tuple(one for one in self.requirements if one.id in ids)
         others = tuple(one for one in (*self.requirements, *self.beside) if one.id not in ids)
         return self.model_copy(update={"requirements": own, "beside": others})
@@ -170,14 +170,14 @@ class Verdict(Value):
 
     @property
     def missing_from_environment(self) -> tuple[MissingFromEnvironment, ...]:
-        """What kept requirements or existing tests from being judged, each once. Nothing an agent can repair."""
+        """What prevented judging requirements or existing tests, each once. An agent cannot repair it."""
         every = (*self.requirements, *self.suites)
         return tuple(dict.fromkeys(part for one in every for part in one.missing))
 
     @property
     def lacks_only_environment(self) -> bool:
-        """Whether nothing speaks against the work, and it could only not be judged, because the environment lacks
-        something (`missing_from_environment` says what). Such an end costs no attempt: a person sets it right."""
+        """Whether nothing failed, and the work could not be judged only because the environment lacks something
+        (`missing_from_environment`). Such an end counts as no attempt: a person has to fix the environment."""
         every = (*self.requirements, *self.suites)
         innocent = all(one.holds or (one.grade is Grade.UNJUDGED and one.missing) for one in every)
         return bool(self.commit and self.missing_from_environment) and innocent and not self.gaps
@@ -187,7 +187,7 @@ class Verdict(Value):
         """Everything that is missing, each once."""
         judged = (*self.suites, *self.requirements)
         every = (*self.remarks, *(gap for one in judged for gap in one.gaps), *self.objections)
-        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # one objection may dispute several
+        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # one objection, several requirements
 
 
 class Author(Value):
@@ -196,7 +196,7 @@ class Author(Value):
     role: str
     agent: str = ""
     vendor: str = ""
-    agreed: tuple[str, ...] = ()  # agents that answered every case alike without seeing the expected result
+    agreed: tuple[str, ...] = ()  # agents that gave the expected answer to every case without seeing it
     independent: bool = False  # one of them is from another vendor than planner and implementers
 
 
@@ -208,23 +208,23 @@ class Contract(Value):
     base: str
     requirements: tuple[Requirement, ...]
     environment: Environment = Field(default_factory=Environment)
-    frozen: dict[str, str] = {}  # path → blob hash, as on base; "" where base has no such file
-    held_out: bool = False  # no agent can read the cases: the engine probed it
+    frozen: dict[str, str] = {}  # path → blob hash on the base; "" if the base has no such file
+    held_out: bool = False  # no agent can read the cases; the engine has tested that
     held_out_why: str = ""
     serve: Serve | None = None
     interface: tuple[str, ...] = ()
     carried: dict[str, str] = {}  # path → base64: files that are copied over base and head
     authors: dict[str, Author] = {}  # check → who wrote it; the others are the user's own
-    guards: tuple[str, ...] = ()  # checks that can refute and never prove: the base's own tests, build, lint, types
-    caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most examined until a person agrees
-    undecided: tuple[str, ...] = ()  # what sealing could not account for; listed in every report
-    interpreter: str = ""  # that ran the checks on the base; the head is judged with the same
+    guards: tuple[str, ...] = ()  # checks that can refute but never prove: the base's own tests, build, lint, types
+    caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most `examined` until a person approves
+    undecided: tuple[str, ...] = ()  # all notes of sealing: what no check covers, and what is only reported
+    interpreter: str = ""  # it ran the checks on the base, and runs them on the head
     base_facts: tuple[Evidence, ...] = ()  # the checks on the base, run three times
-    suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade, which refute every requirement
+    suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade; can refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
-    red_suites: tuple[Requirement, ...] = ()  # those of them that were run, and of which nothing passes on the base
-    reported: tuple[str, ...] = ()  # those of `undecided` that only report what the engine did
-    unserved: str = ""  # why pages that it names are not looked at: no server was found, and what to write
+    red_suites: tuple[Requirement, ...] = ()  # those of `unguarded` that ran, but in which nothing passes on the base
+    reported: tuple[str, ...] = ()  # the notes in `undecided` that only report what the engine did
+    unserved: str = ""  # why its pages are not checked: no server was found; and what to write
 
     @property
     def every(self) -> tuple[Requirement, ...]:
@@ -232,7 +232,7 @@ class Contract(Value):
         return (*self.requirements, *self.suites)
 
     def serving(self, subject: str) -> tuple[Requirement, ...]:
-        """The requirements that cover this task, or that have its id."""
+        """The requirements that cover this task or have its id."""
         return tuple(one for one in self.requirements if one.id == subject or subject in one.covers)
 
 
@@ -244,7 +244,7 @@ class Outcome(Value):
     head: str = ""
     verdict: Verdict | None = None
     why: tuple[str, ...] = ()
-    lacking: tuple[str, ...] = ()  # requirements that only a person's approval is missing for
+    lacking: tuple[str, ...] = ()  # requirements that lack only a person's approval
 
 
 class Figures(Value):
@@ -254,8 +254,8 @@ class Figures(Value):
     total: int = 0
     coverage: float | None = None  # per cent
     why: str = ""  # why something could not be counted or measured
-    said: str = ""  # what the command printed, where it failed
-    skipped: tuple[str, ...] = ()  # tests that were there and not run
+    said: str = ""  # the command's output, if it failed
+    skipped: tuple[str, ...] = ()  # tests that were not run
 
     @property
     def good(self) -> bool:
@@ -263,7 +263,7 @@ class Figures(Value):
         return self.total > 0 and self.passing == self.total
 
     def good_beside(self, base: "Figures") -> bool:
-        """Whether all pass, except those that the base skips, too."""
+        """Whether all tests pass, not counting those that the base skips, too."""
         own = {*self.skipped} & {*base.skipped}
         return self.passing > 0 and self.passing + len(own) == self.total
 

@@ -21,7 +21,7 @@ class Grade(StrEnum):
         """0 for the worst grade."""
         return list(Grade).index(self)
 
-    # as strings they would compare by letters
+    # strings would compare alphabetically
     def __lt__(self, other: str) -> bool:
         return self.rank < Grade(other).rank
 
@@ -78,7 +78,7 @@ class Outcomes(StrEnum):
 
     PASSED = "passed"
     FAILED = "failed"
-    MISSING = "missing"  # the id, or the thing that it calls, is not there
+    MISSING = "missing"  # the id, or what it calls, does not exist
     SKIPPED = "skipped"
     BROKEN = "broken"  # the check failed before it reached the project
     UNJUDGED = "unjudged"  # the environment failed: time, memory, a third-party module

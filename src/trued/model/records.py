@@ -1,4 +1,4 @@
-"""What the journal keeps of a run: its record, events, questions and approvals."""
+"""What the journal stores about a run: its record, events, questions and approvals."""
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from trued.model.replies import Finding
 
 RecordedState: TypeAlias = Literal[OutcomeState, "running", "limited", "failed", "cancelled", "interrupted"]
-# No agent is called any more, so held-out cases may be shown; "not proven" can still be continued by a person.
+# No agent is called any more, so held-out cases may be shown; a person can still continue a run that is "not proven".
 ENDED_STATES: tuple[RecordedState, ...] = ("done", "not proven", "stopped", "cancelled")
 
 Way: TypeAlias = Literal["", "terminal", "command", "page"]  # the run's own terminal, a trued command, the live page
@@ -49,23 +49,23 @@ class Approval(Value):
     who: str
     why: str
     at: float = 0.0
-    contract: str = ""  # hash of what was approved
+    contract: str = ""  # hash of the approved contract
     commit: str = ""  # the commit that the person saw; "" in records of older versions
-    asked: str = ""  # hash of the requirement's text and steps: it does not apply to another wording
+    asked: str = ""  # hash of the requirement's text and steps: with another wording, it does not apply
     rejected: bool = False
     stale: str = ""  # why it is no longer valid; computed, never stored
-    way: Way = ""  # by which way it came; "" in records of older versions
+    way: Way = ""  # how it was given; "" in records of older versions
 
     @property
     def came_by(self) -> str:
-        """By which way it came, in words that continue a sentence; "" if that was not recorded."""
+        """How it was given, as the end of a sentence; "" if that was not recorded."""
         words = {"terminal": "at the run's terminal", "command": "by command", "page": "on the page"}
         return words.get(self.way, "")
 
     @property
     def gap(self) -> "Finding":
         """The finding that an implementer gets for a rejection."""
-        from trued.model.replies import Finding  # which loads all kinds of checks: few commands need it
+        from trued.model.replies import Finding  # imported here: it loads all kinds of checks, and few commands need it
 
         what = f"{self.who} rejected {self.requirement}: {self.why}"
         return Finding(what=what, where="looked at by hand", requirement=self.requirement, by=self.who)
@@ -88,10 +88,10 @@ class Comment(Value):
     at: float = 0.0
     way: Way = ""
     stops: str = ""  # the call that is stopped for it; "": it goes into the next brief
-    given: tuple[Delivery, ...] = ()  # computed from the steps that took it up, never stored
+    given: tuple[Delivery, ...] = ()  # computed from the steps that took it, never stored
 
     def is_for(self, role: str, key: str) -> bool:
-        """Whether this call of this role has to be given the comment, and was not yet."""
+        """Whether this call of this role should get the comment and has not got it yet."""
         if self.to and self.to not in (role, call_name(key)) and self.stops != key:
             return False
         return not any(one.role == role for one in self.given) if not self.to else not self.given
@@ -110,7 +110,7 @@ class Heard(Value):
 
     head: str
     words: tuple[Approval, ...] = ()
-    parked: tuple[str, ...] = ()  # requirements
+    parked: tuple[str, ...] = ()  # requirements that the step continued without
 
 
 class RunRecord(Value):

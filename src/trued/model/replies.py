@@ -20,7 +20,7 @@ def _severity(word: object) -> object:
     return Severity.__members__.get(word.strip().upper(), word) if isinstance(word, str) else word
 
 
-# A severity is written as a word of either scale; a number is accepted, too.
+# A severity is written as a word of either scale; numbers are accepted, too.
 Spoken: TypeAlias = Annotated[
     Severity,
     BeforeValidator(_severity),
@@ -37,7 +37,7 @@ class Finding(Value):
     severity: Spoken = Field(default=Severity.MAJOR, json_schema_extra={"default": "major"})
     requirement: str = ""
     case: Case | None = None
-    by: str = ""  # the role that says so, filled in by the engine
+    by: str = ""  # the role that reports it, filled in by the engine
 
 
 class Reply(BaseModel):
@@ -45,7 +45,7 @@ class Reply(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    # Definition → fields that its schema was given after the first edition, whose runs are asked without them.
+    # Definition → fields added to its schema after the first version; runs of that version are asked without them.
     schema_additions: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     status: Status = Status.DONE

@@ -7,7 +7,7 @@ from trued.model.checks import Check
 from trued.model.value import Value, newer_fields
 
 SLUG_LIMIT = 40
-TITLE_LIMIT = 80  # characters: a title stands on one line of a terminal
+TITLE_LIMIT = 80  # characters: a title fits on one line of a terminal
 
 
 # The docstrings of Source, Ready and Serve are in the schemas of agents' replies: see checks.py before changing one.
@@ -35,9 +35,9 @@ class Requirement(Value):
     supersedes: tuple[str, ...] = ()
     keep: bool = False
     checks: tuple[Check, ...] = ()
-    parts: tuple[str, ...] = ()  # ids of requirements that it consists of: its grade is the worst of theirs
+    parts: tuple[str, ...] = ()  # ids of requirements that it consists of: its grade is their worst grade
     proposed: tuple[str, ...] = ()  # tests of the base that an agent proposes to supersede; nobody has agreed yet
-    author: str = ""  # the role that wrote it; "": these are the user's own words
+    author: str = ""  # the role that wrote it; "" for the user's own words
     aside: str = ""  # why an agent says that it asks for nothing; unproven until a person approves the contract
 
 
@@ -61,18 +61,18 @@ class Environment(Value):
     """How checks are run; sealed with the contract, inferred where absent."""
 
     path: tuple[str, ...] = ()
-    prepare: tuple[str, ...] = ()  # may use the registries; checks may not
+    prepare: tuple[str, ...] = ()  # commands that may use package registries; checks may not
     variables: dict[str, str] = {}
     packages: tuple[str, ...] = ()
-    services: tuple[Serve, ...] = ()  # started before each check that may use the loopback
+    services: tuple[Serve, ...] = ()  # started before each check that may use the loopback network
 
     def over(self, other: "Environment") -> "Environment":
-        """This environment, completed by the other where it sets nothing."""
+        """This environment, with the other's values for everything that it does not set."""
         given = {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name)}
         return other.model_copy(update={**given, "variables": {**other.variables, **self.variables}})
 
 
-EXISTING_TESTS = "existing tests"  # has a blank: no requirement of a user or an agent can have such an id
+EXISTING_TESTS = "existing tests"  # it has a blank, so no requirement of a user or an agent can have this id
 
 
 class Requirements(Value):
@@ -88,7 +88,7 @@ class Requirements(Value):
     carried: dict[str, str] = {}  # path → base64 of files that come with the contract (`from`)
     suites: tuple[Requirement, ...] = ()  # the base's own tests, set by the engine, never by a file
     unguarded: tuple[str, ...] = ()  # test suites of the base that the engine cannot run, and why
-    red_suites: tuple[Requirement, ...] = ()  # those of a contract that is sealed again
+    red_suites: tuple[Requirement, ...] = ()  # from the contract that is sealed again
 
 
 class Task(Value):
@@ -137,16 +137,16 @@ class Plan(Value):
     title: str = ""
     tasks: tuple[Task, ...] = ()
     criteria: tuple[Criterion, ...] = ()
-    unread: tuple[Criterion, ...] = ()  # words that are neither task, criterion nor background, so that nothing is lost
+    unread: tuple[Criterion, ...] = ()  # text that is neither task, criterion nor background; nothing is dropped
     context: str = ""  # background that every agent may read: problem, goals, non-goals
     source: Source = Source()
-    requirements: tuple[Requirement, ...] = ()  # that the workflow adds with their checks, such as features of a list
-    author: str = ""  # the role that wrote those checks; "": the user
+    requirements: tuple[Requirement, ...] = ()  # added by the workflow with their checks, such as features of a list
+    author: str = ""  # the role that wrote these checks; "" for the user
     text: str = ""  # the whole source, byte for byte
     contract: str = ""  # hash of the sealed contract; empty before sealing
     undecided: tuple[str, ...] = ()  # what the user's settings leave unchecked; listed in every verdict
     done: tuple[str, ...] = ()  # tasks that the user's own plan marks as done; no agent can set this
-    whole: str = ""  # id of the requirement that stands for the whole source; "": plan
+    whole: str = ""  # id of the requirement for the whole source; "" means "plan"
 
 
 class Ticket(Value):
@@ -162,12 +162,12 @@ class Ticket(Value):
     preview: str = ""
     text: str  # the whole ticket, verbatim
     source: Source = Source()
-    missing: tuple[str, ...] = ()  # what it does not say, as sentences
-    whole: str = ""  # id of the requirement that stands for all of it; "" in runs of older versions: plan
+    missing: tuple[str, ...] = ()  # sentences about what it does not say
+    whole: str = ""  # id of the requirement for all of it; "" in runs of older versions means "plan"
 
     @property
     def branch(self) -> str:
-        """`fix/KEY-words` or `feat/KEY-words`."""
+        """The name of its branch: `fix/KEY-words` or `feat/KEY-words`."""
         words = re.sub(r"[^a-z0-9]+", "-", self.summary.lower()).strip("-")[:SLUG_LIMIT].strip("-")
         key = re.sub(r"[^A-Za-z0-9_]+", "-", self.key)[:SLUG_LIMIT].strip("-") or "ticket"
         return f"{self.kind}/{key}-{words}" if words else f"{self.kind}/{key}"

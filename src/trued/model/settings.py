@@ -24,7 +24,7 @@ class Role(Value):
     model: str = ""
     prompt: str
     origin: str = "packaged"  # packaged | user | project, with the path
-    writes: bool = True  # it has the tool `edit`: its changes are committed
+    writes: bool = True  # it has the tool `edit`, and its changes are committed
     form: RoleForm = "trued"
     notes: tuple[str, ...] = ()  # parts of its file that are ignored or read differently
 
@@ -35,7 +35,7 @@ class Limit(Value):
     usd: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     tokens: int = Field(default=0, ge=0)  # sent (cached or not) and received
     calls: int = Field(default=0, ge=0)
-    time: float = Field(default=0.0, ge=0, allow_inf_nan=False)  # seconds that all agents work, added up
+    time: float = Field(default=0.0, ge=0, allow_inf_nan=False)  # working time of all agents together, in seconds
 
 
 class Rate(Value):
@@ -54,8 +54,8 @@ class RunLimits(Limit):
     roles: dict[str, Limit] = {}
     quota: int = Field(default=0, ge=0, le=100)  # per cent of a subscription's window, if the agent reports it; 0: all
     call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call before its cost is known
-    call_tokens: int = Field(default=2_000_000, gt=0)  # thirty requests of a full context
-    # the price of a model that no table knows
+    call_tokens: int = Field(default=2_000_000, gt=0)  # thirty requests with a full context
+    # the assumed price of a model that no price table has
     ceiling: Rate = Field(default_factory=lambda: Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0))
 
 
@@ -63,8 +63,8 @@ class ForgeSettings(Value):
     """Where pull requests go. A repository cannot set `url`, `token_env` and `remote`."""
 
     kind: Literal["auto", "github", "local"] = "auto"  # auto: by the address of the remote
-    repository: str = ""  # owner/name; empty: that of the remote
-    url: str = ""  # of the API, for a GitHub server: https://github.example.com/api/v3
+    repository: str = ""  # owner/name; empty: the remote's
+    url: str = ""  # address of the API of a GitHub server: https://github.example.com/api/v3
     token_env: str = "GITHUB_TOKEN"  # noqa: S105 (a variable's name)
     remote: str = "origin"
 
@@ -80,7 +80,7 @@ class WebhookSettings(Value):
     url: str = Field(pattern=r"^https?://[^\s/@?#]+([/?][^\s#]*)?$")
     secret_env: str = ""
     secret_file: str = ""
-    kinds: tuple[NotifyKind, ...] | None = None  # None: those of all notifications
+    kinds: tuple[NotifyKind, ...] | None = None  # None: the same kinds as other notifications
 
     @model_validator(mode="after")
     def _has_one_secret(self) -> "WebhookSettings":
@@ -96,7 +96,7 @@ class NotifySettings(Value):
     kinds: tuple[NotifyKind, ...] = NOTIFY_KINDS
     webhook: WebhookSettings | None = None
     command: tuple[str, ...] = ()  # program and arguments; gets the facts in NOTIFY_… and as JSON on stdin
-    bell: bool = False  # of the terminal
+    bell: bool = False  # the terminal's bell
     desktop: bool = False  # by notify-send, if it is installed
 
 
@@ -104,11 +104,11 @@ class TicketSettings(Value):
     """Where tickets are. A repository cannot set `url`, `token_env` and `user_env`."""
 
     kind: Literal["auto", "file", "github", "jira"] = "auto"  # auto: by the form of the ticket's name
-    url: str = ""  # of the tracker: https://example.atlassian.net
+    url: str = ""  # address of the tracker: https://example.atlassian.net
     project: str = ""  # owner/name on GitHub, the letters before the number on Jira
     token_env: str = ""  # empty: GITHUB_TOKEN, or JIRA_TOKEN
     user_env: str = "JIRA_USER"  # a token without a user is a personal access token of Jira Server
-    acceptance: tuple[str, ...] = ("Acceptance criteria",)  # fields of the tracker that hold criteria, by name or id
+    acceptance: tuple[str, ...] = ("Acceptance criteria",)  # fields of the tracker that contain criteria, by name or id
 
 
 class Commands(Value):
@@ -123,19 +123,19 @@ class TeamSettings(Value):
     """How many attempts a team makes, and which roles play."""
 
     attempts: int = Field(default=10, ge=1)  # of dev and QA on one task
-    heal: bool = True  # false: one attempt for each task
+    heal: bool = True  # False: one attempt per task
     uat_after_feature: bool = True
     uat_after_all: bool = True
     cycles: int = Field(default=3, ge=1)  # of UAT and the fixes after it, for each feature and for the whole
-    off: tuple[str, ...] = ()  # roles that nobody plays; the report lists what is unchecked because of that
+    off: tuple[str, ...] = ()  # roles that are left out; the report lists what is unchecked for lack of them
 
 
 class PreviewSettings(Value):
     """A preview that somebody else makes of every pushed branch."""
 
-    push: str = Field(default="", pattern=r"^[\w.-]*$")  # the remote to push the run's branch to before it is looked at
-    url: str = Field(default="", pattern=r"^(https?://.*)?$")  # its address, with {branch} and {commit}
-    within_s: float = Field(default=300.0, gt=0, allow_inf_nan=False)  # until it must answer
+    push: str = Field(default="", pattern=r"^[\w.-]*$")  # remote to push the run's branch to before the check
+    url: str = Field(default="", pattern=r"^(https?://.*)?$")  # the preview's address, with {branch} and {commit}
+    within_s: float = Field(default=300.0, gt=0, allow_inf_nan=False)  # timeout for its first answer
 
     def address(self, branch: str, commit: str) -> str:
         """The preview's address for a branch, with the branch name as hosts write it: lower case, with dashes."""
@@ -144,7 +144,7 @@ class PreviewSettings(Value):
 
 
 def _can_be_enough(grade: object) -> object:
-    """Refuse what is not a grade, or a grade that shows nothing; the error lists the accepted ones."""
+    """Refuse values that are not a grade, and grades that show nothing; the error lists the accepted grades."""
     enough = [str(one) for one in Grade if one >= Grade.TESTED]
     if str(grade) not in enough:
         what = "can never be enough" if str(grade) in list(Grade) else "is no grade"
@@ -161,35 +161,35 @@ class Settings(Value):
     progress: str = Field(default="progress.txt", pattern=r"^[\w.-]+$")  # file name of a handoff's progress notes
     coverage_target: float = Field(
         default=80.0, ge=0, le=100
-    )  # per cent of lines; coders are told, nothing is judged by it
+    )  # per cent of lines; coders get it as a target, but no grade depends on it
     rounds: int = Field(default=3, ge=1)  # most gaps are caught in the second; the third is the last attempt
     cap: int = Field(default=4, ge=1)
     parallel: int = Field(default=1, ge=1)  # tasks of a team at the same time
     team: TeamSettings = Field(default_factory=TeamSettings)
     commands: Commands = Field(default_factory=Commands)
     yes: bool = False
-    commit_author: Literal["user", "role"] = "user"  # whose name commits bear; the role is a trailer, or the author
+    commit_author: Literal["user", "role"] = "user"  # the author of commits; with "user", the role is a trailer
     accept: Annotated[Grade, BeforeValidator(_can_be_enough)] = (
         Grade.ATTESTED
     )  # the lowest grade that counts as success
     sandbox: SandboxLevel = "auto"
     allow_unsandboxed: bool = False
     readable: tuple[str, ...] = ()
-    network: AgentNetwork = "host"  # of agents; evidence never has any
+    network: AgentNetwork = "host"  # the network of agents, not of checks
     idle_s: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     wall_s: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
     plan_only: bool = False
     without_cases: bool = False  # build even if no case could be sealed
     chunks: tuple[str, ...] = ()  # of a plan: the only ones to build, by id
     phases: tuple[str, ...] = ()  # of a plan: the only ones to build, by number or title
-    draft: bool = False  # of a ticket: unproven work is offered as a draft, too
+    draft: bool = False  # of a ticket: offer even unproven work, as a draft
     variables: tuple[str, ...] = ()  # environment variables that agents may see
     login: dict[str, LoginPolicy] = {}  # agent → how it may log in; "*" for all others
     bring: tuple[str, ...] = ()  # agents that may load the project's own hooks, servers and skills
-    wait: bool = True  # for a provider's limit to pass; false: the run ends and can be resumed
-    prompts: Literal["policy", "ask"] = "policy"  # what a role's tools do not allow is refused, or becomes a question
+    wait: bool = True  # wait until a provider's limit has passed; False: the run ends and can be resumed
+    prompts: Literal["policy", "ask"] = "policy"  # actions outside a role's tools are refused, or asked about
     limits: RunLimits = Field(default_factory=RunLimits)
-    prices: dict[str, Rate] = {}  # the user's own, by model or agent
+    prices: dict[str, Rate] = {}  # the user's own prices, by model or agent
     environment: Environment = Field(default_factory=Environment)  # of checks, if the requirements file has none
     serve: Serve | None = None  # for pages, previews and HTTP cases, if the requirements file has none
     preview: PreviewSettings = Field(default_factory=PreviewSettings)

@@ -1,54 +1,53 @@
-"""Step keys: the names under which the journal stores steps and events, built and taken apart here alone.
+"""Step keys: the names under which the journal stores steps and events. Only this module builds and parses them.
 
 A key is a path of scopes and a name: `feature F1/task F1-T2/dev#3` is the third time that `dev` is asked for task
-F1-T2 of feature F1. Keys are stored, so that their text never changes.
+F1-T2 of feature F1. Keys are stored, so their format must never change.
 """
 
 import re
 
 LANDING = "land onto "
 AMENDMENT = "amend#"
-# How the names of some steps begin, without their scopes: by these the journal finds them among all others.
+# How the names of some steps begin, without their scopes: the journal finds these steps by them.
 PROOF, FINISH = "prove#", "finish#"
 CONTRACTS = ("seal#", "sealed anew#", AMENDMENT)
 DECISIONS = ("by hand ", "decided#")
-SENT = "sent#"  # what is in the store through which work travels; a workflow's own step can have this name, too
-SENT_KEY = f"^{SENT}[0-9a-f]{{16}}$"  # as regular expressions of Python and Postgres have it
+SENT = "sent#"  # records what was sent to the shared store; a workflow's own step can have this name, too
+SENT_KEY = f"^{SENT}[0-9a-f]{{16}}$"  # a regular expression for both Python and Postgres
 
 
 def scope_of(key: str) -> str:
-    """The scopes of a step, without a slash at the end: `chunk 1A` of `chunk 1A/purple-team-a#2`."""
+    """The scopes of a step, without a final slash: `chunk 1A` for `chunk 1A/purple-team-a#2`."""
     return key.rpartition("/")[0]
 
 
 def outer_scope(key: str) -> str:
-    """The outermost scope: `feature F1` of `feature F1/task F1-T2/dev#3`; "" of a step in no scope."""
+    """The outermost scope: `feature F1` for `feature F1/task F1-T2/dev#3`; "" for a step without a scope."""
     return key.partition("/")[0] if "/" in key else ""
 
 
 def inner_scope(key: str) -> str:
-    """The innermost scope: `task F1-T2` of `feature F1/task F1-T2/dev#3`."""
+    """The innermost scope: `task F1-T2` for `feature F1/task F1-T2/dev#3`."""
     return scope_of(key).rpartition("/")[2]
 
 
 def label_of(key: str) -> str:
-    """A step's name with its number, without its scopes: `dev#3` of `feature F1/task F1-T2/dev#3`."""
+    """A step's name with its number, without its scopes: `dev#3` for `feature F1/task F1-T2/dev#3`."""
     return key.rpartition("/")[2] or key
 
 
 def step_name(key: str) -> str:
-    """A step's name without scopes and number: `dev` of `feature F1/task F1-T2/dev#3`."""
+    """A step's name without scopes and number: `dev` for `feature F1/task F1-T2/dev#3`."""
     return label_of(key).partition("#")[0]
 
 
 def call_name(key: str) -> str:
-    """A call with its scopes, without its number: `feature F1/dev` of `feature F1/dev#3`, the same for every ask."""
+    """A call with its scopes, without its number, the same for every ask: `feature F1/dev` for `feature F1/dev#3`."""
     return key.partition("#")[0]
 
 
 def comments_key(key: str, stop: int = 0) -> str:
-    """The key under which a call takes up people's comments: before it begins, or when it was stopped for the n-th
-    time."""
+    """The key of the step in which a call gets people's comments: before it begins, or after its n-th stop."""
     return f"{key} comments{f' {stop}' if stop else ''}"
 
 
@@ -58,12 +57,12 @@ def is_comments(key: str) -> bool:
 
 
 def is_sent(key: str) -> bool:
-    """Whether a step says what was sent to the store. A workflow's own step has a small number there."""
+    """Whether a step records what was sent to the store. A workflow's own `sent` step has a small number instead."""
     return re.search(SENT_KEY, key) is not None
 
 
 def feature_scope(key: str) -> str:
-    """The feature that a step belongs to, with all of its tasks: `feature F1`; "" if none."""
+    """The scope of the feature that a step belongs to, such as `feature F1`; "" if there is none."""
     scope = outer_scope(key)
     return scope if scope.startswith("feature ") else ""
 
@@ -94,7 +93,7 @@ def is_task_verdict(key: str) -> bool:
 
 
 def is_contract(key: str) -> bool:
-    """Whether a step's result is a contract, or an amendment that holds one."""
+    """Whether a step's result is a contract, or an amendment with a contract."""
     return label_of(key).startswith(CONTRACTS)
 
 
@@ -113,10 +112,10 @@ def is_decision(key: str) -> bool:
 
 
 def landing_part(onto: str, proof: str) -> str:
-    """The scope of one landing; `proof` is a hash of commit, target and contract."""
+    """The scope of one landing; `proof`: a hash of commit, target and contract."""
     return f"{landing_key(onto)}/{proof}"
 
 
 def is_landing_record(key: str) -> bool:
-    """Whether a step's result says how a landing went."""
+    """Whether a step's result is the outcome of a landing."""
     return is_landing(key) and key.endswith("/landing")

@@ -1,4 +1,4 @@
-"""Value: the base class of all values, and two ways to leave fields out when one is written."""
+"""Value: the base class of all values, and two ways to leave out fields when a value is serialized."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 class Value(BaseModel):
     """A frozen value that refuses unknown fields."""
 
-    # defer_build: a short command needs only a few of all these classes
+    # defer_build: a short command needs only a few of these classes
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 

@@ -1,6 +1,6 @@
-"""What a person can do from the page: each action is the engine's function, or the command, of the command line.
+"""What a person can do from the page: each action calls the same engine function, or command, as the command line.
 
-A form names its action (`data-do`) and the fields of it:
+A form names its action (`data-do`) and the action's fields:
 
     answer   run, key (the question's), answer, comment
     comment  run, call, role, comment, when (next: in the role's next brief; now: the call is stopped for it)
@@ -13,7 +13,7 @@ A form names its action (`data-do`) and the fields of it:
     trust    run, digest
     land     run, agree
 
-`commit` is the work that the person has looked at: if the run has moved on since, nothing is decided.
+`commit`: the commit that the person has reviewed; if the run has moved on since, nothing is decided.
 """
 
 import subprocess
@@ -41,20 +41,20 @@ from trued.support.redaction import plain
 
 LONGEST = 4_000  # characters of one field
 MOST = 200  # values of one field
-LINE = 500  # characters of what stands in one line of the terminal
+LINE = 500  # characters of one line in the terminal
 NAME = 80  # characters of a person's name
-IDS = 30  # requirements that are named where all are meant
+IDS = 30  # requirements that are named if all are meant
 MARKS = 3  # accents on one letter
-AT_ONCE_S = 5.0  # a command that has not ended by then is at work
+AT_ONCE_S = 5.0  # a command that has not ended by then counts as started
 
 
 @dataclass(frozen=True)
 class Action:
-    """One thing to do. What is spoken needs the person's number in the terminal; what steers is done at once."""
+    """One thing to do. If `spoken`, the person confirms it with a number in the terminal; else it is done at once."""
 
-    words: str  # what it is, in one sentence or a few lines, for the terminal
-    command: tuple[str, ...]  # the same on the command line
-    do: Callable[[RunStore], str]  # returns a sentence
+    words: str  # a description for the terminal, in one sentence or a few lines
+    command: tuple[str, ...]  # the equivalent command
+    do: Callable[[RunStore], str]  # does it and returns a sentence about the result
     spoken: bool = False
 
     @property
@@ -63,7 +63,7 @@ class Action:
 
 
 class Fields:
-    """The fields of a form, as the browser sent them: nothing of them is believed."""
+    """The fields of a form, as the browser sent them. They are untrusted."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
         self._given = given
@@ -80,7 +80,7 @@ class Fields:
         return found
 
     def line(self, name: str, default: str = "") -> str:
-        """One line, as the terminal shows it: nothing in it can look like a line of its own, or push others away."""
+        """The field as one visible line: it cannot imitate another line of the terminal, or scroll others away."""
         found, most = visible(self.text(name) or default), NAME if name == "who" else LINE
         if len(found) > most:
             raise BadInput(f"{name} is longer than {most} characters", then="say it shorter")
@@ -97,7 +97,7 @@ class Fields:
         return tuple(dict.fromkeys(filter(None, texts)))
 
     def lines(self, name: str) -> tuple[str, ...]:
-        """Values of one line each, which the terminal shows exactly as they are."""
+        """Values of one line each, which the terminal shows unchanged. Raises BadInput for others."""
         found = self.texts(name)
         if any(one != visible(one) or len(one) > LINE for one in found):
             raise BadInput(f"{name} has several lines, holds what cannot be seen, or is longer than {LINE} characters")
@@ -109,14 +109,14 @@ class Fields:
 
 @dataclass(frozen=True)
 class Actions:
-    """Makes actions of what a form says. Nothing is done before its `do` is called."""
+    """Creates actions from forms. An action does nothing before its `do` is called."""
 
     home: Path
     environ: Mapping[str, str]
     who: str  # the person who started the page
 
     def prepare(self, store: RunStore, name: str, given: Mapping[str, object]) -> Action:
-        """The action of this name. Raises BadInput for an unknown one, or one that cannot be done now."""
+        """The action with this name. Raises BadInput if it is unknown or cannot be done now."""
         makers: dict[str, Callable[[RunStore, Fields], Action]] = {
             "answer": self._answer,
             "approve": self._approve,
@@ -134,7 +134,7 @@ class Actions:
         action = makers[name](store, Fields(given))
 
         def do(store: RunStore) -> str:
-            """What the terminal showed, or nothing: the run may have moved on since."""
+            """Do exactly what the terminal showed. Raises BadInput if the run has moved on since."""
             now = makers[name](store, Fields(given))
             if (now.words, now.command) != (action.words, action.command):
                 raise BadInput("the run has moved on since you were asked", then="look at it again")
@@ -145,7 +145,7 @@ class Actions:
     # -- steer ---------------------------------------------------------------------------------------------------------
 
     def _answer(self, store: RunStore, fields: Fields) -> Action:
-        """An answer steers; the one that builds without cases, so that nothing can be proven, is spoken."""
+        """An answer is given at once; only building without cases, which proves nothing, needs confirmation."""
         record, key, answer = self._run(store, fields), fields.needed("key"), fields.needed("answer")
         comment = fields.text("comment")
 
@@ -183,7 +183,7 @@ class Actions:
         return self._started(f"resume {record.id}", ("trued", "resume", record.id))
 
     def _limit(self, store: RunStore, fields: Fields) -> Action:
-        """Lowering steers; raising may cost more, and is spoken."""
+        """A limit is lowered at once; raising it may cost more and needs confirmation."""
         record, given = self._run(store, fields), fields.texts("limit")
         changes = parse_limits(given)
         if not changes:
@@ -201,7 +201,7 @@ class Actions:
         sentence = f"{self.who} changes the limits of {record.id}: {words}"
         return Action(sentence, ("trued", "limit", record.id, *given), do, spoken)
 
-    # -- speak ---------------------------------------------------------------------------------------------------------
+    # -- confirm -------------------------------------------------------------------------------------------------------
 
     def _approve(self, store: RunStore, fields: Fields) -> Action:
         return self._decided(store, fields, rejected=False)
@@ -274,7 +274,7 @@ class Actions:
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _run(self, store: RunStore, fields: Fields) -> RunRecord:
-        """The run by its whole id: a beginning is for people who type."""
+        """The run with this whole id: abbreviations are for people who type."""
         name = fields.needed("run")
         record = store.journal.run(name)
         if record.id != name:
@@ -288,9 +288,9 @@ class Actions:
         return Action(words, command, do, spoken)
 
     def _start(self, command: tuple[str, ...]) -> str:
-        """Start the command in a session of its own, without a terminal: it outlives the page, and asks nobody.
+        """Start the command in a session of its own, without a terminal: it outlives the page and asks nobody.
 
-        Raises BadInput with what it said if it fails at once.
+        Raises BadInput with its message if it fails at once.
         """
         with tempfile.TemporaryFile() as said:
             started = subprocess.Popen(
@@ -313,10 +313,10 @@ class Actions:
 
 
 def visible(text: str) -> str:
-    """The text in one line, with a single space for whatever a terminal shows as nothing.
+    """The text on one line, with a single space for everything that a terminal does not show.
 
-    Seen are letters, numbers, punctuation and symbols, unless Unicode itself names them blank or a filler, and a few
-    accents on each.
+    Kept are letters, numbers, punctuation and symbols, with a few accents each, unless Unicode calls them a blank or a
+    filler.
     """
     found: list[str] = []
     marks = 0
@@ -347,7 +347,7 @@ def _changed(one: LimitStep) -> str:
 def _decision_words(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...], decision: Decision
 ) -> str:
-    """What the journal would record, a line for each requirement: who, what, at which commit, why."""
+    """What the journal would record, one line per requirement: who, what, at which commit, why."""
     verb = "rejects" if decision.rejected else "accepts"
     if not wanted:
         every = [one.id for one in contract.requirements]

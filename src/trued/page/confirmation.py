@@ -11,17 +11,17 @@ from trued.errors import BadInput, TruedError
 
 TRIES = 3
 WITHIN_S = 120.0
-HIGHEST, WIDTH = 20, 80  # rows of what is asked, and characters of one: what has scrolled away was not read
+HIGHEST, WIDTH = 20, 80  # rows of a question, and characters of a row: nobody reads what has scrolled away
 DecisionState: TypeAlias = Literal["asked", "doing", "done", "refused", "failed", "too late"]
 
 
 class PersonTerminal(Protocol):
-    """The terminal where the page was started, with a person in front of it."""
+    """The terminal of the person who started the page."""
 
     def say(self, text: str) -> None: ...
 
     def forget_typed(self) -> None:
-        """Drop what was typed before: it is no answer to what is asked now."""
+        """Drop what was typed before: it does not answer the present question."""
 
     async def line(self) -> str | None:
         """The next line that the person types; None at the end of input."""
@@ -33,19 +33,19 @@ class ProposedDecision:
 
     id: str
     number: str
-    words: str  # what would be recorded, word for word
+    words: str  # exactly what would be recorded
     act: Callable[[], Awaitable[str]]
-    session: int  # whose proposal it is: nobody else sees its number
-    until: float  # when it is too late, in seconds since the epoch
+    session: int  # the session that proposed it: no other sees its number
+    until: float  # when it expires, in seconds since the epoch
     state: DecisionState = "asked"
     said: str = ""
     tries: int = 0
 
 
 class Confirmations:
-    """One proposal at a time. The number ties what the person sees in the browser to what the terminal asks.
+    """Asks for one proposal at a time. Its number links the browser's proposal to the terminal's question.
 
-    Whoever stole a session can propose, and sees a number that the person at the terminal does not see.
+    An attacker with a stolen session can propose, but sees a number that the person at the terminal does not see.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Confirmations:
         report: Callable[[BaseException], None],
         within_s: float = WITHIN_S,
     ) -> None:
-        """`again`: what an empty line does while nothing is asked. `report`: keeps the traceback of a bug."""
+        """`again`: called for an empty line while nothing is asked. `report`: saves the traceback of a bug."""
         self._terminal, self._again, self._report, self._within_s = terminal, again, report, within_s
         self._open: ProposedDecision | None = None
         self._past: dict[str, ProposedDecision] = {}
@@ -66,7 +66,7 @@ class Confirmations:
         return self._terminal is not None
 
     def propose(self, words: str, act: Callable[[], Awaitable[str]], session: int) -> ProposedDecision:
-        """Ask in the terminal, for this session. Raises BadInput while another is asked, or without a terminal."""
+        """Ask in the terminal, for this session. Raises BadInput without a terminal, or while another is asked."""
         if self._terminal is None:
             raise BadInput("the page was started without a terminal")
         if self._open is not None:
@@ -90,24 +90,24 @@ class Confirmations:
         return proposal
 
     def proposal(self, name: str) -> ProposedDecision:
-        """Raises BadInput if there is none with this id."""
+        """The proposal with this id. Raises BadInput if there is none."""
         if name not in self._past:
             raise BadInput("there is no such decision")
         return self._past[name]
 
     def pending(self, session: int) -> ProposedDecision | None:
-        """What the terminal asks now, if this session proposed it."""
+        """The decision that the terminal asks for now, if this session proposed it."""
         found = self._open
         return found if found is not None and found.session == session and found.state == "asked" else None
 
     def withdraw(self, session: int) -> None:
-        """Ask no more for what this session proposed. Raises BadInput if nothing of it is asked, or it is recorded."""
+        """Withdraw this session's proposal. Raises BadInput if there is none, or if it is already being recorded."""
         if (proposal := self.pending(session)) is None:
             raise BadInput("the terminal asks for nothing that you could withdraw")
         self._close(proposal, "refused", "withdrawn on the page")
 
     async def listen(self) -> None:
-        """Read the terminal until it ends. Without one there is nothing to read."""
+        """Read the terminal until its input ends; return at once without a terminal."""
         while self._terminal is not None:
             line = await self._terminal.line()
             if line is None:
@@ -129,7 +129,7 @@ class Confirmations:
             elif self._terminal is not None:
                 self._terminal.say("that is not the number; once more, or Enter to refuse:")
         else:
-            proposal.state = "doing"  # from here on it is neither too late nor withdrawn
+            proposal.state = "doing"  # from here on it can neither expire nor be withdrawn
             self._stop_expiry()
             try:
                 said = await proposal.act()
@@ -147,7 +147,7 @@ class Confirmations:
             self._expiry = None
 
     def _close(self, proposal: ProposedDecision, state: DecisionState, said: str) -> None:
-        """Close this proposal, and no other that has been made since."""
+        """Close this proposal, but no proposal that was made since."""
         if proposal is not self._open:
             return
         self._open = None

@@ -1,4 +1,4 @@
-"""Colours for the code in a diff: each word has the class of its sort. It stays text, escaped as all text is."""
+"""Syntax highlighting for diffs: each token gets a CSS class. It stays text and is escaped as all text is."""
 
 import re
 import time
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from trued.page.work_diff import DiffParts
 
-# By the end of a file's name. An agent chooses its names: these few, and not every lexer that there is, read its text.
+# File suffix → lexer. Agents choose file names: so only these few lexers, not all that exist, read an agent's text.
 LANGUAGES = {
     **dict.fromkeys((".py", ".pyi"), "python"),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),
@@ -23,18 +23,18 @@ LANGUAGES = {
     **{".rb": "ruby", ".sql": "sql", ".php": "php", ".cs": "csharp", ".kt": "kotlin", ".swift": "swift"},
 }
 LONGEST = 60_000  # characters of a diff that is coloured
-HUNK, LINE = 20_000, 400  # characters of one hunk and one line: what is longer stays plain
+HUNK, LINE = 20_000, 400  # characters of one hunk and one line; longer ones stay plain
 WORDS = 2_500  # coloured words of one diff: each is an element of the page
 WITHIN_S = 0.3  # after that the rest stays plain
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
-Word: TypeAlias = tuple[str, str]  # its class ("" for a plain one), and its text
+Word: TypeAlias = tuple[str, str]  # class ("" for plain text), and text
 ColouredParts: TypeAlias = tuple[tuple[str, tuple[Word, ...]], ...]  # sort of lines (+, -, @ or ""), and their words
 
 
 @lru_cache(maxsize=64)
 def coloured(path: str, parts: DiffParts, within_s: float = WITHIN_S) -> ColouredParts:
-    """The same diff in words. Where the language is unknown, or the diff is very long, each part is one plain word."""
+    """The diff as coloured words. If its language is unknown or it is very long, each part is one plain word."""
     lexer = _lexer(path) if sum(len(text) for _, text in parts) <= LONGEST else None
     until, left = time.monotonic() + within_s, WORDS
     found: list[tuple[str, tuple[Word, ...]]] = []
@@ -50,13 +50,13 @@ def _lexer(path: str) -> Any:
     language = LANGUAGES.get(PurePosixPath(path).suffix.lower())
     if language is None:
         return None
-    from pygments.lexers import get_lexer_by_name  # only who looks at a diff waits for it
+    from pygments.lexers import get_lexer_by_name  # imported only when a diff is viewed
 
     return get_lexer_by_name(language)
 
 
 def _hunks(parts: DiffParts) -> Iterator[list[tuple[str, str]]]:
-    """A heading and the lines below it."""
+    """The hunks of a diff: each a heading and the lines below it."""
     hunk: list[tuple[str, str]] = []
     for sort, text in parts:
         if sort == "@" and hunk:
@@ -68,7 +68,7 @@ def _hunks(parts: DiffParts) -> Iterator[list[tuple[str, str]]]:
 
 
 def _coloured_hunk(lexer: Any, hunk: list[tuple[str, str]]) -> list[tuple[str, tuple[Word, ...]]] | None:
-    """The old and the new text are read one after the other, since a string may go over many lines. None: too long."""
+    """Highlight the old and the new text separately, since a string may span many lines. None if it is too long."""
     lines = [(sort, line) for sort, text in hunk if sort != "@" for line in _LINES.findall(text)]
     if sum(len(line) for _, line in lines) > HUNK or any(len(line) > LINE for _, line in lines):
         return None
@@ -93,7 +93,7 @@ def _lines(lexer: Any, lines: list[str]) -> list[list[Word]]:
             if part.endswith("\n"):
                 found.append([])
     read = ["".join(text for _, text in words) for words in found[: len(lines)]]
-    return found if read == lines else [[("", line)] for line in lines]  # a lexer may never change the text
+    return found if read == lines else [[("", line)] for line in lines]  # a lexer must not change the text
 
 
 def _kind(token: Any) -> str:
@@ -109,7 +109,7 @@ def _kind(token: Any) -> str:
 
 
 def _joined(words: list[Word]) -> Iterator[Word]:
-    """Neighbours of one class are one word."""
+    """Join neighbouring words of one class."""
     last, text = "", ""
     for kind, part in words:
         if kind != last and text:

@@ -1,4 +1,4 @@
-"""The file by which a browser enters: a code never stands in a command line, where any process could read it."""
+"""The file that lets a browser enter: it keeps the code out of command lines, which any process could read."""
 
 import os
 import secrets
@@ -19,7 +19,7 @@ LEADS = """<!doctype html>
 
 
 class EntryFile:
-    """At most one such file at a time, in the private state folder; only the person's own account can read it."""
+    """At most one entry file at a time, in the private state folder; only the person's own account can read it."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER
@@ -31,7 +31,7 @@ class EntryFile:
         return time.monotonic() - self._written if self._path else 0.0
 
     def write(self, origin: str, code: str) -> Path:
-        """Write an HTML file that opens the page with this code; the file before it is removed."""
+        """Write an HTML file that opens the page with this code; the previous file is removed."""
         self.remove()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / f"enter-{secrets.token_hex(4)}.html"
@@ -45,5 +45,5 @@ class EntryFile:
         if self._path is not None:
             self._path.unlink(missing_ok=True)
             self._path = None
-        with suppress(OSError):  # another page uses it, or it was never made
+        with suppress(OSError):  # another page uses the folder, or it was never created
             self._folder.rmdir()

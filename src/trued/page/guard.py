@@ -12,11 +12,11 @@ from trued.page.sessions import Guesses, PageSession, Sessions
 COOKIE = "trued"
 KEY = b"x-tab-key"
 ENTER = "/enter"
-BEFORE_ENTERING = ("/static/enter.js", "/static/page.css")  # the same for everybody: they show nothing
+BEFORE_ENTERING = ("/static/enter.js", "/static/page.css")  # the same for everybody; they reveal nothing
 MOST_HEADERS = 100
 MOST_BODY = 64 * 1024
-BODY_S = 10.0  # for the whole body of a request
-SLEEPERS = 16  # wrong guesses that are slowed at the same time; more are refused at once
+BODY_S = 10.0  # timeout for the whole body of a request
+SLEEPERS = 16  # wrong guesses that are delayed at the same time; more are refused at once
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self';"
@@ -55,7 +55,7 @@ ENTRY = """<!doctype html>
 
 @dataclass(frozen=True)
 class PageAddress:
-    """The only name and port under which the page answers."""
+    """The only host name and port under which the page answers."""
 
     host: str
     port: int
@@ -80,7 +80,7 @@ class BrowserRequest:
         return [value.decode("latin-1") for key, value in self.headers if key == name]
 
     def one(self, name: bytes) -> str:
-        """The header's value; "" if it is absent. Sent twice it is joined, so it equals nothing that is expected."""
+        """The header's value; "" if it is absent. Repeated headers are joined, so that they match no expected value."""
         return ", ".join(self.every(name))
 
     @property
@@ -90,21 +90,21 @@ class BrowserRequest:
 
     @property
     def opens_a_page(self) -> bool:
-        """Is it the navigation of a whole tab? Frames, images, scripts and fetches are not."""
+        """Whether it navigates a whole tab, unlike frames, images, scripts and fetches."""
         return self.method == "GET" and self.one(b"sec-fetch-dest") in ("", "document")
 
 
 class TooSlow(Exception):
-    """A body that took too long, or grew too large."""
+    """A request body took too long or is too large."""
 
     def __init__(self, status: int) -> None:
         self.status = status
 
 
 class PageGate:
-    """ASGI middleware: lets a request pass to the app, or answers it with a refusal that says nothing of any run.
+    """ASGI middleware: lets a request pass to the app, or answers it with a refusal that reveals nothing about any run.
 
-    `look`: nothing can be posted but an entry code.
+    `look`: only an entry code can be posted.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class PageGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return  # no websockets, and nothing to start or stop with the server
+            return  # no websockets and no lifespan events
         request, send = BrowserRequest(scope), _with_headers(send)
         refusal = self._foreign(request) or self._unasked(request)
         if refusal is None:
@@ -131,7 +131,7 @@ class PageGate:
         await (refusal or self.app)(scope, receive, send)
 
     def _foreign(self, request: BrowserRequest) -> Response | None:
-        """A request for another name or port, or one that another origin sends."""
+        """Refuse a request for another host name or port, or from another origin; None if it may pass."""
         if request.every(b"host") != [self.address.authority]:
             return _refused(421)
         if request.every(b"origin") not in ([], [self.address.origin]):
@@ -140,11 +140,11 @@ class PageGate:
         if site in ("", "same-origin") or (site == "none" and request.opens_a_page):
             return None
         if request.opens_a_page and site in ("same-site", "cross-site"):
-            return HTMLResponse(ENTRY, 401)  # the browser sent no cookie; a click from here on is the page's own
+            return HTMLResponse(ENTRY, 401)  # the browser sent no cookie; a click on this page is same-origin
         return _refused(403)
 
     def _unasked(self, request: BrowserRequest) -> Response | None:
-        """A method, path or number of headers that no browser sends here."""
+        """Refuse a method, path or number of headers that no browser sends here; None if it may pass."""
         if request.method not in ("GET", "POST"):
             return _refused(405)
         if not request.path.startswith("/"):
@@ -162,7 +162,7 @@ class PageGate:
         return None
 
     async def _without_right(self, request: BrowserRequest, session: PageSession | None) -> Response | None:
-        """A request without a session, or a POST without the key of the session's tabs."""
+        """Refuse a request without a session, or a POST without the session's tab key; None if it may pass."""
         if request.path == ENTER and request.method == "POST":
             return None
         if session is None:
@@ -176,7 +176,7 @@ class PageGate:
         return None
 
     async def slowed(self) -> Response | None:
-        """Count a wrong secret and wait a little; a refusal if too many wait already."""
+        """Count a wrong secret and delay the answer; return a refusal if too many are delayed already."""
         seconds = self.guesses.delay()
         if self._sleeping >= SLEEPERS:
             return _refused(429)
@@ -209,7 +209,7 @@ def _refused(status: int) -> Response:
 
 
 async def _body(request: BrowserRequest, receive: Receive, within_s: float) -> bytes:
-    """The whole body of a request. Raises TooSlow if it is too large or does not come."""
+    """The whole body of a request. Raises TooSlow if it is too large or does not arrive in time."""
     length = request.one(b"content-length")
     if length.isdigit() and int(length) > MOST_BODY:
         raise TooSlow(413)
@@ -237,7 +237,7 @@ def _replayed(body: bytes) -> Receive:
 
 
 def _with_headers(send: Send) -> Send:
-    """Put the page's headers on every response; one that a route has set itself stays."""
+    """Add the page's headers to every response; a header that the route has set stays."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":

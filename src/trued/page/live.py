@@ -1,4 +1,4 @@
-"""Keeps open pages in step with the journal: renders what somebody looks at, and sends the pieces that changed."""
+"""Keeps open pages in step with the journal: renders pages that somebody views, and sends the pieces that changed."""
 
 import asyncio
 import json
@@ -14,15 +14,15 @@ from trued.errors import TruedError
 from trued.page.reader import Reader
 from trued.page.view import PageView
 
-LOOK_S, CALM_LOOK_S = 0.1, 0.3  # between two looks at the journal while somebody watches; while nothing happens
-CALM_S = 5.0  # without any change: nothing happens
-PAINT_S = 0.25  # between two pictures of a page
-BUSY = 9  # a page rests so many times as long as it took to paint: a long run takes a tenth of a core, not all of it
-OUTSIDE = 5  # looks between two at what the journal does not say: transcripts grow, processes die
-REFRESH_S, CALM_REFRESH_S = 5.0, 30.0  # and what nobody thought of is seen by painting again, less often when calm
-IDLE = 2000  # … and so many times as long as it took: watching what does not move costs next to nothing
-LATE_S, IDLE_S = 15.0, 300.0  # however long it took: nobody is shown anything older, nor waits longer for a refresh
-STREAMS = 4  # of one session: a browser opens six connections to a host, and the page itself needs some
+LOOK_S, CALM_LOOK_S = 0.1, 0.3  # polling interval of the journal; the same while calm
+CALM_S = 5.0  # without a change for this long, it is calm
+PAINT_S = 0.25  # least time between two renderings of a page
+BUSY = 9  # a page rests 9 times as long as its rendering took, so that a long run uses a tenth of a core
+OUTSIDE = 5  # every fifth poll also checks what is not in the journal: transcripts grow, processes die
+REFRESH_S, CALM_REFRESH_S = 5.0, 30.0  # render again even without a known change; less often when calm
+IDLE = 2000  # an unchanged page rests 2000 times as long as its rendering took: viewing it costs almost nothing
+LATE_S, IDLE_S = 15.0, 300.0  # longest rest, however long rendering took: of a changed page, of an unchanged one
+STREAMS = 4  # per session: a browser opens six connections to a host, and the page itself needs some
 ALL_STREAMS = 64
 
 Result = TypeVar("Result")
@@ -30,7 +30,7 @@ Render = Callable[[Reader], PageView]
 
 
 class ReaderThread:
-    """The one thread that reads the state folder: SQLite's connections belong to the thread that opened them."""
+    """The one thread that reads the state folder: a SQLite connection belongs to the thread that opened it."""
 
     def __init__(self, opened: Callable[[], Reader]) -> None:
         self._opened = opened
@@ -56,7 +56,7 @@ class ReaderThread:
 
 @dataclass(frozen=True)
 class Painting:
-    """A picture of a page, and those of its pieces that are to be sent: written once for all who are sent the same."""
+    """A rendered page and the pieces of it to send: serialized once for all streams that get the same."""
 
     view: PageView
     pieces: Mapping[str, str]
@@ -67,31 +67,31 @@ class Painting:
 
     @cached_property
     def message(self) -> bytes:
-        """What the page's script is sent: these pieces, and the ids of all in order, so that it drops the others."""
+        """The message to the page's script: these pieces, and the ids of all in order, so that it drops the others."""
         view = self.view
         parts = {"title": view.title, "layout": view.layout, "event": view.event, "order": list(view.pieces)}
         return json.dumps({**parts, "pieces": dict(self.pieces)}, ensure_ascii=False).encode()
 
     @cached_property
     def frame(self) -> bytes:
-        """The same as a server-sent event. JSON holds no line breaks, so that its data is one line."""
+        """The same as a server-sent event. JSON has no line breaks, so the data is one line."""
         return b"id: %d\r\ndata: %b\r\n\r\n" % (self.view.event, self.message)
 
 
 @dataclass
 class WatchedPage:
-    """One address that somebody looks at, as it was rendered last."""
+    """One address that somebody views, and its last rendering."""
 
     render: Render
     whole: Painting | None = None
     watchers: "set[Watcher]" = field(default_factory=set)
-    is_stale: bool = False  # something has happened since it was painted
-    painted: float = 0.0  # when
-    took: float = 0.0  # seconds of CPU
+    is_stale: bool = False  # something has happened since it was rendered
+    painted: float = 0.0  # when it was rendered last
+    took: float = 0.0  # CPU seconds of that rendering
     refresh_s: float = REFRESH_S
 
     def is_due(self, now: float) -> bool:
-        """Is it time to paint it again?"""
+        """Whether it is time to render it again."""
         rested = now - self.painted
         if self.whole and not self.whole.view.is_whole:
             return rested >= PAINT_S
@@ -102,7 +102,7 @@ class WatchedPage:
 
 @dataclass(eq=False)
 class Watcher:
-    """One open stream. What it has not been sent yet is one painting, so it never grows beyond one page."""
+    """One open stream. Unsent pieces are merged into one painting, so its backlog is never larger than one page."""
 
     address: str
     waiting: Painting | None = None
@@ -139,14 +139,14 @@ def _timed(render: Render, reader: Reader) -> tuple[PageView, float]:
 
 
 class Live:
-    """All open streams. With nobody looking it does nothing at all."""
+    """All open streams. It does nothing while there are none."""
 
     def __init__(self, reader: ReaderThread, report: Callable[[BaseException], None]) -> None:
         self._reader, self._report = reader, report
         self._pictures: dict[str, WatchedPage] = {}
         self._task: asyncio.Task[None] | None = None
         self._moved = 0.0  # when something changed last
-        self._version: int | None = None  # of the journal, at the last look
+        self._version: int | None = None  # of the journal, at the last poll
         self._outside: object = None
 
     @property
@@ -154,12 +154,12 @@ class Live:
         return sum(len(one.watchers) for one in self._pictures.values())
 
     def picture(self, address: str) -> Painting | None:
-        """What the streams of this address show; None if there is none."""
+        """The page that the streams of this address show; None if there is no stream."""
         found = self._pictures.get(address)
         return found.whole if found else None
 
     async def join(self, address: str, render: Render) -> Watcher:
-        """A new stream of this address, whose first message has all pieces as they are now.
+        """Open a stream of this address; its first message has all current pieces.
 
         Raises BadInput for a page that does not exist.
         """
@@ -185,7 +185,7 @@ class Live:
                 del self._pictures[watcher.address]
 
     async def _follow(self) -> None:
-        """Paint again what has changed, until nobody looks any more: one look at the journal serves all pages."""
+        """Render changed pages again, until no stream is open; one poll of the journal serves all pages."""
         self._moved = time.monotonic()
         for look in count():
             await asyncio.sleep(LOOK_S if time.monotonic() - self._moved < CALM_S else CALM_LOOK_S)
@@ -200,20 +200,20 @@ class Live:
                     await self._repaint(picture)
 
     async def _has_moved(self) -> bool:
-        """Has somebody written to the journal since the last look? A few microseconds."""
+        """Whether the journal was written to since the last poll. Takes a few microseconds."""
         try:
             version = await self._reader.read(Reader.version)
         except TruedError:
-            return True  # let the page say what is wrong
+            return True  # let the page show the error
         moved, self._version = version != self._version, version
         return moved
 
     async def _has_changed_outside(self) -> bool:
-        """Has something happened of which the journal says nothing?"""
+        """Whether something has changed that the journal does not record."""
         try:
             found = await self._reader.read(Reader.outside_journal)
         except TruedError:
-            return False  # a journal that cannot be read now: the next look tries again
+            return False  # the journal cannot be read now: the next poll tries again
         changed, self._outside = found != self._outside, found
         return changed
 
@@ -221,7 +221,7 @@ class Live:
         try:
             await self._paint(picture)
         except TruedError:
-            picture.painted = time.monotonic()  # busy or gone: it stays stale, and is tried again
+            picture.painted = time.monotonic()  # busy or gone: it stays stale and is retried
         except Exception as error:  # noqa: BLE001  one page that cannot be made must not end all streams
             picture.is_stale, picture.painted = False, time.monotonic()
             self._report(error)
@@ -246,7 +246,7 @@ class Live:
                 one.show(painting)
 
     async def finish(self) -> None:
-        """Show everybody how things stand, and end all streams."""
+        """Send the final state to all streams, and end them."""
         if self._task is not None:
             self._task.cancel()
         for picture in list(self._pictures.values()):

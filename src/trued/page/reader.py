@@ -1,4 +1,4 @@
-"""Reads the state folder for pages: runs, events folded into progress, what waits. It writes nothing."""
+"""Reads the state folder for pages: runs, events folded into progress, waits. It writes nothing."""
 
 import json
 import re
@@ -42,14 +42,14 @@ from trued.reporting.views.stats import HistoryFilter, Stats, add_up
 from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # runs whose line in the list is kept
-WATCHED = 8  # runs whose events are kept folded; the one that was looked at longest ago is dropped
+WATCHED = 8  # runs whose events are kept folded; the least recently viewed is dropped
 BEGUN = 2  # runs that nobody watches and that are folded in parts, for their line in the list
 STORY = 80  # lines of a run's story
 BATCH = 1_000  # events that are read at once
-TOLD = 200  # events that are read at once, from the newest back, until the story is long enough
+TOLD = 200  # events read at once, backwards from the newest, until the story is long enough
 PROOFS = 64  # verdicts that are kept whole
-# All events are folded, and then let go, since there may be a hundred thousand of them; but for those that pages read.
-# Of what ends a call's wait the time alone is kept; the call's row has the rest.
+# Events are dropped after they are folded, since there may be a hundred thousand; only those that pages read are kept.
+# Of an event that ends a call's wait only the time is kept; the call's row has the rest.
 TIMES = {one.KIND for one in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
 READ = {CallWaits.KIND, EditApplied.KIND, RunResumed.KIND, SealedFileEdited.KIND, *(one.KIND for one in WARNINGS)}
 HASH = re.compile(r"[0-9a-f]{64}")
@@ -61,16 +61,16 @@ Made = TypeVar("Made")
 
 
 class StillReading(Exception):
-    """A run has more events than are folded for one page. The next page reads on; what was folded so far is not shown,
-    since it is of long ago."""
+    """A run has more events than are folded for one page. The next page continues; the part folded so far is not shown,
+    since it is outdated."""
 
     def __init__(self, record: RunRecord, share: float) -> None:
         super().__init__(record.id)
-        self.record, self.share = record, share  # of its events that are folded
+        self.record, self.share = record, share  # share: of its events that are folded
 
 
 class Recent(Generic[Key, Kept]):
-    """The values that were used last; older ones are dropped."""
+    """A cache of the most recently used values."""
 
     def __init__(self, most: int) -> None:
         self._most, self._kept = most, OrderedDict[Key, Kept]()
@@ -97,7 +97,7 @@ class Recent(Generic[Key, Kept]):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What steps and people have fixed so far."""
+    """What steps and people have decided so far."""
 
     contract: Contract | None
     name: str  # the contract's hash
@@ -108,24 +108,24 @@ class Decided:
 
 @dataclass
 class WatchedRun:
-    """One run that somebody looks at: its events folded so far, and what was read of it."""
+    """One run that somebody views: its events folded so far, and other data read about it."""
 
     progress: Progress
-    moment: int = 0  # when it was followed up last; 0: never, or while the journal moved on
-    was_whole: bool = False  # it was folded up to its newest event once: an open page is not taken away again
+    moment: int = 0  # when it was last brought up to date; 0: never, or outside `at_one_moment`
+    was_whole: bool = False  # it was once up to date: then its page never shows "still reading" again
     first: int = 0  # id of its first event
-    last: int = 0  # of the newest one that is folded
-    count: int = 0  # of its events
-    kept: list[Event] = field(default_factory=list)  # those that a page shows by themselves
-    waiting: set[str] = field(default_factory=set)  # keys of calls whose last wait has no end among `kept`
+    last: int = 0  # id of the newest folded event
+    count: int = 0  # how many events are folded
+    kept: list[Event] = field(default_factory=list)  # events that pages show one by one
+    waiting: set[str] = field(default_factory=set)  # keys of calls whose last wait has no end in `kept`
     story: deque[StoryLine] = field(default_factory=lambda: deque(maxlen=STORY))
-    told: int = 0  # id of the newest event that the story has
+    told: int = 0  # id of the newest event in the story
     proofs: list[ProofSummary] = field(default_factory=list)  # a step never changes: each is read once
-    last_step: int = 0  # number of the newest one
+    last_step: int = 0  # number of the newest step read
     inputs: Inputs | None = None
     decided: tuple[object, Decided] | None = None
     material: tuple[object, Material] | None = None
-    made: dict[str, tuple[Material, Any]] = field(default_factory=dict)  # parts of a page, and what they were made of
+    made: dict[str, tuple[Material, Any]] = field(default_factory=dict)  # parts of a page, and their material
     calls: tuple[Material, tuple[ReportedCall, ...]] | None = None
     next_steps: tuple[object, list[tuple[str, str]]] | None = None
 
@@ -147,7 +147,7 @@ class WatchedRun:
 
 
 class StoredProofs(Sequence[Proved]):
-    """The verdicts of a run, each read when it is looked at: all of them together are as large as the journal."""
+    """The verdicts of a run, each loaded on access: all of them together are as large as the journal."""
 
     def __init__(self, summaries: Sequence[ProofSummary], read: Callable[[ProofSummary], Proved]) -> None:
         self.summaries, self._read = tuple(summaries), read
@@ -165,17 +165,17 @@ class StoredProofs(Sequence[Proved]):
         return self._read(self.summaries[place])
 
     def about(self, name: str) -> "StoredProofs":
-        """Those that judge this requirement."""
+        """The verdicts that judge this requirement."""
         return StoredProofs([one for one in self.summaries if one.is_about(name)], self._read)
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What the list of runs says of one."""
+    """One run as the list of runs shows it."""
 
     who: str
     sentence: str
-    grades: Mapping[str, int]  # how many requirements have it
+    grades: Mapping[str, int]  # grade → number of requirements
     names: tuple[str, ...]  # the requirements' ids
     requirements: int
     calls: int
@@ -184,9 +184,9 @@ class RunSummary:
     cost_usd: float
     cost: str
     worked: float
-    met: int  # requirements
+    met: int  # how many requirements are met
     claims_refuted: int
-    is_read: bool = True  # else its events are being read, and it says nothing but that
+    is_read: bool = True  # False: its events are still being read, and nothing else is known
 
     @classmethod
     def unread(cls, share: float) -> "RunSummary":
@@ -197,7 +197,7 @@ class RunSummary:
     def of(
         cls, record: RunRecord, seen: Progress, waits: list[Wait], attested: Mapping[str, str], accept: Grade | None
     ) -> "RunSummary":
-        """`attested`: the grades with what people attested, if somebody did."""
+        """`attested`: the grades including people's attestations, if there are any."""
         who, says = sentence(record, seen, waits)
         graded = attested or seen.grades
         own = {name: grade for name, grade in graded.items() if not name.startswith(EXISTING_TESTS)}
@@ -230,25 +230,25 @@ def _base_runs(contract: Contract | None) -> Iterator[CheckRun]:
 
 
 class Reader:
-    """Everything that pages read. One a server; used from one thread at a time."""
+    """Reads everything that pages show. One per server; used from one thread at a time."""
 
     def __init__(self, home: Path, environ: Mapping[str, str], *, can_steer: bool = True, at_once: int = 0) -> None:
-        """`can_steer`: whether pages show forms. It is no gate: the server checks every request. `at_once`: events that
-        are folded for one page, 0 for any number; who asks for a run that has more gets a `StillReading`."""
+        """`can_steer`: whether pages show forms; it protects nothing, since the server checks every request. `at_once`:
+        events that are folded for one page, 0 for any number; a run with more raises `StillReading`."""
         self.home, self.environ, self.can_steer, self._at_once = home, environ, can_steer, at_once
-        self._left = at_once  # of the events that may be folded for this page
-        self.is_reading_on = False  # a run was left unread for this page
+        self._left = at_once  # events that may still be folded for this page
+        self.is_reading_on = False  # some run was not read to its end for this page
         self.clones = CloneDiffs()
         self._store: RunStore | None = None
-        self._moments = self._moment = 0  # how many there were; the one at which a page is made now, or 0
-        self._read_now: dict[tuple[str, ...], Any] = {}  # at this moment
+        self._moments = self._moment = 0  # counter; the number of the current moment, or 0
+        self._read_now: dict[tuple[str, ...], Any] = {}  # cache for the current moment
         self._watched = Recent[str, WatchedRun](WATCHED)
         self._begun = Recent[str, WatchedRun](BEGUN)
         self._waits = Recent[str, tuple[object, list[Wait]]](200)
         self._documents = Recent[str, tuple[object, dict[str, str]]](WATCHED)
         self._comparisons = Recent[str, tuple[object, dict[str, Any]]](WATCHED)
         self._newest: dict[str, int] = {}
-        self._last_seen = 0  # the largest id in it
+        self._last_seen = 0  # the largest id in `_newest`
         self._summaries = Recent[str, tuple[object, RunSummary]](SUMMARIES)
         self._stats = Recent[HistoryFilter, tuple[object, Stats]](8)
         self._transcripts = Recent[tuple[str, str], CallTranscript](16)
@@ -256,23 +256,23 @@ class Reader:
 
     @property
     def store(self) -> RunStore:
-        """Opened when there is something to read. Raises StateFailed if the journal cannot be used."""
+        """The store, opened at first use. Raises StateFailed if the journal cannot be used."""
         if self._store is None:
             self._store = RunStore(self.home, self.environ, read_only=True, watches=True)
         return self._store
 
     @property
     def is_empty(self) -> bool:
-        """Was nothing ever run with this state folder?"""
+        """Whether nothing was ever run with this state folder."""
         return self._store is None and not has_journal(self.home, hub_address(self.environ))
 
     def version(self) -> int:
-        """A number that changes whenever somebody has written to the journal."""
+        """A number that changes with every write to the journal."""
         return 0 if self.is_empty else self.store.journal.data_version()
 
     @contextmanager
     def at_one_moment(self) -> Iterator[None]:
-        """While a page is made: all of it shows the same moment, and no part of the journal is asked for twice."""
+        """While a page is made: its parts all show the same moment, and nothing is read from the journal twice."""
         if self.is_empty:
             yield
             return
@@ -287,7 +287,7 @@ class Reader:
                 self._read_now.clear()
 
     def _once(self, read: Callable[[], Made], *name: str) -> Made:
-        """What it reads; at one moment it is called once."""
+        """The result of `read`, which is called only once per moment."""
         if not self._moment:
             return read()
         if name not in self._read_now:
@@ -316,7 +316,7 @@ class Reader:
         return self._newest
 
     def runs(self) -> list[RunRecord]:
-        """All runs, the newest first, each in the state that a person would say it is in."""
+        """All runs, newest first, each with the state that people see."""
         return [] if self.is_empty else self._once(self._runs, "runs")
 
     def _runs(self) -> list[RunRecord]:
@@ -324,7 +324,7 @@ class Reader:
         return sorted(every, key=lambda one: (-one.created_at, one.id))
 
     def history(self, wanted: HistoryFilter) -> Stats:
-        """What these runs cost and what came of them, as it was when the last of them began, halted or ended."""
+        """What these runs cost and achieved; computed again when a run begins, halts or ends."""
         if self.is_empty:
             return add_up(())
         stamp = [(one.id, one.state, one.updated_at) for one in self.runs()]
@@ -334,7 +334,7 @@ class Reader:
         return found[1]
 
     def run(self, name: str) -> RunRecord:
-        """Raises BadInput if there is no such run."""
+        """The run with this id. Raises BadInput if there is none."""
         if self.is_empty:
             raise BadInput(f"no run {name}")
         return self._stated(self.store.journal.run(name))
@@ -343,7 +343,7 @@ class Reader:
         return record.model_copy(update={"state": state_of(record, self.store.journal.driver(record.id))})
 
     def watch(self, record: RunRecord) -> WatchedRun:
-        """The run, folded up to its newest event. Raises StillReading if that takes more than one page may take."""
+        """The run, folded up to its newest event. Raises StillReading if it has more events than one page may fold."""
         found = self._watched.get(record.id) or self._watched.put(
             record.id, WatchedRun(Progress((), record.workflow, is_lean=True))
         )
@@ -361,7 +361,7 @@ class Reader:
                 raise StillReading(record, (run.last - run.first) / max(1, newest - run.first))
             rows = self.store.journal.folded_events(record.id, run.last, BATCH)
             if not rows:
-                return  # somebody put an older journal in place of this one
+                return  # the journal was replaced by an older one
             run.add(rows)
             self._left -= len(rows)
         run.was_whole = True
@@ -384,7 +384,7 @@ class Reader:
         return found[1]
 
     def summary(self, record: RunRecord) -> RunSummary:
-        """One line of the list of runs. A run that nobody watches is folded once and forgotten."""
+        """One line of the list of runs. A run that nobody views is folded once, and its events are dropped."""
         waiting = self.waits(record)
         stamp = (self.newest_events().get(record.id, 0), record.state, len(waiting))
         found = self._summaries.get(record.id)
@@ -400,7 +400,7 @@ class Reader:
         return found[1]
 
     def claims_refuted(self) -> dict[str, int]:
-        """Run → how many claims of its agents fell, if any did. Of runs that nobody drives, history has it at once."""
+        """Run → how many claims of its agents were refuted, if any. For runs that are not running, `history` has it."""
         if self.is_empty:
             return {}
         past = {one.record.id: sum(each.fell for each in one.claims) for one in self.history(HistoryFilter()).runs}
@@ -413,7 +413,7 @@ class Reader:
         return given, accepted_grades(self.store, record.id).get(record.id)
 
     def _folded(self, record: RunRecord) -> Progress:
-        """Raises StillReading, and reads on the next time."""
+        """The run's progress up to its newest event. Raises StillReading if there is more; the next call continues."""
         run = self._begun.get(record.id) or self._begun.put(
             record.id, WatchedRun(Progress((), record.workflow, is_lean=True))
         )
@@ -424,7 +424,7 @@ class Reader:
     # -- one run -------------------------------------------------------------------------------------------------------
 
     def material(self, record: RunRecord) -> Material:
-        """What the report is made of, without briefs, replies and transcripts. Kept until something happens."""
+        """The report's material without briefs, replies and transcripts; cached until something happens."""
         return self._once(lambda: self._material(record), "material", record.id, record.state, record.head)
 
     def _material(self, record: RunRecord) -> Material:
@@ -464,7 +464,7 @@ class Reader:
         )
 
     def _decided(self, record: RunRecord, run: WatchedRun, steps: int) -> Decided:
-        """Contract, verdict and approvals change with a step or an approval, not with every event."""
+        """Contract, verdict and approvals; read again only after a step or an approval, not after every event."""
         store = self.store
         stamp = (steps, len(store.journal.approvals(record.id)), record.head)
         if run.decided is None or run.decided[0] != stamp:
@@ -495,21 +495,21 @@ class Reader:
         return found
 
     def story(self, record: RunRecord) -> list[StoryLine]:
-        """The newest lines of the run's story, newest first. Only as many events are read as it takes."""
+        """The newest lines of the run's story, newest first. Reads only as many events as needed."""
         run = self.watch(record)
         run.story.extend(self._told(record, run.progress.view, run.told, run.last)[::-1])
         run.told = run.last
         return list(run.story)[::-1]
 
     def newest_story(self, record: RunRecord) -> list[StoryLine]:
-        """The same of a run that is still being read."""
+        """Like `story`, for a run that is still being read."""
         return self._told(record, view_of(record.workflow), 0, self.newest_events().get(record.id, 0))
 
     def _told(self, record: RunRecord, view: WorkflowView, after: int, last: int) -> list[StoryLine]:
         """The newest lines about events after this id, newest first."""
         lines, before = list[StoryLine](), last + 1
         while before > after + 1 and len(lines) < STORY:
-            most = min(TOLD, before - after)  # there are not more new ones than new ids
+            most = min(TOLD, before - after)  # there cannot be more new events than new ids
             events = self.store.journal.last_events(record.id, most, before=before, lean=True)
             for one in reversed(events):
                 lines += [] if one.id <= after else [*told(one, view)][::-1]
@@ -525,7 +525,7 @@ class Reader:
         return run.next_steps[1]
 
     def calls(self, record: RunRecord) -> tuple[ReportedCall, ...]:
-        """Every call of the run with what became of its claim; briefs and replies are read by `call_texts`."""
+        """Every call of the run, and whether its claim was refuted; `texts` reads briefs and replies."""
         run, material = self.watch(record), self.material(record)
         if run.calls is None or run.calls[0] is not material:
             before, known = run.calls or (material, ())
@@ -534,7 +534,7 @@ class Reader:
         return run.calls[1]
 
     def made(self, record: RunRecord, name: str, make: Callable[[Material], Made]) -> Made:
-        """A part that depends on the run's material alone: made again only when something has happened."""
+        """A part of a page that depends only on the run's material; made again only when something has happened."""
         run, material = self.watch(record), self.material(record)
         found = run.made.get(name)
         if found is None or found[0] is not material:
@@ -542,7 +542,7 @@ class Reader:
         return cast("Made", found[1])
 
     def call(self, record: RunRecord, key: str) -> ReportedCall:
-        """One call. Raises BadInput if the run has none with this key."""
+        """The call with this key. Raises BadInput if the run has none."""
         for one in self.calls(record):
             if one.key == key:
                 return one
@@ -579,7 +579,7 @@ class Reader:
         return found[1]
 
     def comparison(self, one: Comparison) -> dict[str, Any]:
-        """Runs side by side, as `compare --json` tells it; made again when something has happened in one of them."""
+        """The comparison, as `compare --json` prints it; made again when something has happened in one of its runs."""
         newest = self.newest_events()
         stamp = tuple((each.run, newest.get(each.run, 0), self.run(each.run).state) for each in one.runs)
         found = self._comparisons.get(one.id)
@@ -588,15 +588,15 @@ class Reader:
         return found[1]
 
     def outside_journal(self) -> tuple[int, tuple[tuple[str, int], ...]]:
-        """What changes without an event: bytes of the transcripts that were shown last, and who drives each run."""
+        """What changes without an event: the size of the transcripts shown last, and who drives each run."""
         written = sum(one.written for one in self._transcripts.values())
         journal = None if self.is_empty else self.store.journal
         drivers = [(name, journal.driver(name)) for name in journal.runs_at_work()] if journal else ()
         return written, tuple(drivers)
 
     def picture(self, sha256: str) -> bytes | None:
-        """A picture that the engine took, by its hash: PNG bytes, or None. Nothing else is ever given out as a picture,
-        and nothing of a held-out case before its run is over."""
+        """The engine's screenshot with this hash, as PNG bytes. None if there is none, if it is not a PNG, or while its
+        run is not over and it is of a held-out case."""
         if not HASH.fullmatch(sha256) or self.is_empty:
             return None
         for record in self.runs():

@@ -1,4 +1,4 @@
-"""Templates of the live page. They share the report's filters, and nothing from outside is markup in them."""
+"""Renders the templates of the live page. They share the report's filters; no text from outside becomes markup."""
 
 import re
 from datetime import UTC, datetime
@@ -11,18 +11,18 @@ from trued.page.view import PageView
 from trued.reporting.html.format import agent_name, cost, money
 from trued.reporting.html.render import environment as report_environment
 
-# What a browser would obey or not show: control characters, bidirectional marks, invisible ones. Not newline and tab,
-# nor the two joiners that scripts and emoji need.
+# Characters that a browser would obey or not show: control, bidirectional and invisible ones; except newline, tab, and
+# the two joiners that scripts and emoji need.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
-_PICTURES = 0x2400  # Unicode has a picture of each of the first 32 control characters
+_PICTURES = 0x2400  # from here on, Unicode has a visible symbol for each of the first 32 control characters
 
 
 @cache
 def environment() -> Environment:
-    """The report's templates, and the page's own before them."""
+    """The template environment: the page's own templates first, then the report's."""
     made = report_environment()
     made.loader = ChoiceLoader([PackageLoader("trued.page"), PackageLoader("trued.reporting.html")])
     made.finalize = _shown
@@ -37,12 +37,12 @@ def piece(template: str, **values: object) -> str:
 
 
 def document(view: PageView, address: str, *, can_act: bool = True) -> str:
-    """The whole page, as it is sent when somebody opens its address. It can be read without any script."""
+    """The whole page, as sent when somebody opens its address. It can be read without JavaScript."""
     return environment().get_template("document.html.j2").render(view=view, address=address, can_act=can_act)
 
 
 def visible(text: str) -> str:
-    """The text with every control and bidirectional character as a sign that can be seen and does nothing."""
+    """The text with every control and bidirectional character replaced by a visible, harmless symbol."""
     return _UNSEEN.sub(_sign, text.replace("\r\n", "\n"))
 
 
@@ -63,7 +63,7 @@ def run_url(run: str, page: str = "") -> str:
 
 
 def call_url(run: str, key: str) -> str:
-    """Keys hold slashes and spaces: `/r/r-1/call/chunk%201A/dev%231`."""
+    """The address of a call; its key is quoted, since it has slashes and spaces: `/r/r-1/call/chunk%201A/dev%231`."""
     return f"/r/{quote(run, safe='')}/call/{quote(key)}"
 
 
@@ -72,11 +72,11 @@ def requirement_url(run: str, requirement: str) -> str:
 
 
 def query(**values: object) -> str:
-    """`?only=open&page=2`; what is empty is left out."""
+    """A query string such as `?only=open&page=2`, without empty values."""
     given = {name: value for name, value in values.items() if value not in ("", None, 0, 1) or name == "line"}
     return f"?{urlencode(given)}" if given else "?"
 
 
 def iso(at: float) -> str:
-    """A moment for the attribute `datetime`."""
+    """A time in ISO format, for the attribute `datetime`."""
     return datetime.fromtimestamp(max(0.0, at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""Notifies the user of waits, ends and limits of all runs while the page is served, with no tab open."""
+"""Notifies the user of waits, ends and limits of all runs while the page is served, even with no tab open."""
 
 import contextlib
 import threading
@@ -12,11 +12,11 @@ from trued.inputs.settings.hub import hub_address
 from trued.model.settings import NotifySettings
 from trued.reporting.notifications.notifier import Notifier
 
-POLL_S = 2.0  # one look is one query of one number
+POLL_S = 2.0  # a poll is cheap: one query of one number
 
 
 class RunNotifications:
-    """A thread that looks at the journal every two seconds. What happened before it began is not told again."""
+    """A thread that polls the journal every two seconds. It does not notify of earlier events."""
 
     def __init__(self, home: Path, environ: Mapping[str, str], settings: NotifySettings) -> None:
         self._home, self._environ, self._settings = home, environ, settings
@@ -30,8 +30,8 @@ class RunNotifications:
             self._thread.start()
 
     def look(self) -> None:
-        """Notify of what happened since the last look; the first one only notes where the journal is."""
-        with contextlib.suppress(TruedError):  # no journal yet, or one that is being converted: the next look sees it
+        """Notify of what happened since the last poll; the first poll only records the newest event."""
+        with contextlib.suppress(TruedError):  # no journal yet, or it is being converted: the next poll retries
             if self._store is None:
                 self._store = RunStore(self._home, self._environ, read_only=True, watches=True)
                 self.notifier = Notifier(self._settings, self._store, self._environ)
@@ -49,7 +49,7 @@ class RunNotifications:
 
     def _run(self) -> None:
         if not has_journal(self._home, hub_address(self._environ)):
-            self._after = 0  # everything that will be in it is new
+            self._after = 0  # no journal yet: all its events will be new
         while not self._ended.is_set():
             self.look()
             self._ended.wait(POLL_S)

@@ -1,4 +1,4 @@
-"""The server of the live page: its sockets, its routes, and its life from start to Ctrl-C."""
+"""The server of the live page: its sockets, its routes, and its lifetime from start to Ctrl-C."""
 
 import asyncio
 import contextlib
@@ -45,35 +45,33 @@ from trued.support.foreign_json import parse_json
 
 Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-AT_ONCE = (
-    8_000  # events that are folded for one page, in a quarter of a second: a longer run is read on for the next one
-)
-LAST_S = 5.0  # for showing open pages how things ended
-TRIES = 20  # random ports that may be taken on one of the two addresses
-NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # nobody else on this machine can listen there, either
+AT_ONCE = 8_000  # events folded for one page, in a quarter of a second; the next page continues with a longer run
+LAST_S = 5.0  # timeout for sending the final state to open pages
+TRIES = 20  # random ports to try: each may be taken on one of the two addresses
+NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # no other process of this machine can listen there, either
 
 
 @dataclass(frozen=True)
 class PageOptions:
-    """How the page is served, and by whom it was started."""
+    """How the page is served, and who started it."""
 
     home: Path
     environ: Mapping[str, str]
-    warn: Callable[[str], None]  # a sentence to the person at the terminal
-    report: Callable[[BaseException], None]  # a bug: keep its traceback
+    warn: Callable[[str], None]  # prints a sentence for the person at the terminal
+    report: Callable[[BaseException], None]  # saves the traceback of a bug
     who: str = ""  # that person's name
-    terminal: PersonTerminal | None = None  # where decisions are finished
-    again: Callable[[Path], None] = lambda path: None  # opens the browser again by this file
+    terminal: PersonTerminal | None = None  # where decisions are confirmed
+    again: Callable[[Path], None] = lambda path: None  # opens the browser again with this entry file
     port: int = 0
-    host: str = ""  # else a random name under localhost
+    host: str = ""  # "": a random name under localhost
     look: bool = False  # nothing can be changed
-    notify: NotifySettings = field(default_factory=NotifySettings)  # of whoever started it
+    notify: NotifySettings = field(default_factory=NotifySettings)  # of the person who started it
 
 
 def listening(port: int) -> tuple[int, list[socket.socket]]:
     """A port, and sockets that listen there on both loopback addresses.
 
-    With one of them alone, another process could stand at the other and be taken for this page. Raises BadInput.
+    If it listened on only one, another process could listen on the other and pose as this page. Raises BadInput.
     """
     for _ in range(1 if port else TRIES):
         sockets: list[socket.socket] = []
@@ -116,7 +114,7 @@ def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
 
 
 class PageServer:
-    """One start of the page: its name, port, keys and open streams. All of it ends with the process."""
+    """One start of the page: its host name, port, keys and open streams. All of it ends with the process."""
 
     def __init__(self, options: PageOptions) -> None:
         self.options = options
@@ -133,10 +131,10 @@ class PageServer:
         self.notifications = RunNotifications(options.home, options.environ, options.notify)
         self._acting = ThreadPoolExecutor(1, thread_name_prefix="acting")
 
-    # -- life ----------------------------------------------------------------------------------------------------------
+    # -- lifetime ------------------------------------------------------------------------------------------------------
 
     def entry_path(self) -> Path:
-        """A fresh file by which a browser can enter, once, within a minute."""
+        """A new entry file, with which a browser can enter once, within a minute."""
         return self.entry.write(self.address.origin, self.sessions.new_code())
 
     async def serve(self, ready: Callable[[], None]) -> None:
@@ -184,7 +182,7 @@ class PageServer:
             self.close()
 
     async def _forget_entry(self) -> None:
-        """Remove entry files that nobody used: their codes are no good any more."""
+        """Remove entry files that nobody used: their codes have expired."""
         while True:
             await asyncio.sleep(CODE_S)
             if self.entry.age() > CODE_S:
@@ -202,7 +200,7 @@ class PageServer:
     # -- routes --------------------------------------------------------------------------------------------------------
 
     def app(self) -> ASGIApp:
-        """All routes, behind the one gate."""
+        """The application: all routes behind the one gate."""
         return PageGate(self.routes(), self.address, self.sessions, look=self.options.look)
 
     def routes(self) -> Starlette:
@@ -230,7 +228,7 @@ class PageServer:
         ]
 
     async def act(self, request: Request) -> Response:
-        """Do what steers at once; propose in the terminal what is spoken."""
+        """Do an action at once, or, if it needs confirmation, propose it in the terminal."""
         name, given = request.path_params["action"], await _json(request)
         action = await self._with_store(lambda store: self.actions.prepare(store, name, given))
         if not action.spoken:
@@ -243,7 +241,7 @@ class PageServer:
         return JSONResponse({**_shown(proposal), "command": action.command_line}, 202)
 
     async def pending(self, request: Request) -> Response:
-        """The decision that this session has proposed and nobody has finished: a page that is opened shows it again."""
+        """The open decision that this session has proposed: a newly opened page shows it again."""
         found = self.confirmations.pending(request.scope["session"].number)
         return JSONResponse(_shown(found) if found else {})
 
@@ -252,12 +250,12 @@ class PageServer:
         return JSONResponse({"said": "withdrawn: nothing was recorded"})
 
     async def proposal(self, request: Request) -> Response:
-        """What became of a decision that was proposed in the terminal."""
+        """The state of a decision that was proposed in the terminal."""
         found = self.confirmations.proposal(request.path_params["id"])
         return JSONResponse({"state": found.state, "said": found.said})
 
     async def _with_store(self, what: Callable[[RunStore], Result]) -> Result:
-        """Call it in the thread that acts, with a store of its own: reading goes on meanwhile."""
+        """Call `what` in the thread for actions, with a store of its own: pages can be read meanwhile."""
 
         def called() -> Result:
             with RunStore(self.options.home, self.options.environ) as store:
@@ -266,7 +264,7 @@ class PageServer:
         return await asyncio.get_running_loop().run_in_executor(self._acting, called)
 
     async def enter(self, request: Request) -> Response:
-        """Trade a code for a cookie and a tab key."""
+        """Exchange an entry code for a cookie and a tab key."""
         code = await _json(request)
         entered = self.sessions.enter(str(code.get("code", "")))
         if entered is None:
@@ -278,13 +276,13 @@ class PageServer:
         return response
 
     async def page(self, request: Request) -> Response:
-        # quoted, as the browser sent it: a call's key holds `#`
+        # quoted, as the browser sent it: a call's key contains `#`
         address = quote(request.scope["path"]) + (f"?{request.url.query}" if request.url.query else "")
         view = await self.reader.read(self._render(address))
         return HTMLResponse(document(view, address, can_act=not self.options.look))
 
     async def pieces(self, request: Request) -> Response:
-        """The same as a stream's first message, for who cannot have a stream: what others see of this page."""
+        """A stream's first message, for a tab that gets no stream; if other tabs stream this page, what they see."""
         address = request.query_params.get("address", "")
         shown = self.live.picture(address) or Painting.whole(await self.reader.read(self._render(address)))
         return Response(shown.message, media_type="application/json")
@@ -308,11 +306,11 @@ class PageServer:
         return EventSourceResponse(_events(watcher, left), ping=15)
 
     async def waits(self, request: Request) -> Response:
-        """How many things wait for a person: what a hidden tab asks for."""
+        """How many things wait for a person; hidden tabs ask for it."""
         return JSONResponse({"waits": await self.reader.read(_count_waits)})
 
     async def picture(self, request: Request) -> Response:
-        """A screenshot by the engine's own browser, by its hash. It can do nothing, whoever made what it shows."""
+        """A screenshot of the engine's own browser, by its hash. It is harmless, even if it shows hostile work."""
         name = request.path_params["sha256"]
         content = await self.reader.read(lambda reader: reader.picture(name))
         if content is None:
@@ -322,7 +320,7 @@ class PageServer:
         )
 
     def _render(self, address: str) -> Callable[[Reader], PageView]:
-        """The function that makes this address' page. Raises BadInput if there is none."""
+        """The function that makes the page of this address. Raises BadInput if there is none."""
         try:
             parts = urlsplit(address)
         except ValueError as error:
@@ -339,7 +337,7 @@ class PageServer:
 
 
 class QuietServer(uvicorn.Server):
-    """uvicorn without signal handlers of its own."""
+    """uvicorn without its own signal handlers."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -347,8 +345,8 @@ class QuietServer(uvicorn.Server):
 
 
 def _expect_long_lives() -> None:
-    """A long run is folded into a hundred thousand rows that are kept. Looking for cycles among them after every 700
-    took a quarter of the time."""
+    """Let the garbage collector run less often: a long run has a hundred thousand rows that are kept, and a collection
+    after every 700 objects took a quarter of the time."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 
@@ -379,7 +377,7 @@ async def _events(watcher: Watcher, left: Callable[[], None]) -> AsyncIterator[b
 
 
 def _static() -> Iterator[tuple[str, bytes, str]]:
-    """Name, bytes and type of each file that every page loads."""
+    """Name, content and media type of each file that every page loads."""
     for one in sorted(files("trued.page").joinpath("static").iterdir(), key=lambda file: file.name):
         if kind := TYPES.get(Path(one.name).suffix):
             yield one.name, one.read_bytes(), kind
@@ -390,7 +388,7 @@ async def _constant(body: bytes, kind: str, request: Request) -> Response:
 
 
 async def _json(request: Request) -> dict[str, object]:
-    """The request's body. Raises BadInput if it is no JSON object."""
+    """The request's body. Raises BadInput if it is not a JSON object."""
     found = parse_json(await request.body())
     if not isinstance(found, dict):
         raise BadInput("the body is no JSON object")
@@ -398,7 +396,7 @@ async def _json(request: Request) -> dict[str, object]:
 
 
 async def _said(request: Request, error: Exception) -> Response:
-    """One sentence for what went wrong."""
+    """A response with one sentence about the error."""
     if request.method == "POST":
         return JSONResponse({"said": str(error)}, 409)
     return PlainTextResponse(f"trued: {error}\n", 404)

@@ -1,4 +1,4 @@
-"""Who may look and act: entry codes, session cookies and tab keys. They live and die with the server's process."""
+"""Access to the page: entry codes, session cookies and tab keys. They exist only as long as the server's process."""
 
 import hashlib
 import secrets
@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-CODE_S = 60.0  # an entry code is good for one use within this time
-TOLD = (10, 100, 1000, 10_000)  # wrong guesses at which the person at the terminal is told
-SLOWED = 5  # wrong guesses that cost nothing: a person mistypes, a program tries on
-LONGEST_S = 2.0  # by which one wrong guess is slowed at most
+CODE_S = 60.0  # an entry code is valid for one use within this time
+TOLD = (10, 100, 1000, 10_000)  # numbers of wrong guesses at which the person at the terminal is warned
+SLOWED = 5  # wrong guesses without a delay: a person mistypes, a program keeps trying
+LONGEST_S = 2.0  # longest delay of one wrong guess
 
 
 def _hashed(secret: str) -> str:
@@ -18,7 +18,7 @@ def _hashed(secret: str) -> str:
 
 @dataclass
 class PageSession:
-    """One browser that entered with a code. Only hashes are kept of what it shows."""
+    """One browser that entered with a code. Only hashes of its secrets are kept."""
 
     number: int
     key: str = ""  # hash of its tab key
@@ -35,7 +35,7 @@ class Entered:
 
 @dataclass
 class Guesses:
-    """Counts wrong secrets. A right one is never slowed, so nobody can lock a person out."""
+    """Counts wrong secrets. A right one is never delayed, so nobody can lock a person out."""
 
     warn: Callable[[str], None]
     wrong: int = 0
@@ -50,16 +50,16 @@ class Guesses:
 
 @dataclass
 class Sessions:
-    """Everybody who entered. `tell` speaks to the person at the terminal."""
+    """All sessions. `tell` prints to the person's terminal."""
 
     warn: Callable[[str], None]
     clock: Callable[[], float] = time.monotonic
-    _codes: dict[str, float] = field(default_factory=dict)  # hash → until when it is good
+    _codes: dict[str, float] = field(default_factory=dict)  # hash → when it expires
     _used: set[str] = field(default_factory=set)
     _sessions: dict[str, PageSession] = field(default_factory=dict)  # hash of the cookie → session
 
     def new_code(self) -> str:
-        """A fresh code, good for one use within a minute."""
+        """A new code, valid for one use within a minute."""
         code = secrets.token_urlsafe(24)
         self._codes[_hashed(code)] = self.clock() + CODE_S
         return code
@@ -85,5 +85,5 @@ class Sessions:
         return self._sessions.get(_hashed(cookie))
 
     def has_key(self, session: PageSession, key: str) -> bool:
-        """Is this the key of the session's own tabs?"""
+        """Whether this is the session's tab key."""
         return secrets.compare_digest(session.key, _hashed(key))

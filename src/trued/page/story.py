@@ -1,4 +1,4 @@
-"""A run as a story: what is worth a sentence, one line an event; and the one sentence that says what happens now."""
+"""A run as a story: one line per event that is worth it, and one sentence about what happens now."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from trued.run.examination.independence import is_examiners
 from trued.support.plurals import counted
 from trued.workflows.view import WorkflowView
 
-LENGTH = 240  # characters of what somebody said
+LENGTH = 240  # characters of a quoted text
 ENGINE = "engine"
 
 
@@ -24,17 +24,17 @@ ENGINE = "engine"
 class StoryLine:
     """One line of the story."""
 
-    id: int  # of the event
+    id: int  # the event's id
     at: float
     who: str
     text: str
     tone: str = ""  # a grade, `wait`, or "" for nothing special
-    call: str = ""  # the key of the call that it is about
-    requirement: str = ""  # the first that was refuted
+    call: str = ""  # key of the call, if it is about one
+    requirement: str = ""  # the first refuted requirement
 
 
 def told(stored: Event, view: WorkflowView) -> Iterator[StoryLine]:
-    """The lines of one event; most events have none. `view`: of the run's workflow."""
+    """The lines of one event; most events have none. `view`: the view of the run's workflow."""
     event = typed(stored, view.EVENTS)
     if is_examiners(stored.key, str(stored.data.get("role") or "")):
         yield from _of_examiner(stored, event)
@@ -82,7 +82,7 @@ def _verdict(event: proof.VerdictReached) -> tuple[str, str]:
 
 
 def _of_examiner(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
-    """The bare facts of an examiner's call: no word of an agent or of its provider, which may quote a held-out case."""
+    """Only the facts of an examiner's call: texts of the agent or its provider may quote a held-out case."""
     match event:
         case call.CallAsked():
             text, tone = "is asked", ""
@@ -130,7 +130,7 @@ def _cut(text: str) -> str:
 
 
 def sentence(record: RunRecord, seen: Progress, waits: Sequence[Wait]) -> tuple[str, str]:
-    """Who is at it, and what happens now. While nobody works: why not."""
+    """Who works now, and on what; if nobody works, why not."""
     if record.state == "running":
         return _at_work(seen)
     if waits:

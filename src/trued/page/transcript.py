@@ -11,7 +11,7 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
 WINDOW = 300  # lines on one page
-LONGEST = 20_000  # bytes that are read of one line; more of it is counted, not shown
+LONGEST = 20_000  # bytes read of one line; the rest is only counted
 CHUNK = 1 << 20  # bytes that are scanned at once
 TOOL = "tool"
 
@@ -20,12 +20,12 @@ TOOL = "tool"
 class SpokenLine:
     """One line of a transcript."""
 
-    number: int  # of all lines of the call, from 1
+    number: int  # counted over all lines of the call, from 1
     at: float
     kind: str
-    head: str  # what it is, in a few words
-    text: str  # the whole of it, if there is more than the head
-    left_out: int = 0  # bytes
+    head: str  # a short description
+    text: str  # the whole text, if it is longer than the head
+    left_out: int = 0  # bytes that are not shown
 
     @property
     def is_tool(self) -> bool:
@@ -46,14 +46,14 @@ class TranscriptWindow:
 
 
 class CallTranscript:
-    """The transcript of one call: all its attempts, one after the other. Only what is new is scanned."""
+    """The transcript of one call: all its attempts in order. Only new lines are scanned."""
 
     def __init__(self, spool: Path, key: str) -> None:
         self._spool, self._name = spool, folder_name(key)
         self._files: dict[Path, _LineIndex] = {}
 
     def window(self, first: int = 0, most: int = WINDOW) -> TranscriptWindow:
-        """`most` lines from the number `first` on; without it the newest."""
+        """`most` lines from line `first` on; the newest lines if it is 0."""
         files = self._scanned()
         total = sum(len(one) for one in files)
         start = min(max(1, first), max(1, total)) if first else max(1, total - most + 1)
@@ -66,7 +66,7 @@ class CallTranscript:
 
     @property
     def written(self) -> int:
-        """Bytes in the files that are known so far; another attempt's file is found with the next window."""
+        """Bytes in the files known so far; the next `window` finds the file of a new attempt."""
         return sum(path.stat().st_size for path in self._files if path.exists())
 
     def _scanned(self) -> list["_LineIndex"]:
@@ -83,7 +83,7 @@ def _attempt(path: Path) -> tuple[int, str]:
 
 
 class _LineIndex:
-    """Where the lines of a growing file begin."""
+    """Keeps the positions of the lines of a growing file."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._ends, self._size = path, array("q"), 0
@@ -92,7 +92,7 @@ class _LineIndex:
         return len(self._ends)
 
     def scan(self) -> None:
-        """Find the lines that were written since; one that is not whole yet is left for the next time."""
+        """Find lines written since the last scan; an incomplete line is left for the next scan."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._size)
@@ -129,7 +129,7 @@ def _spoken(number: int, line: bytes, left_out: int) -> SpokenLine:
 
 
 def _in_words(kind: str, row: dict[str, Any]) -> str:
-    """What our own supervisor wrote, as a sentence; everything else as it stands."""
+    """A record of trued's own supervisor as a sentence; any other record unchanged."""
     number = {name: value for name, value in row.items() if isinstance(value, int) and not isinstance(value, bool)}
     match kind:
         case "began":

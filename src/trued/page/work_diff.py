@@ -1,4 +1,4 @@
-"""What a run changed, file by file, and what an agent has changed in its clone. No hook, filter or driver runs."""
+"""Reads what a run changed, file by file, and what an agent has changed in its clone. Runs no hook or filter."""
 
 import json
 import re
@@ -23,14 +23,14 @@ from trued.workspace.git.store import Store
 
 WITHIN_S = 10.0
 CLONE_WITHIN_S = 2.0  # an agent can make its folder slow to read
-AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # a clone is not read more often than that; one that could not be read in time
-FIRST_S = 0.3  # for a clone of which nothing is known yet
-CLONES = 32  # whose diffs are kept
+AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # least time between two reads of a clone; after a timeout
+FIRST_S = 0.3  # wait this long for the first read of a clone
+CLONES = 32  # clones whose diffs are kept
 MOST = 8_000_000  # bytes that git may print
 SHOWN = 200_000  # characters of one diff
 CLONE_SHOWN = 12_000
-LARGE = ("-c", "core.bigFileThreshold=512k")  # a larger file is binary for us
-# A submodule's folder in a clone has settings of the agent's own, and git would run their filters to compare it.
+LARGE = ("-c", "core.bigFileThreshold=512k")  # larger files count as binary
+# An agent can change the settings of a submodule in its clone, and git would run their filters to compare it.
 PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all")
 
 HEADINGS = ("index ", "--- ", "+++ ", "new file mode", "deleted file mode", "old mode", "new mode")
@@ -60,7 +60,7 @@ def changed_files(store: RunStore, record: RunRecord) -> tuple[ChangedFile, ...]
 
 @lru_cache(maxsize=64)
 def _listed(place: str, base: str, head: str) -> tuple[ChangedFile, ...] | None:
-    """Cached, because commits never change."""
+    """The changed files; cached, because commits never change."""
     told = _git(place, "diff-tree", "-r", "-z", "--numstat", *PLAIN, base, head)
     if told is None:
         return None
@@ -73,7 +73,7 @@ def _number(text: str) -> int:
 
 
 def file_diff(store: RunStore, record: RunRecord, path: str) -> DiffParts:
-    """The diff of one file, which is named literally: it never leads out of the repository."""
+    """The diff of one file. The path is taken literally, so that it cannot lead out of the repository."""
     for place in _places(store, record):
         told = _diffed(place, record.base, record.head, path)
         if told is not None:
@@ -128,7 +128,7 @@ def version_text(store: RunStore, record: RunRecord, commit: str, path: str) -> 
 
 
 def read_clone(place: str, folder: Path) -> DiffParts | None:
-    """None if it could not be read in time."""
+    """The changes in an agent's clone; None if it could not be read in time."""
     clone = Clone(folder)
     if clone.state is None:
         return ()
@@ -140,17 +140,17 @@ def read_clone(place: str, folder: Path) -> DiffParts | None:
 
 @dataclass
 class _CloneLook:
-    """What is known of one clone, and the look at it that is under way."""
+    """The last known diff of one clone, and the read in progress."""
 
     parts: DiffParts = ()
     under_way: Future[DiffParts | None] | None = None
-    due: float = 0.0  # not before that
+    due: float = 0.0  # do not read it before this time
 
 
 class CloneDiffs:
-    """What agents at work have changed up to now.
+    """What running agents have changed so far.
 
-    An agent can make its folder slow to read: a thread of its own reads it, and the last result is shown meanwhile.
+    An agent can make its folder slow to read: a separate thread reads it, and the last result is shown meanwhile.
     """
 
     def __init__(self, read: Callable[[str, Path], DiffParts | None] = read_clone) -> None:
@@ -159,14 +159,14 @@ class CloneDiffs:
         self._known: OrderedDict[Path, _CloneLook] = OrderedDict()
 
     def of(self, store: RunStore, record: RunRecord, call: ReportedCall) -> DiffParts:
-        """What is known of the call's clone."""
+        """The last known diff of the call's clone."""
         folder = _clone_of(store, record, call)
         if folder is None:
             return ()
         return self.newest(str(Store(Path(record.repository), store.home, record.id).folder), folder)
 
     def newest(self, place: str, folder: Path) -> DiffParts:
-        """What is known now; a newer look begins if the last is old."""
+        """The last known diff; starts a new read if the last one is old."""
         look = self._known.setdefault(folder, _CloneLook())
         self._known.move_to_end(folder)
         while len(self._known) > CLONES:
@@ -211,7 +211,7 @@ def _places(store: RunStore, record: RunRecord) -> tuple[str, ...]:
 def diff_parts(text: str) -> DiffParts:
     """The diff with neighbouring lines of one sort together; git's own headings are left out."""
     found: list[tuple[str, list[str]]] = []
-    in_heading = False  # a line of the file may look like one: `-- x`, removed, is `--- x`
+    in_heading = False  # a line of the file may look like a heading: `-- x`, removed, is `--- x`
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):  # no other character ends a line of a diff
         sort = line[:1] if line[:1] in "+-@" else ""
         if line.startswith("diff --git "):
@@ -234,7 +234,7 @@ def _git(
     within_s: float = WITHIN_S,
     most: int = MOST,
 ) -> bytes | None:
-    """What git prints, at most that many bytes: then it is ended. None if it fails, or says less and does not end."""
+    """The first `most` bytes that git prints; then it is killed. None if it fails, or is too slow and prints less."""
     command, environment = git_command([f"--git-dir={place}", *words]), {**git_environment(), **(variables or {})}
     try:
         with subprocess.Popen(

@@ -8,7 +8,7 @@ from trued.model import Event, Grade
 from trued.model.events import of_kind
 from trued.model.events.call import CallAdopted, CallAnswered, ReportFound
 
-LIE = "chunk 1B/"  # where team A lies and team B believes it
+LIE = "chunk 1B/"  # the chunk in which team A lies and team B believes it
 VICTIM = "chunk 2A/purple-team-a#1"  # the call during which the engine is killed
 
 

@@ -41,7 +41,7 @@ class Narrator:
         self._indented(Text(f"  {mark} ", style), Text(text))
 
     def _indented(self, start: Text, text: Text) -> None:
-        """Print a sentence; on a terminal its second line begins below its first, not at the edge."""
+        """Print a sentence; on a terminal, wrapped lines are indented to the start of the text."""
         if not self._console.is_terminal:
             self._print(Text.assemble(start, text))
             return

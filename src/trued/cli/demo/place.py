@@ -45,7 +45,7 @@ class DemoPlace:
 
 
 def create_place(keep: Path | None, environ: Mapping[str, str]) -> DemoPlace:
-    """Write and commit the demo's files. Reads and changes nothing of the user's."""
+    """Write and commit the demo's files. Neither reads nor changes files of the user."""
     folder = _empty(keep) if keep else Path(tempfile.mkdtemp(prefix="trued-demo-"))
     kept = {name: value for name, value in environ.items() if not name.startswith(("TRUED_", "GIT_", "XDG_"))}
     own = {"TRUED_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}

@@ -41,7 +41,7 @@ class Demo:
         self.tell, self.place = teller, create_place(keep, environ)
         self.store = RunStore(self.place.home, self.place.environ)
         self.began, self.run = time.monotonic(), ""
-        self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()  # events so far, and what was printed of them
+        self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()  # event id, part, printed
 
     def play(self) -> int:
         try:
@@ -64,7 +64,7 @@ class Demo:
         self._output("report", self.run, "-o", str(self.place.report))
         return self._closing(check_facts(self._ended(killed, code), paid))
 
-    # -- beats ---------------------------------------------------------------------------------------------------------
+    # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _opening(self) -> None:
         self.tell.say(
@@ -96,7 +96,7 @@ class Demo:
 
     def _killed(self, child: subprocess.Popen[bytes], supervisor: int) -> bool:
         spool = self.store.folder(self.run) / "spool" / f"{folder_name(VICTIM)}.1" / "events.jsonl"
-        while not bill_entries(spool):  # until the agent itself says that it has begun
+        while not bill_entries(spool):  # until the agent itself reports its start
             self._in_time()
             time.sleep(LOOK_S)
         time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""Decide which blocks of a plan are its chunks, once all of it is read; the others are kept as unread."""
+"""Decide which blocks of a plan are its chunks, after all of it is read; the others are kept as unread."""
 
 import re
 
@@ -7,12 +7,12 @@ from trued.inputs.plans.outline import Draft, Outline, PlanSection
 from trued.support.markdown import List, Table
 
 NUMBER = re.compile(r"\d+")
-OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # 2A belongs to phase 2, wherever it stands
+OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # 2A belongs to phase 2, wherever it is written
 
 
 def chunks_of(outline: Outline) -> list[Draft]:
-    """The plan's chunks: those with an id. In a phase without any: its lists and tables, else its prose. Without
-    phases: checklists."""
+    """The plan's chunks: blocks with an id; in a phase without such blocks, its lists and tables, else its prose; in a
+    plan without phases, its checklists."""
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)
@@ -36,7 +36,7 @@ def chunks_of(outline: Outline) -> list[Draft]:
 
 
 def _join_details(outline: Outline) -> None:
-    """A heading such as `### 1A: …` adds to the chunk of that id, or is a chunk itself."""
+    """Add each heading such as `### 1A: …` to the chunk with that id, or make it a chunk if there is none."""
     known = {draft.id.casefold(): draft for draft in outline.drafts if draft.id}
     for detail in outline.details:
         span = (detail.section.line, detail.section.end)
@@ -53,7 +53,7 @@ def _join_details(outline: Outline) -> None:
 
 
 def _busy(drafts: list[Draft]) -> set[int]:
-    """Sections that hold a chunk at any depth."""
+    """The sections that contain a chunk at any depth."""
     found: set[int] = set()
     for draft in drafts:
         section: PlanSection | None = draft.section
@@ -87,11 +87,11 @@ def _phase_of(section: PlanSection | None) -> PlanSection | None:
 
 
 def _from_prose(outline: Outline) -> None:
-    """A phase without chunks is a chunk itself: its heading and everything below it."""
+    """Make each phase without chunks a chunk: its heading and everything below it."""
     busy = _busy(outline.drafts)
     numbers = {found.group(1) for draft in outline.drafts if (found := OF_PHASE.match(draft.id))}
     made: dict[int, Draft] = {}
-    for section in reversed(outline.sections):  # inner ones first: a phase of phases holds chunks
+    for section in reversed(outline.sections):  # inner ones first: then an outer phase contains chunks
         if not section.phase or id(section) in busy:
             continue
         number = NUMBER.search(section.title)

@@ -1,4 +1,4 @@
-"""Which chunks a plan marks as done: a tick, a checked box or a status, on the chunk, its phase or the whole plan."""
+"""Finds the chunks that a plan marks as done: by a tick, a checked box or a status, on chunk, phase or whole plan."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,8 @@ DONE = re.compile(r"(?:done|implemented|completed?|finished|shipped|landed|merge
 
 
 def marked_done(text: str, file: str) -> tuple[str, ...]:
-    """Ids of the chunks that the plan's author calls done. It is a person's claim: it decides what is tried first,
-    never what is met. Raises BadInput as `parse_plan` does."""
+    """Ids of the chunks that the plan's author calls done. This is only a claim: it decides which chunks are tried
+    first, never which are met. Raises BadInput as `parse_plan` does."""
     plan, blocks = parse_plan(text, file), parse(text)
     lines = {line for line in _marked_lines(blocks)}
     spans = [*_done_sections(blocks, len(text.splitlines()))]
@@ -45,7 +45,7 @@ def _is_done_row(table: Table, row: TableRow) -> bool:
 
 
 def _done_sections(blocks: Sequence[Block], last: int) -> Iterator[tuple[int, int]]:
-    """First and last line of every section whose heading, or whose status field before anything else, says done."""
+    """First and last line of every section that is marked done in its heading, or in a status field right below it."""
     headings = [block for block in blocks if isinstance(block, Heading)]
     first = headings[0].line if headings and headings[0].level == 1 else 0
     for block in headings:
@@ -69,7 +69,7 @@ def _has_done_status(blocks: Sequence[Block], heading: Heading) -> bool:
 
 
 def _is_ticked(text: str) -> bool:
-    """A tick or a checked box at either end: one in the middle is part of a sentence."""
+    """Whether the text has a tick or a checked box at either end; one in the middle is part of a sentence."""
     bare = text.strip()
     ends = (bare[:1], bare[-1:], bare[-2:-1])  # a variation selector may follow the tick
     return any(one in TICKS for one in ends if one) or bool(CHECKED.match(bare) or CHECKED.search(bare[-3:]))

@@ -1,4 +1,4 @@
-"""Read a plan's blocks in order: sections, chunks, criteria, and what is neither."""
+"""Read a plan's blocks in order: sections, chunks, criteria, and the rest."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph,
 
 NUMBERING = vocabulary.ID_COLUMNS - {"chunk", "step", "key", "ref"}
 CRITERIA = ("ship", "goal", "constraint")
-TOLD = ("problem", "aside")  # background, unless it stands among criteria
+TOLD = ("problem", "aside")  # kinds that are background, unless they are among criteria
 BACKGROUND = (*TOLD, "nongoal")
 LABEL_WORDS = 5
 BOLD_PHASE = 7  # a bold line that names a phase ranks below every heading
@@ -26,8 +26,8 @@ class PlanSection:
     phase: bool = False
     work: bool = False
     end: int = 0
-    chunk: "Draft | None" = None  # the heading is a chunk of its own
-    empty: bool = True  # nothing stands below the heading
+    chunk: "Draft | None" = None  # the chunk that the heading is, if it is one
+    empty: bool = True  # there is nothing below the heading
 
     @property
     def background(self) -> bool:
@@ -47,7 +47,7 @@ class Draft:
     files: tuple[str, ...]
     section: PlanSection
     line: int
-    spans: list[tuple[int, int]]  # lines of the source that speak of it
+    spans: list[tuple[int, int]]  # lines of the source that are about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Outline:
                 self._take(closed.title, closed.line)
 
     def _chunk(self) -> "Draft | None":
-        """The chunk whose heading the current section stands under."""
+        """The chunk whose heading is above the current section."""
         section: PlanSection | None = self.section
         while section is not None and section.chunk is None:
             section = section.parent
@@ -249,7 +249,7 @@ class Outline:
                 self.drafts.append(Draft("", text, "", (), section, row.line, spans))
 
     def left_over(self, section: PlanSection, block: List | Table, kind: str = "text") -> None:
-        """Keep a list or table that holds no chunks: items with a checkbox are ship criteria, the others unread."""
+        """Keep a list or table without chunks: items with a checkbox are ship criteria, the others unread."""
         if isinstance(block, Table):
             rows = [
                 (row.line, _row_text(block, row))

@@ -11,7 +11,7 @@ from trued.support.located import read_text
 from trued.support.markdown import List, parse, split_lines
 
 PHASE_LIMIT = 4000  # characters of a phase that go with each of its chunks
-OWN_LIMIT = 12000  # of a chunk's own lines
+OWN_LIMIT = 12000  # characters of a chunk's own lines
 CONTEXT_LIMIT = 8000
 ID_LIMIT = 40
 CUT = "[… cut here; the rest stands in the plan]"
@@ -77,7 +77,7 @@ def tick_lines(text: str, done: Mapping[int, str]) -> str:
 
 
 def _harmless(note: str) -> str:
-    """The text on one line, without what would close the comment around it."""
+    """The note on one line, without characters that would close the comment around it."""
     words = "".join(char if char.isprintable() else " " for char in note).split()
     return " ".join(words).replace("--", "–").replace(">", "").strip("-") or "accepted"
 
@@ -102,7 +102,7 @@ def _check(drafts: list[Draft], file: str) -> None:
 
 
 def _number(drafts: list[Draft], phases: "_Phases") -> None:
-    """Ids for chunks that have none: 1, 2, 3; with several phases 1A, 1B, 2A."""
+    """Give ids to chunks that have none: 1, 2, 3; with several phases 1A, 1B, 2A."""
     taken = {draft.id.casefold() for draft in drafts}
     order = list(dict.fromkeys(phases.name(draft.section) for draft in drafts))
     counts, ranks = dict.fromkeys(order, 0), {phase: str(n) for n, phase in enumerate(order, 1)}
@@ -143,7 +143,7 @@ def _task(draft: Draft, phases: "_Phases", excerpts: Mapping[str, str], lines: l
 
 
 class _Phases:
-    """Which phase a section belongs to: the innermost heading that is called one, or that holds chunks."""
+    """Maps sections to phases: the innermost heading around a section that is called a phase or contains chunks."""
 
     def __init__(self, outline: Outline, drafts: list[Draft]) -> None:
         self._names: dict[int, str] = {}
@@ -163,7 +163,7 @@ class _Phases:
         return self._names[id(section)]
 
     def heading(self, phase: str, lines: list[str]) -> str:
-        """The line that the phase begins with, as it was written."""
+        """The first line of the phase, as it was written."""
         return _slice(lines, self._lines[phase], self._lines[phase]) if phase else ""
 
 
@@ -172,7 +172,7 @@ def _home(draft: Draft) -> PlanSection | None:
 
 
 def _excerpts(outline: Outline, phases: _Phases, lines: list[str]) -> dict[str, str]:
-    """The text of each phase beside its chunks: prose and ship criteria."""
+    """Phase → its text outside of chunks: prose and ship criteria."""
     parts: dict[str, list[str]] = {}
     sizes: dict[str, int] = {}
     for section, start, end in outline.spans:

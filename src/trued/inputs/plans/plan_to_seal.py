@@ -1,4 +1,4 @@
-"""The plan as its contract is made from it: the chosen parts, prose by section, and what the plan itself calls done."""
+"""Prepares a plan for its contract: the chosen parts, prose joined by section, and what the plan marks as done."""
 
 from trued.inputs.plans.done_marks import marked_done
 from trued.inputs.plans.prose import joined_prose

@@ -1,4 +1,4 @@
-"""Prose of a plan beside its chunks and criteria: one requirement for each section, so that no line is lost."""
+"""Joins a plan's prose outside of chunks and criteria: one requirement per section, so that no line is lost."""
 
 from collections.abc import Iterable
 
@@ -9,10 +9,10 @@ SECTION_LEVEL = 2  # "## Agent Specs" with everything below it is one section
 
 
 def joined_prose(plan: Plan, covered: Iterable[str] = ()) -> Plan:
-    """The plan with its unread lines joined by section, verbatim, from the first line on.
+    """The plan with its unread lines joined by section, verbatim, with the place of the first line.
 
-    A line that somebody `covered` by its words stays a criterion of its own. What a section says is still a
-    requirement, which a check or a person has to meet; it is said once, and not line by line.
+    A line whose words are in `covered` stays a criterion of its own. Each section is one requirement, which a check or
+    a person has to prove, instead of one requirement per line.
     """
     apart = {_plain(words) for entry in covered for words in (entry, entry.partition(":")[2])}
     starts = [block.line for block in parse(plan.text) if isinstance(block, Heading) and block.level <= SECTION_LEVEL]

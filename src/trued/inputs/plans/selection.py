@@ -1,4 +1,4 @@
-"""Choose parts of a plan: chunks by id, phases by number or name. What is not chosen is named, and never met."""
+"""Choose parts of a plan: chunks by id, phases by number or name. Other parts are reported as not checked."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,9 +12,9 @@ MOST_NAMED = 12
 def chosen_parts(
     plan: Plan, chunks: Sequence[str], phases: Sequence[str], covers: Iterable[Sequence[str]] = ()
 ) -> Plan:
-    """The plan with these chunks alone, and the criteria that they can meet: constraints, those of phases that are
-    chosen whole, and those that a requirement of the user's `covers` together with these chunks alone. Everything else
-    goes into `undecided`. Raises BadInput for a name that the plan does not have."""
+    """The plan with only these chunks and the criteria that they can meet: constraints, criteria of completely chosen
+    phases, and criteria that a user's requirement `covers` together with only these chunks. Everything else goes into
+    `undecided`. Raises BadInput for a name that the plan does not have."""
     if not chunks and not phases:
         return plan
     tasks = chosen_tasks(plan, chunks, phases)
@@ -44,7 +44,7 @@ def chosen_parts(
 
 
 def chosen_tasks(plan: Plan, chunks: Sequence[str], phases: Sequence[str]) -> tuple[Task, ...]:
-    """The chunks of these ids and phases, in the plan's order. Raises BadInput for a name that the plan has not."""
+    """The chunks with these ids or in these phases, in the plan's order. Raises BadInput for an unknown name."""
     if not chunks and not phases:
         return plan.tasks
     ids = {task.id.casefold() for task in plan.tasks}
@@ -64,8 +64,8 @@ def chosen_tasks(plan: Plan, chunks: Sequence[str], phases: Sequence[str]) -> tu
 
 
 def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirements:
-    """The requirements file for this part: what stands for anything that is not chosen is left out, and comes back
-    with the run that builds that."""
+    """The requirements file for this part, without requirements about chunks or criteria that are not chosen; these
+    belong to the run that builds them."""
     if len(part.tasks) == len(plan.tasks):
         return given
     kept = tuple(one for one in given.requirements if _is_about(one.covers, plan, part))
@@ -73,8 +73,8 @@ def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirem
 
 
 def stands_for_part(one: Requirement, plan: Plan, part: Plan) -> bool:
-    """Whether a requirement of the whole plan's contract is about this part alone: about its chunks or criteria, or the
-    user's own without saying what it covers. What is made of others is about the whole."""
+    """Whether a requirement of the whole plan's contract is only about this part: about its chunks or criteria, or the
+    user's own without `covers`. A requirement with `parts` is about the whole plan."""
     if len(part.tasks) == len(plan.tasks):
         return True
     if one.parts:
@@ -88,8 +88,8 @@ def stands_for_part(one: Requirement, plan: Plan, part: Plan) -> bool:
 
 
 def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str]:
-    """Chunks and criteria of this part that none of the requirements stands for: what they are about is proven by
-    nothing, even if all of the requirements are."""
+    """The chunks and criteria of this part that no requirement is about: nothing proves them, even if all requirements
+    are proven."""
     every = list(requirements)
     covered = {_plain(words) for one in every for entry in one.covers for words in (entry, entry.partition(":")[2])}
     rows = {one.id.casefold() for one in every} | {_plain(one.text) for one in every}
@@ -99,8 +99,8 @@ def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str
 
 
 def _is_about(covers: Sequence[str], plan: Plan, part: Plan) -> bool:
-    """Of this part: it covers nothing and is due in every run, or it covers chunks that are all chosen, whatever words
-    beside them, or else words that the part has."""
+    """Whether a requirement that covers these entries is about this part: it covers no chunk that was not chosen; and
+    it covers nothing, or some chosen chunk, or only words of this part."""
     ids = {task.id for task in part.tasks}
     chosen, left = (_task_names(task for task in plan.tasks if (task.id in ids) is here) for here in (True, False))
     words = {_plain(one.text) for one in (*part.criteria, *part.unread)}
@@ -115,7 +115,7 @@ def _task_names(tasks: Iterable[Task]) -> set[str]:
 
 
 def _is_phase(title: str, wanted: str) -> bool:
-    """By its whole title, its words, or its number."""
+    """Whether `wanted` names the phase, by its title or its number."""
     if _plain(title) == _plain(wanted):
         return True
     number = re.search(r"\d+", title)

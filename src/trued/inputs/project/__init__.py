@@ -1,1 +1,1 @@
-"""What kind of project a commit holds."""
+"""Detects what kind of project a commit contains."""

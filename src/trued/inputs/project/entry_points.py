@@ -1,4 +1,4 @@
-"""Finds a project's entry points in its sources: public functions and HTTP routes. Pure; a help for people only."""
+"""Finds a project's entry points in its sources: public functions and HTTP routes. Pure; only a help for people."""
 
 import ast
 import re
@@ -39,7 +39,7 @@ def _python(path: str, text: str) -> Iterator[str]:
     for one in tree.body:
         public = isinstance(one, ast.FunctionDef) and not one.name.startswith("_") and not one.decorator_list
         if public and module and parts[-1] not in ("setup", "conftest", "__main__"):
-            assert isinstance(one, ast.FunctionDef)  # noqa: S101  (said by `public`)
+            assert isinstance(one, ast.FunctionDef)  # noqa: S101  (`public` ensures it)
             yield f"{module}:{one.name}({', '.join(each.arg for each in one.args.args)})"
 
 

@@ -42,17 +42,17 @@ class ProjectKind(Value):
 
     @property
     def name(self) -> str:
-        """Python, mixed (Python, Node), unknown."""
+        """The languages as text: `Python`, `mixed (Python, Node)`, `unknown`."""
         return f"mixed ({', '.join(self.names)})" if len(self.names) > 1 else "".join(self.names) or "unknown"
 
     @property
     def commands(self) -> dict[str, str]:
-        """The known ones, by step."""
+        """The known commands, by step."""
         return {step: command for step in STEPS if (command := getattr(self, step))}
 
     @property
     def summary(self) -> str:
-        """`Python; test: uv run pytest`."""
+        """The kind in one line: `Python; test: uv run pytest`."""
         return "; ".join((self.name, *(f"{step}: {command}" for step, command in self.commands.items())))
 
 
@@ -102,7 +102,7 @@ def _telling(folder: str, names: set[str]) -> Iterator[str]:
 
 
 def _counted(found: Sequence[Project], inside: Inside) -> list[Project]:
-    """Loose scripts and a package.json for tools alone do not make another language of a project that has one."""
+    """The projects that count. Loose scripts, and a package.json only for tools, count if there is nothing else."""
     manifests = [one for one in found if one.files and not _only_tools(one, inside)]
     return manifests or list(found)
 
@@ -115,7 +115,7 @@ def _only_tools(one: Project, inside: Inside) -> bool:
 
 
 def _told(one: Project, names: set[str], inside: Inside) -> tuple[Project, str]:
-    """With its commands, and why there is none for its tests."""
+    """The project with its commands, and the reason for its test command or for having none."""
     if one.language == "python":
         commands = PythonCommands(one, names, inside)
         test, why = commands.test
@@ -130,7 +130,7 @@ def _node_test(one: Project, names: set[str], inside: Inside) -> tuple[str, str]
     tests = _node_tests(names)
     texts = [inside(one.folder, name) for name in tests[: python_commands.LOOKED]]
     if texts and all("node:test" in text for text in texts):
-        typed = any(not name.endswith("js") for name in tests)  # not every Node reads TypeScript
+        typed = any(not name.endswith("js") for name in tests)  # not every Node version runs TypeScript
         return ("", "its tests are TypeScript's, and no script runs them") if typed else ("node --test", "")
     if texts and one.tool == "bun" and all("bun:test" in text for text in texts):
         return "bun test", ""
@@ -152,7 +152,7 @@ def _with(kind: ProjectKind, step: str, own: Sequence[Project]) -> ProjectKind:
 
 
 def _filled(kind: ProjectKind, root: set[str], inside: Inside) -> ProjectKind:
-    """What is not known otherwise may be a target of the root's Makefile."""
+    """The kind with missing commands taken from the targets of the root's Makefile."""
     file = makefile_of(root)
     targets = make_targets(inside(".", file) if file else "")
     for step, names in TARGETS.items():

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 Read: TypeAlias = Callable[[str], str | None]
 
-FOR_TESTS = ("test", "tests", "testing", "dev")  # extras and groups that hold what tests need
-# Folders whose manifests are not the project's.
+FOR_TESTS = ("test", "tests", "testing", "dev")  # extras and groups with the dependencies of tests
+# Folders whose manifests do not belong to the project.
 ASIDE = re.compile(
     r"\..*|build|dist|docs?|(?:example|fixture|sample|script|test|tool)s?|node_modules|third_party|vendor|venv"
 )
@@ -30,14 +30,14 @@ _PINNED = re.compile(r"^[^#\n]*--hash=", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A folder with something to install, or at least to run."""
+    """A folder with something to install or to run."""
 
     folder: str  # "." or a name
     language: str  # python | node
-    tool: str  # pip | uv | poetry | pipenv | npm | pnpm | yarn | bun | "" where nothing is installed
-    files: tuple[str, ...]  # what is installed depends on these, and on nothing else
+    tool: str  # pip | uv | poetry | pipenv | npm | pnpm | yarn | bun | "" if nothing is installed
+    files: tuple[str, ...]  # the only files that the installation depends on
     commands: tuple[tuple[str, ...], ...]  # arguments of the tool, one call each
-    test: str = ""  # how its tests are run, as far as its files tell
+    test: str = ""  # the test command, if its files show one
     start: str = ""
     build: str = ""
 
@@ -46,20 +46,20 @@ class Project:
 
 
 def is_manifest(path: str) -> bool:
-    """Whether the file's text says how a project is set up, not only its presence."""
+    """Whether the file's text, not only its presence, says how a project is set up."""
     names = (path, path.partition("/")[2])
     return any(name in _READ or REQUIREMENTS.fullmatch(name) for name in names)
 
 
 def projects(paths: Collection[str], read: Read, deep: int = 1) -> tuple[Project, ...]:
-    """All of them, Python before Node, the root's before those of its folders."""
+    """All projects: Python before Node, the root before its folders."""
     by_folder = folders(paths, deep)
     inside = text_reader(by_folder, read)
     return (*_python_projects(by_folder, inside), *_node_projects(by_folder, inside))
 
 
 def folders(paths: Collection[str], deep: int = 1) -> dict[str, set[str]]:
-    """The root and its folders, each with the names of what is in it; those of examples, tests and the like aside."""
+    """The root and its folders, each with the names in it; folders of examples, tests and the like are left out."""
     by_folder: dict[str, set[str]] = {".": set(paths)}
     for path in sorted(paths):
         parts = path.split("/")
@@ -74,7 +74,7 @@ Inside: TypeAlias = Callable[[str, str], str]
 
 
 def text_reader(by_folder: Mapping[str, set[str]], read: Read) -> Inside:
-    """A file's text by folder and name; "" where there is none."""
+    """A function that returns a file's text by folder and name; "" if there is none."""
 
     def inside(folder: str, name: str) -> str:
         if name not in by_folder[folder]:
@@ -91,7 +91,7 @@ def _python_projects(by_folder: Mapping[str, set[str]], inside: Inside) -> Itera
     found = [one for folder in by_folder if (one := _python(folder, by_folder[folder], inside)) is not None]
     yield from found
     code = any(path.endswith(".py") and path.count("/") < 3 for path in by_folder["."])
-    if not found and code:  # without a manifest the interpreter that is there has to do
+    if not found and code:  # without a manifest, use the interpreter that is there
         yield Project(".", "python", "", (), (), _python_test(".", by_folder["."], "python3"))
 
 
@@ -141,7 +141,7 @@ def _needed(manifest: dict[str, Any], extras: list[str]) -> Iterator[str]:
 
 
 def _group(groups: dict[str, Any]) -> list[str]:
-    """The entries of the groups for tests, written out: not every pip knows groups."""
+    """The dependencies in the groups for tests, listed one by one, since not every pip knows groups."""
     wanted, seen, found = _for_tests(groups), set[str](), list[str]()
     while wanted:
         name = wanted.pop(0)
@@ -171,7 +171,7 @@ def _poetry_extras(manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def _member(folder: str, root: dict[str, Any]) -> bool:
-    """Is it a member of the root's workspace? Then the root's lock holds it, too."""
+    """Whether it is a member of the root's workspace, so that the root's lock file contains it."""
     members = table(root, "tool", "uv", "workspace").get("members")
     return isinstance(members, list) and any(fnmatch(folder, str(one)) for one in members)
 
@@ -218,7 +218,7 @@ def _node(folder: str, names: set[str], inside: Inside) -> Project:
     }
     scripts = PackageManifest.of(manifest).scripts
     made = Project(folder, "node", tool, ("package.json", *([lock] if lock else [])), (commands[tool],))
-    by_name = f"{tool} run" if tool == "bun" else tool  # `bun test` is a runner of its own, not the project's script
+    by_name = f"{tool} run" if tool == "bun" else tool  # `bun test` is Bun's own runner, not the project's script
     test = made.within(f"{by_name} test") if "test" in scripts else ""
     begin = f"{by_name} start" if "start" in scripts else f"{tool} run dev" if "dev" in scripts else ""
     build = made.within(f"{tool} run build") if "build" in scripts else ""
@@ -256,14 +256,14 @@ def make_targets(makefile: str) -> frozenset[str]:
     return frozenset(_TARGET.findall(makefile))
 
 
-# -- manifests, as far as they can be read
+# -- reading manifests
 
 
 def toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError):
-        return {"build-system": {}}  # pip is asked, and says what is wrong with it
+        return {"build-system": {}}  # broken: pip will say what is wrong with it
 
 
 def json_table(text: str) -> dict[str, Any]:

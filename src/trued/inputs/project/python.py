@@ -1,4 +1,4 @@
-"""How a Python project is built, tested and started, as far as its files tell: nothing that a fresh clone lacks."""
+"""How a Python project is built, tested and started, judged only by files that a fresh clone has."""
 
 import re
 import shlex
@@ -7,12 +7,12 @@ from typing import Any
 
 from trued.inputs.project.manifests import FOR_TESTS, REQUIREMENTS, Inside, Project, table, toml
 
-LOOKED = 8  # test files that are read: one is nearly always enough
-PACKAGES = 6  # named one by one
+LOOKED = 8  # test files that are read; one is nearly always enough
+PACKAGES = 6  # packages named one by one; with more, the whole folder
 STARTED = ("main.py", "app.py")
 TOLD = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "Pipfile", "pytest.ini")
 TEST_FILE = re.compile(r"(?:[^/]+/)*(?:test_[^/]*|[^/]*_test)\.py")
-_PROGRAM = re.compile(r"([A-Za-z_]\w*)/__main__\.py")  # beside the manifest: found without being installed
+_PROGRAM = re.compile(r"([A-Za-z_]\w*)/__main__\.py")  # beside the manifest, so it runs without being installed
 _PACKAGE = re.compile(r"([A-Za-z_]\w*)/__init__\.py")
 _ASIDE = frozenset(("bench", "benchmarks", "docs", "examples", "migrations", "scripts", "test", "tests", "tools"))
 _PYTEST = re.compile(r"^(?:import pytest|from pytest|(?:async )?def test_|class Test\w*(?:\(\))?:)", re.MULTILINE)
@@ -21,7 +21,7 @@ _GUARD = re.compile(r"^if __name__ == ['\"]__main__['\"]", re.MULTILINE)
 
 
 class PythonCommands:
-    """The commands of one project, each with the reason for it."""
+    """The commands of one project, the test command with its reason."""
 
     def __init__(self, project: Project, names: set[str], inside: Inside) -> None:
         self.folder, self.tool, self.names = project.folder, project.tool, names
@@ -35,18 +35,18 @@ class PythonCommands:
 
     @property
     def build(self) -> str:
-        """Nothing is compiled ahead in Python; that every file can be is worth knowing."""
+        """A command that compiles every file. Python needs no build, but this finds syntax errors."""
         there = sorted({match[1] for name in self.names if (match := _PACKAGE.fullmatch(name))} - _ASIDE)
         if any(name.startswith("src/") and name.endswith(".py") for name in self.names):
             there = ["src", *(one for one in there if one != "src")]
         loose = (name for name in self.names if "/" not in name and name.endswith(".py"))
-        there = there or sorted(f"./{name}" if name.startswith("-") else name for name in loose)  # no option's name
+        there = there or sorted(f"./{name}" if name.startswith("-") else name for name in loose)  # not an option
         whole = ["."] if len(there) > PACKAGES else there
         return self._within(f"python3 -m compileall -q {shlex.join(whole)}") if there else ""
 
     @property
     def test(self) -> tuple[str, str]:
-        """The command, and why it is that one, or why there is none."""
+        """The test command with the reason for it; "" with the reason if there is none."""
         if not self._tests:
             return "", "it has no tests yet"
         texts = [self._text(name) for name in self._tests[:LOOKED]]
@@ -90,7 +90,7 @@ class PythonCommands:
         return conftest or "pytest.ini" in self.names or "[tool:pytest]" in self._text("setup.cfg")
 
     def _runs(self, program: str) -> str:
-        """By the tool that made the environment."""
+        """The command that runs a program with the tool that made the environment."""
         if self.tool == "uv":
             return " ".join(("uv run", *(self._uv_flags() if program == "pytest" else ()), program))
         if self.tool in ("poetry", "pipenv"):
@@ -98,7 +98,7 @@ class PythonCommands:
         return "python3" if program == "python" else f"python3 -m {program}"
 
     def _uv_flags(self) -> Iterator[str]:
-        """The group or extra that holds pytest, where uv does not install it unasked."""
+        """The option for the group or extra with pytest, if uv does not install it by default."""
         groups = table(self._manifest, "dependency-groups")
         extras = table(self._manifest, "project", "optional-dependencies")
         for option, named in (("--group", groups), ("--extra", extras)):
@@ -124,7 +124,7 @@ class PythonCommands:
 
 
 def tests_in(names: set[str]) -> list[str]:
-    """The nearest first; those of other people's packages are none of its own."""
+    """The test files, those nearest to the root first, without those in node_modules."""
     own = (name for name in names if TEST_FILE.fullmatch(name) and "node_modules/" not in name)
     return sorted(own, key=lambda name: (name.count("/"), name))
 

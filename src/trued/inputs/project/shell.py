@@ -1,4 +1,4 @@
-"""Take command lines apart that agents ran: programs and arguments. Only to describe them, never to run them."""
+"""Splits command lines that agents ran into programs and arguments, only to describe them, never to run them."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ CommandWords: TypeAlias = tuple[str, ...]  # a program by its bare name, and its
 TEXT_LIMIT = 50_000  # characters of one command line
 DEPTH = 4  # shells within shells
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
-BEFORE = {  # programs that start the one that follows, and how many words of their own come first
+BEFORE = {  # programs that start another one → how many arguments of their own come before it
     "sudo": 0,
     "doas": 0,
     "env": 0,
@@ -35,7 +35,7 @@ BEFORE = {  # programs that start the one that follows, and how many words of th
     "!": 0,
     "{": 0,
 }
-VALUED = frozenset(("-u", "-n", "-s", "-k", "-C", "-I", "-P"))  # options of these programs that take a word
+VALUED = frozenset(("-u", "-n", "-s", "-k", "-C", "-I", "-P"))  # options of these programs that take a value
 _HERE = re.compile(r"(?<!<)<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
 _PYTHON = re.compile(r"python[\d.]*|pypy[\d.]*")
@@ -43,7 +43,7 @@ _MARKS = "();<>|&`\n"
 
 
 def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[CommandWords, bool]]:
-    """Each program that the text starts, with its words, and whether it is fed by the one before."""
+    """Each program that the text starts, with its arguments, and whether it reads from the previous one's pipe."""
     words, piped, skip = list[str](), False, False
     for token in (*_tokens(text), ";"):
         if set(token) <= set(_MARKS):
@@ -62,12 +62,12 @@ def _tokens(text: str) -> list[str]:
     plain = _without_here_documents(text[:TEXT_LIMIT].replace("\\\n", " "))
     try:
         return _lexed(plain)
-    except ValueError:  # quotation marks that do not end
+    except ValueError:  # an unclosed quotation mark
         return [token for line in plain.split("\n") for token in (*_or_split(line), "\n")]
 
 
 def _without_here_documents(text: str) -> str:
-    """Without here-documents: they are input, not commands."""
+    """The text without here-documents, which are input and not commands."""
     if "<<" not in text:
         return text
     lines = text.split("\n")
@@ -114,7 +114,7 @@ def _started(words: list[str], piped: bool, depth: int) -> Iterator[tuple[Comman
 
 
 def _bare(words: list[str]) -> list[str]:
-    """Without what only goes before the program: variables, sudo, env, timeout."""
+    """The words from the program on, without prefixes: variables, sudo, env, timeout."""
     while words:
         name = PurePosixPath(words[0]).name
         if _ASSIGNED.fullmatch(words[0]):

@@ -9,13 +9,13 @@ from pathlib import PurePosixPath
 from trued.inputs.project.manifests import PackageManifest, Read, json_table, make_targets, makefile_of
 from trued.model import Serve
 
-PORT = "PORT"  # the variable that platforms and frameworks have in common
-MOST_READ = 80  # source files that are looked at, those nearest to the root first
-DEEP = 3  # folders
-SCRIPTS = ("start", "serve", "dev", "preview")  # of package.json, the one that people mean first
-TARGETS = ("serve", "start", "run", "dev")  # of a Makefile
-SITES = ("", "public", "site", "www", "web")  # folders that hold a site; docs and sources are none
-# Servers that take their port from the command line only.
+PORT = "PORT"  # the environment variable that most platforms and frameworks use
+MOST_READ = 80  # source files that are read, those nearest to the root first
+DEEP = 3  # levels of folders
+SCRIPTS = ("start", "serve", "dev", "preview")  # scripts of package.json, the most usual first
+TARGETS = ("serve", "start", "run", "dev")  # targets of a Makefile
+SITES = ("", "public", "site", "www", "web")  # folders that may contain a site; docs and sources do not
+# Servers that take their port only from the command line.
 _PORT_OPTION = re.compile(r"(?:^|[\s/])(?:vite|astro|ng|webpack|webpack-dev-server|parcel)(?:\s|$)")
 _SHELL = re.compile(r"[|&;<>`(){}\[\]*?~#\n]|\$(?!\{?PORT\b)")
 _PORT_WORD = re.compile(r"\$\{PORT(?::-\d+)?\}|\$PORT\b")
@@ -29,14 +29,14 @@ _ASIDE = re.compile(r"\..*|(?:test|example|doc|script|tool|fixture|migration)s?|
 
 @dataclass(frozen=True, slots=True)
 class StartCommand:
-    """A way in which the project may be started, and the file that tells so."""
+    """A command that may start the project, and the file that it was found in."""
 
     serve: Serve
     where: str
 
     @property
     def words(self) -> str:
-        """`python -m flask --app shop run --port {port}`."""
+        """The command as text: `python -m flask --app shop run --port {port}`."""
         return " ".join(one if "{port}" in one else shlex.quote(one) for one in self.serve.command)
 
 
@@ -70,7 +70,7 @@ def _procfile(text: str | None) -> Iterator[StartCommand]:
 
 
 def _plain_words(line: str) -> list[str]:
-    """The words of a command line, `$PORT` as {port}; none if it needs a shell."""
+    """The words of a command line, with {port} for `$PORT`; an empty list if it needs a shell."""
     if _SHELL.search(_PORT_WORD.sub("", line)):
         return []
     try:
@@ -117,7 +117,7 @@ def _python(paths: Collection[str], read: Read) -> Iterator[StartCommand]:
 
 
 def _applications(path: str, text: str) -> Iterator[StartCommand]:
-    """What a framework's own command starts."""
+    """Applications that a framework's own command starts."""
     module = _module(path)
     if (match := _WSGI.search(text)) or ("Flask(" in text and (match := _FACTORY.search(text))):
         yield _flask(f"{module}:{match[1]}", path)
@@ -132,7 +132,7 @@ def _flask(application: str, path: str) -> StartCommand:
 
 
 def _programs(path: str, texts: dict[str, str]) -> Iterator[StartCommand]:
-    """What reads its port from a variable: a script, or a package that is started by `-m`."""
+    """Programs that read their port from an environment variable: a script, or a package started by `-m`."""
     folder, name = str(PurePosixPath(path).parent), PurePosixPath(path).name
     if name == "__main__.py" and folder != ".":
         beside = (texts[one] for one in texts if one.startswith(f"{folder}/"))
@@ -143,7 +143,7 @@ def _programs(path: str, texts: dict[str, str]) -> Iterator[StartCommand]:
 
 
 def _serves(text: str) -> bool:
-    """Does the script do something when it is started, other than being imported?"""
+    """Whether the script does something when it is started, and not only when it is imported."""
     return bool(_MAIN.search(text) or re.search(r"\.(?:serve_forever|run|listen|run_forever)\(", text))
 
 

@@ -1,4 +1,4 @@
-"""Go, Rust and Java projects by their manifests: what their own tools build, test and start."""
+"""Detects Go, Rust and Java projects by their manifests, and the commands that build, test and start them."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from trued.inputs.project.manifests import Inside, Project
 
 GRADLE = ("build.gradle", "build.gradle.kts")
 SETTINGS = ("settings.gradle", "settings.gradle.kts")
-READ = ("go.mod", "Cargo.toml", "pom.xml", *GRADLE)  # their text says more than that they are there
+READ = ("go.mod", "Cargo.toml", "pom.xml", *GRADLE)  # files whose text is needed, not only their presence
 LANGUAGES = {"go": "Go", "rust": "Rust", "java": "Java"}
 _COMMAND = re.compile(r"cmd/[^/]+/main\.go")
 _BINARY = re.compile(r"src/bin/[^/]+(?:\.rs|/main\.rs)")
@@ -19,7 +19,7 @@ _ByFolder: TypeAlias = Mapping[str, set[str]]
 
 
 def toolchain_projects(by_folder: _ByFolder, inside: Inside) -> Iterator[Project]:
-    """Projects by language; the root's before those of its folders."""
+    """The projects, by language, the root before its folders."""
     kinds: tuple[Callable[[str, set[str], Inside], Project | None], ...] = (_go, _rust, _maven, _gradle)
     for kind in kinds:
         found = [one for folder, names in by_folder.items() if (one := kind(folder, names, inside)) is not None]
@@ -27,7 +27,7 @@ def toolchain_projects(by_folder: _ByFolder, inside: Inside) -> Iterator[Project
 
 
 def _held(one: Project, root: set[str], inside: Inside) -> bool:
-    """Is it built with the root's? Then one command there is enough."""
+    """Whether the root's project builds it too, so that one command in the root is enough."""
     if one.tool == "cargo":
         return "workspace" in _toml(inside(".", "Cargo.toml"))
     if one.tool.endswith(("mvn", "mvnw")):
@@ -61,7 +61,7 @@ def _maven(folder: str, names: set[str], inside: Inside) -> Project | None:
     if "pom.xml" not in names:
         return None
     wrapped = {"mvnw", ".mvn/wrapper/maven-wrapper.properties"} <= names
-    tool = "sh ./mvnw" if wrapped else "mvn"  # by a shell: the wrapper's bit may be lost
+    tool = "sh ./mvnw" if wrapped else "mvn"  # by `sh`: the wrapper's executable bit may be lost
     start = f"{tool} -B spring-boot:run" if "spring-boot-maven-plugin" in inside(folder, "pom.xml") else ""
     files = ("pom.xml", *(("mvnw",) if wrapped else ()))
     return _made(folder, "java", tool, files, f"{tool} -B -DskipTests package", f"{tool} -B test", start)
@@ -72,7 +72,7 @@ def _gradle(folder: str, names: set[str], inside: Inside) -> Project | None:
     if not told and not any(name in names for name in SETTINGS):
         return None
     if "pom.xml" in names:
-        return None  # two ways to build the same: Maven's needs no choice of a Gradle
+        return None  # it can also be built with Maven, which needs no choice of a Gradle version
     wrapped = {"gradlew", "gradle/wrapper/gradle-wrapper.jar", "gradle/wrapper/gradle-wrapper.properties"} <= names
     tool = "sh ./gradlew" if wrapped else "gradle"
     plugins = "\n".join(inside(folder, name) for name in told)

@@ -24,7 +24,7 @@ from trued.model import (
 )
 
 PREFIXES = ("ship", "goal", "constraint", "text")
-KINDS = (*PREFIXES, "acceptance")  # the last is a ticket's; `ship:` means it, too
+KINDS = (*PREFIXES, "acceptance")  # the last is for tickets; `ship:` matches it, too
 # Ids that only the engine gives: to the user's sentences, to their unquoted rests, and to the base's tests.
 _ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
 
@@ -32,8 +32,8 @@ _ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{
 def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:
     """All requirements of a run.
 
-    The user's requirements stay as they are; what they do not cover of the plan or text is added without a check, and
-    ends unproven. Without a requirements file, the whole source is a requirement, too. Raises BadInput if a
+    The user's requirements stay unchanged; every part of the plan or text that they do not cover is added without a
+    check, and ends unproven. Without a requirements file, the whole source is a requirement, too. Raises BadInput if a
     requirement covers something that the source does not have.
     """
     given = requirements.requirements if requirements else ()
@@ -53,14 +53,14 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
 
 
 def _by_hand_alone(one: Requirement) -> Requirement:
-    """The requirement with its manual checks only; visible checks are added again beside the held-out cases."""
+    """The requirement with only its manual checks; visible checks are added later, with the held-out cases."""
     return one.model_copy(update={"checks": tuple(each for each in one.checks if isinstance(each, ManualCheck))})
 
 
 def with_visible_checks(asked: Requirements, brought: Iterable[Requirement]) -> Requirements:
     """The requirements with the visible checks that a plan brings for its tasks.
 
-    Pages of a covered criterion are checked for the requirement that covers it: they may refute it.
+    A page check of a covered criterion goes to the requirement that covers it, and may refute it.
     """
     brought = tuple(brought)
     checks = {(one.id, one.text): one.checks for one in brought}
@@ -88,14 +88,14 @@ def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]
 
 
 def _covering(one: Requirement, given: Iterable[Requirement]) -> str:
-    """The id of the user's requirement that covers it; one that names it wins over one that covers everything."""
+    """The id of the user's requirement that covers `one`; one that names it wins over one that covers everything."""
     entries = {_plain(entry): by.id for by in given for entry in by.covers}
     kinds = (f"{kind}: {_plain(one.text)}" for kind in KINDS)
     return next((entries[name] for name in (one.id, _plain(one.text), *kinds, "goal") if name in entries), "")
 
 
 def _made_of(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
-    """Make all others the parts of the requirement that stands for the whole source."""
+    """Make all other requirements the parts of `whole`, the requirement for the whole source."""
     parts = tuple(one.id for one in found if one.id != whole)
     return tuple(one.model_copy(update={"parts": parts}) if one.id == whole and parts else one for one in found)
 
@@ -114,7 +114,7 @@ def _whole_plan(plan: Plan) -> Requirement:
 
 
 def _as_plan(goal: Goal) -> Plan:
-    """Plain text as a plan without tasks: each of its sentences is to be covered."""
+    """Plain text as a plan without tasks, in which each sentence has to be covered."""
     return Plan(source=goal.source, unread=sentence_criteria(goal))
 
 
@@ -152,15 +152,15 @@ class _Words:
         self.met: set[str] = set()  # names of criteria
 
     def covered(self, entry: str, by: Requirement) -> str:
-        """Mark what the entry names; a task's id comes back as the plan writes it."""
+        """Mark what the entry names as covered. Returns the entry, or the id of the task that it names."""
         if (task := self.tasks.get(_plain(entry).casefold())) is not None:
             self.done.add(task)
             return task
         names = self._matching(entry)
-        if not names and (task := self.titles.get(_plain(entry))) is not None:  # a list of tasks in their own words
+        if not names and (task := self.titles.get(_plain(entry))) is not None:  # the title of a task
             self.done.add(task)
             return task
-        if not names and _plain(entry) not in self.whole:  # a list of tasks alone has no words beside them
+        if not names and _plain(entry) not in self.whole:  # the whole goal may have no sentence besides its tasks
             raise BadInput(
                 f'requirement {by.id} covers "{entry}", and {self.name} has nothing of that name or wording',
                 str(by.source),
@@ -170,9 +170,9 @@ class _Words:
         return entry
 
     def left(self, taken: set[str]) -> Iterator[Requirement]:
-        """What nothing covers. A requirement with a task's id stands for that task; other ids mean nothing."""
+        """Requirements for everything not covered. A requirement with a task's id replaces that task."""
         brought = {one.id: one for one in self.plan.requirements}
-        agents = brought or self.plan.author  # then the tasks are an agent's way there, and nothing that was asked for
+        agents = brought or self.plan.author  # if so, an agent chose the tasks, and nobody asked for them
         users = {*taken, *(name for name, _ in self.words)}
         for task in self.plan.tasks:
             if task.id not in self.done and task.id not in taken and (task.id in brought or not agents):
@@ -187,14 +187,14 @@ class _Words:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)
 
     def _apart(self, one: Requirement, users: set[str]) -> Requirement:
-        """Rename a criterion that an agent wrote if its id is one of the user's or of the engine's own rows."""
+        """Rename an agent's criterion whose id is used by the user or reserved for the engine."""
         one = one.model_copy(update={"author": self.plan.author})
         if not one.author or (one.id not in users and not _ENGINES_OWN.fullmatch(one.id)):
             return one
         return one.model_copy(update={"id": f"{one.author}.{one.id}", "covers": (*one.covers, one.id)})
 
     def _speaks_for_all(self) -> bool:
-        """The user's own requirements stand for every word: what an agent makes of these words adds nothing to them."""
+        """Whether the user's own requirements cover every sentence, so that an agent's criteria add nothing."""
         return bool(self.plan.author and self.words) and all(name in self.met for name, _ in self.words)
 
     def _matching(self, entry: str) -> list[str]:

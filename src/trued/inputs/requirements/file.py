@@ -11,7 +11,7 @@ from trued.inputs.validation import validate
 from trued.model import Requirement, Requirements, TestsCheck
 from trued.support.located import Located, read_json, read_text, read_toml, read_yaml
 
-CARRIED_BYTES = 16 * 2**20  # of all files that come with a contract
+CARRIED_BYTES = 16 * 2**20  # total size of the files that come with a contract
 
 READERS: dict[str, Callable[[str, str], Located]] = {
     ".toml": read_toml,
@@ -22,13 +22,13 @@ READERS: dict[str, Callable[[str, str], Located]] = {
 
 
 def load_requirements(path: Path) -> Requirements:
-    """Read the file, and the files that its checks bring along from folders beside it."""
+    """Read the file, and the files that its checks take from folders beside it."""
     requirements = parse_requirements(read_text(path), str(path))
     return requirements.model_copy(update={"carried": carried_files(requirements, path.parent)})
 
 
 def parse_requirements(text: str, file: str) -> Requirements:
-    """Read the text of a requirements file; the suffix of its name says which language it is in."""
+    """Read the text of a requirements file; the suffix of its name decides between TOML, YAML and JSON."""
     suffix = PurePosixPath(file).suffix.lower()
     if suffix not in READERS:
         raise BadInput(f"{file} is not a requirements file", then=f"its name must end in {', '.join(READERS)}")
@@ -58,7 +58,7 @@ def _check_ids(requirements: Requirements, located: Located) -> None:
 
 
 def carried_files(requirements: Requirements, folder: Path) -> dict[str, str]:
-    """Files named by `from`: their place in the project → their content in base64. Links out of `from` are ignored."""
+    """Files named by `from`: path in the project → content in base64. Links that lead out of `from` are ignored."""
     carried: dict[str, str] = {}
     for one in requirements.requirements:
         for check in one.checks:

@@ -45,7 +45,7 @@ def _is_project_path(name: str) -> bool:
 
 
 def _is_server_path(path: str) -> bool:
-    """Only the contract's own server is asked, and a request line is one line."""
+    """Whether it is a path on the contract's own server, without another host, blanks and control characters."""
     return (
         path.startswith("/") and not path.startswith("//") and all(ord(char) > 32 and char != "\x7f" for char in path)
     )
@@ -109,7 +109,7 @@ HeaderValue: TypeAlias = Annotated[
     rule(lambda value: not set("\r\n\0") & set(value), "{!a} is not the value of a header", "write it in one line"),
 ]
 Seconds: TypeAlias = Annotated[float, Field(gt=0)]
-ALIASED = ConfigDict(validate_by_name=False)  # the file's own words `from` and `json`, and no others
+ALIASED = ConfigDict(validate_by_name=False)  # only the aliases `from` and `json`, not the names of the fields
 
 
 # -- cases

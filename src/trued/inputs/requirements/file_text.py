@@ -1,4 +1,4 @@
-"""Writes requirements files: a scaffold to fill in, and the cases of a contract as a file of one's own. Pure."""
+"""Writes requirements files: a scaffold to fill in, or the cases of a contract. Pure."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ COVERED = 6  # entry points that a scaffold shows as examples
 
 def requirements_text(given: Requirements, heading: Sequence[str] = ()) -> str:
     """These requirements as YAML that `parse_requirements` reads back with the same checks. Raises BadInput if it
-    does not. Requirements without a check are left out: a file has none.
+    cannot: each requirement needs a check.
     """
     lines = [*(f"# {one}".rstrip() for one in heading)]
     if environment := _told(given.environment):
@@ -50,7 +50,7 @@ def _check(check: Check) -> Iterator[str]:
 
 
 def why_not_portable(check: Check) -> str:
-    """Why a check cannot be written into a file by itself; "" if it can."""
+    """Why a check cannot be written into a file; "" if it can."""
     if isinstance(check, TestsCheck) and check.from_:
         return "tests that came from a folder beside your own file"
     if isinstance(check, DependenciesCheck):
@@ -73,7 +73,7 @@ def _flow(value: Any) -> str:
 
 
 def scaffold_text(wanted: Iterable[Requirement], *, test: str, start: str, entry_points: Sequence[str]) -> str:
-    """A requirements file to fill in: the words, a check by hand that is valid as it is, and examples as comments.
+    """A requirements file to fill in: the user's words, a valid manual check for each, and examples as comments.
 
     `test` and `start`: the project's own commands, if they are known. `entry_points`: `module:function(arguments)` or
     `GET /path`.

@@ -1,4 +1,4 @@
-"""Recognise sentences that ask to keep what the base already has, by this published list, never by an agent."""
+"""Recognise sentences that ask to keep what the base already has, only by this published list, never by an agent."""
 
 import re
 
@@ -9,7 +9,7 @@ _EVERY = (
     r"(?:all |every |the |of |our |your |its |existing |current |old |other |previous |unit |project's |base's |own )*"
 )
 _GREEN = r"(?:pass(?:es|ing)?|green|succeeds?|work(?:s|ing)?|clean|unbroken|unchanged)"
-# kind → the whole sentence, without its full stop. What says more than this is a requirement like any other.
+# kind → the whole sentence, without its full stop. A sentence that says more is an ordinary requirement.
 PATTERNS: dict[str, tuple[str, ...]] = {
     "tests": (
         rf"{_EVERY}(?:tests?|test suite|test cases|suite) {_STILL}{_GREEN}",
@@ -31,7 +31,7 @@ PATTERNS: dict[str, tuple[str, ...]] = {
         r"(?:do not|don't|without|never) (?:add|adding) (?:any )?(?:new )?dependenc(?:y|ies)",
     ),
     "unchanged dependencies": (
-        # No wider than it was: a sentence that no case was asked for is examined in another way when a run is resumed.
+        # Do not widen these patterns: a resumed run would examine newly matched sentences differently than before.
         r"(?:do not|don't|without|never) (?:change|changing) (?:any )?(?:new )?dependenc(?:y|ies)",
         rf"{_EVERY}dependenc(?:y|ies) {_STILL}unchanged",
     ),
@@ -39,7 +39,7 @@ PATTERNS: dict[str, tuple[str, ...]] = {
 _COMPILED = {kind: [re.compile(one, re.IGNORECASE) for one in every] for kind, every in PATTERNS.items()}
 
 
-# "`make lint` passes": the whole sentence names a command, and what must become of it.
+# "`make lint` passes": the whole sentence names a command and says that it succeeds.
 _PASSES = re.compile(
     r"(?:the command |run(?:s|ning)? )?(?:`([^`\n\0]{2,300})`|([^`\n\0]{2,300}?)),? (?:still |must |should |always )*"
     r"(?:pass(?:es)?|succeeds?|works?|(?:is|stays|be|stay) green|runs? (?:green|clean(?:ly)?)"

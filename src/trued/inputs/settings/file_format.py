@@ -15,7 +15,7 @@ from trued.integrations.github import check_repository
 from trued.integrations.http import check_address
 from trued.model import Commands, Environment, ForgeSettings, Rate, RunLimits, Settings, TicketSettings, Value
 
-ALL_ROLES = "*"  # the files say `default`
+ALL_ROLES = "*"  # files write `default`
 
 
 # -- values
@@ -74,7 +74,7 @@ def _repository(name: str) -> str:
 
 
 def _by_name(variables: Any) -> Any:
-    """A list of names stands for the caller's own values of these variables."""
+    """Turn a list of variable names into a table without values: the values are taken from the environment."""
     if not isinstance(variables, list):
         return variables
     if not all(isinstance(name, str) and name for name in variables):
@@ -140,7 +140,7 @@ class LimitsTable(LimitTable):
 
 
 class EnvironmentTable(Environment):
-    # a name without a value stands for the caller's own
+    # a name without a value: taken from the environment
     variables: Annotated[dict[str, str | None], BeforeValidator(_by_name)] = Field(default_factory=dict)  # type: ignore[assignment]
 
 
@@ -207,7 +207,7 @@ TABLES: dict[str, Any] = {
 
 
 def file_model(keys: tuple[str, ...]) -> type[BaseModel]:
-    """A model of a settings file with these keys; what TABLES does not name is written as in Settings."""
+    """A model of a settings file with these keys; keys that TABLES does not name are written as in Settings."""
     known: dict[str, Any] = {**Settings.model_fields, "hub": Field(default_factory=HubTable)}
     fields: dict[str, Any] = {key: (TABLES.get(key, known[key].annotation), known[key]) for key in keys}
     return create_model("SettingsFile", __base__=Value, **fields)
@@ -221,7 +221,7 @@ def _by_role(table: dict[str, str]) -> dict[str, str]:
     return {ALL_ROLES if name == "default" else name: value for name, value in table.items()}
 
 
-# How a table becomes what Settings takes; layers of forge, tickets, team, preview and commands are merged key by key.
+# How a table is converted for Settings; layers of forge, tickets, team, preview and commands are merged key by key.
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "agents": _by_role,
     "login": _by_role,

@@ -1,4 +1,4 @@
-"""Where the journal of all runs is, and the store of their work: from the environment or the user's own settings."""
+"""The addresses of the journal of all runs and of their shared store, from the environment or the user's settings."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ STORE_VARIABLE = "TRUED_HUB_STORE"
 
 
 def hub_address(environ: Mapping[str, str]) -> str:
-    """The address of the hub; "" for the embedded journal. An empty variable overrules the settings.
+    """The address of the hub; "" for the embedded journal. An empty environment variable overrides the settings.
 
     Raises BadInput if the user's settings cannot be read.
     """
@@ -34,6 +34,6 @@ def _address(environ: Mapping[str, str], variable: str, key: str) -> str:
         return ""
     if b"hub" not in given:
         return ""
-    from trued.inputs.settings.loader import user_hub  # slow to load, and every command asks
+    from trued.inputs.settings.loader import user_hub  # imported here: it is slow to load, and every command calls this
 
     return str(getattr(user_hub(folder), key))

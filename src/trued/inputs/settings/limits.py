@@ -59,7 +59,7 @@ def read_amount(what: str, value: Any) -> float:
 
 
 def _with_units(what: str, text: str) -> float:
-    """`1h 30m`, `2m`, `2.50`; not a number where the text is something else."""
+    """The number in `1h 30m`, `2m` or `2.50`; NaN for any other text."""
     units = _SECONDS if what == "time" else _COUNT if what in WHOLE_NUMBERS else {"": 1}
     parts = re.findall(part := rf"({_NUMBER})\s*([a-z]*)\s*", text)
     whole = bool(parts) and not re.sub(part, "", text) and all(unit in units for _, unit in parts)
@@ -92,7 +92,7 @@ def limit_of(limits: RunLimits, scope: str) -> Limit:
 
 
 def lower_limits(mine: RunLimits, project: RunLimits) -> RunLimits:
-    """The lower of both limits everywhere: a repository may lower its user's limits, and never raise one."""
+    """The lower of both limits everywhere: a repository may lower its user's limits, but never raise one."""
     roles = {
         name: _lower(mine.roles.get(name, Limit()), project.roles.get(name, Limit()))
         for name in {**mine.roles, **project.roles}

@@ -18,7 +18,7 @@ from trued.inputs.settings.file_format import (
 )
 from trued.inputs.settings.folders import FILE as FILE
 from trued.inputs.settings.folders import (
-    state_folder as state_folder,  # where settings are read, folders are looked for
+    state_folder as state_folder,  # re-exported for readers of settings
 )
 from trued.inputs.settings.folders import user_config as user_config
 from trued.inputs.settings.folders import user_home as user_home
@@ -30,7 +30,7 @@ from trued.support.located.spots import Spot
 
 T = TypeVar("T")
 
-# What a project may set. A key that is not listed here cannot be set by a repository.
+# Keys that a repository may set; it cannot set any other.
 SHARED = (
     "workflow",
     "agents",
@@ -66,9 +66,9 @@ USERS_OWN = (
     "prices",
     "notify",
     "hub",
-)  # what a repository could otherwise grant itself
-# Keys of shared tables with which a repository could widen its own limits, get the user's token sent elsewhere,
-# or have work pushed elsewhere.
+)  # permissions that a repository must not grant itself
+# Keys of shared tables that a repository may not set: it could raise its own limits, or have the user's token or the
+# work sent elsewhere.
 USERS_OWN_KEYS = {
     "limits": ("call_usd", "call_tokens", "ceiling"),
     "forge": ("url", "token_env", "remote"),
@@ -82,7 +82,7 @@ FLAGS_ONLY = (
     "without_cases",
     "chunks",
     "phases",
-)  # of one run, not of a project or a person
+)  # they apply to one run, not to a project or a person
 ENVIRONMENT = tuple(key for key in SHARED if key not in (*TABLES, "roles", "login", "serve", "preview"))
 MERGED_BY_KEY = ("roles", "team", "commands", "preview", "forge", "tickets")
 NETWORKS = ("none", "loopback", "host")  # the narrowest first
@@ -95,7 +95,7 @@ def load_settings(
 
     `project` is the repository's folder, `user` the folder of the user's own settings. Raises BadInput.
     """
-    own = {key: value for key, value in (_user_file(user) if user else {}).items() if key != "hub"}  # no run keeps it
+    own = {key: value for key, value in (_user_file(user) if user else {}).items() if key != "hub"}  # no run stores it
     shared = _project_file(project) if project else {}
     above = [_from_environment(environ), _from_flags(flags)]
     merged: dict[str, Any] = {}
@@ -103,11 +103,11 @@ def load_settings(
         by_key = {name: {**merged.get(name, {}), **_given(layer.get(name, {}))} for name in MERGED_BY_KEY}
         merged = {**merged, **layer, **by_key}
     merged["agents"] = _by_role("agents", own, shared, *above)
-    merged["login"] = _by_role("login", shared, own, *above)  # a repository does not overrule how its user logs in
+    merged["login"] = _by_role("login", shared, own, *above)  # a repository cannot override how its user logs in
     merged["limits"] = _limits(own, shared, *above)
     merged["network"] = _network(own, shared, *above)
     if own.get("forge", {}).get("kind") == "local" and not any("kind" in _given(one.get("forge", {})) for one in above):
-        merged["forge"]["kind"] = "local"  # a repository does not overrule a user who publishes nothing
+        merged["forge"]["kind"] = "local"  # a repository cannot override a user who publishes nothing
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _resolved(checks.get("variables", {}), environ)}
     return Settings.model_validate(merged)
@@ -120,12 +120,12 @@ def user_hub(user: Path) -> HubTable:
 
 
 def _given(table: Any) -> dict[str, Any]:
-    """The keys that somebody set: files give them as a dictionary, flags as a model."""
+    """The keys that are set: files give them as a dictionary, flags as a model."""
     return table.model_dump(exclude_unset=True) if isinstance(table, BaseModel) else dict(table)
 
 
 def _by_role(key: str, *layers: Mapping[str, Any]) -> dict[str, str]:
-    """Role by role; one value for all roles replaces everything from the layers below it."""
+    """Merge the layers role by role; a value for all roles replaces everything from the layers below it."""
     merged: dict[str, str] = {}
     for layer in layers:
         given = layer.get(key, {})
@@ -134,14 +134,14 @@ def _by_role(key: str, *layers: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _network(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> str:
-    """The narrower of both files: a repository cannot open what its user has closed."""
+    """The narrower network of both files: a repository cannot allow what its user has forbidden."""
     files = [layer["network"] for layer in (user, project) if "network" in layer]
     named = [layer["network"] for layer in above if "network" in layer]
     return str(named[-1] if named else min(files, key=NETWORKS.index, default="host"))
 
 
 def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> RunLimits:
-    """A repository may lower its user's limits; environment and flags replace both."""
+    """The merged limits: a repository may lower its user's limits; environment and flags override both."""
     limits = lower_limits(user.get("limits", RunLimits()), project.get("limits", RunLimits()))
     for layer in above:
         limits = apply_limits(limits, layer.get("limits", ()))
@@ -149,7 +149,7 @@ def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping
 
 
 def _resolved(variables: Mapping[str, str | None], environ: Mapping[str, str]) -> dict[str, str]:
-    """A name without a value stands for the caller's own value, if there is one."""
+    """The variables; one without a value gets it from the environment, or is left out if it is not set there."""
     values = {name: environ.get(name) if value is None else value for name, value in variables.items()}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -177,7 +177,7 @@ def _project_file(root: Path) -> dict[str, Any]:
 
 
 def _tool_table(path: Path) -> Located | None:
-    """The project's pyproject.toml if it has settings of ours; a broken one without them does not concern us."""
+    """The project's pyproject.toml if it has settings for trued. A broken file without such settings is ignored."""
     if not path.is_file():
         return None
     text = path.read_bytes().decode("utf-8", "replace")
@@ -199,7 +199,7 @@ def _table(located: Located, at: Spot) -> dict[str, Any]:
 
 
 def _refuse_users_own(located: Located, at: Spot) -> None:
-    """Refuse what a repository may not set."""
+    """Refuse keys that a repository may not set."""
     table = _table(located, at)
     forbidden = [((*at, key), key) for key in USERS_OWN if key in table]
     for name, keys in USERS_OWN_KEYS.items():
@@ -211,7 +211,7 @@ def _refuse_users_own(located: Located, at: Spot) -> None:
 
 
 def _layer(located: Located, at: Spot, keys: tuple[str, ...], folder: Path) -> dict[str, Any]:
-    """The settings that a file gives, as Settings takes them."""
+    """The settings of a file, converted for Settings."""
     for key in FLAGS_ONLY:
         if key in _table(located, at):
             raise BadInput(
@@ -258,7 +258,7 @@ def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _setting(key: str, value: Any, where: str) -> Any:
-    """One value that is not from a file; text may stand for a number here."""
+    """One value that is not from a file; a number may be given as text."""
     try:
         return getattr(Settings.model_validate({key: value}), key)
     except ValidationError as error:
@@ -267,7 +267,7 @@ def _setting(key: str, value: Any, where: str) -> Any:
 
 
 def _at(where: str, rule: Callable[[str], T], text: str) -> T:
-    """What the rule makes of the text; BadInput with its place if the rule refuses it."""
+    """The rule's result for the text. Raises BadInput with its place if the rule refuses it."""
     try:
         return rule(text)
     except RuleBroken as broken:

@@ -19,11 +19,11 @@ class SpecificationFormat(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called, for people."""
+        """Its name for people."""
         ...
 
     def found(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Of a commit's paths those that it reads."""
+        """Those of a commit's paths that this format reads."""
         ...
 
     def read(self, files: Mapping[str, str]) -> Requirements:
@@ -73,7 +73,7 @@ def read_specification(path: str, text: str) -> Requirements:
 
 
 def _tail(path: str) -> str:
-    """The path from the folder on that a format knows."""
+    """The path from the folder on that some format knows."""
     for mark in ("openspec/", "specs/"):
         if (at := path.find(f"/{mark}")) >= 0:
             return path[at + 1 :]

@@ -11,7 +11,7 @@ from trued.inputs.requirements.guard_phrases import quoted_command
 from trued.model import Check, CommandCheck, Requirement, Source
 from trued.support.markdown import Words, split_lines
 
-LONGEST = 60  # of an id made from words
+LONGEST = 60  # characters of an id made from words
 FENCES = ("trued", "requirement", "requirements")  # ```trued: checks for the requirement above, written as YAML
 
 
@@ -26,19 +26,19 @@ def requirement_of(name: str, text: str, file: str, line: int, checks: tuple[Che
 
 
 def command_checks(words: Words) -> tuple[Check, ...]:
-    """A sentence that is nothing but "`make lint` passes" names its own check."""
+    """The check that a sentence such as "`make lint` passes" names; none if it says anything else."""
     command = quoted_command(words.raw)
     return (CommandCheck(command=command),) if command else ()
 
 
 def fenced_checks(text: str, file: str) -> Iterator[tuple[int, tuple[Check, ...]]]:
-    """Line and checks of each fenced block that is marked as ours."""
+    """Line and checks of each fenced block that is marked for trued."""
     for start, _, yaml in _fences(text):
         yield start + 1, _checks(yaml, f"{file}:{start + 1}")
 
 
 def without_fences(text: str) -> str:
-    """The user's words alone; every line stays where it was."""
+    """The text without these fenced blocks; every line keeps its number."""
     lines = split_lines(text)
     for start, end, _ in _fences(text):
         lines[start:end] = ["\n"] * (end - start)
@@ -52,7 +52,7 @@ def _fences(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _checks(yaml: str, where: str) -> tuple[Check, ...]:
-    """A list of checks in YAML, read by the reader of requirements files: what it refuses is refused here."""
+    """A list of checks in YAML, parsed like those in a requirements file. Raises BadInput."""
     body = "".join(f"      {line}\n" for line in yaml.splitlines())
     whole = f"requirements:\n  - id: fenced\n    text: fenced\n    checks:\n{body}"
     try:
@@ -62,7 +62,7 @@ def _checks(yaml: str, where: str) -> tuple[Check, ...]:
 
 
 def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Requirement, ...]:
-    """Each fenced block goes to the requirement that stands nearest above it."""
+    """The requirements, each with the checks of the fenced blocks between it and the next requirement."""
     result = list(found)
     for line, checks in fenced_checks(text, file) if found else ():
         above = [n for n, one in enumerate(result) if one.source.line <= line]

@@ -1,4 +1,4 @@
-"""OpenSpec: requirements and scenarios by heading, in openspec/specs and in the changes that are under way."""
+"""OpenSpec: requirements and scenarios by heading, in openspec/specs and in changes in progress."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ class OpenSpec:
 
 
 def _is_spec(parts: tuple[str, ...]) -> bool:
-    """`openspec/specs/AREA/spec.md`, and the same below a change; what is archived is done."""
+    """Whether it is `openspec/specs/AREA/spec.md` or the same below a change; archived changes are done."""
     if len(parts) < 4 or parts[0] != "openspec" or parts[-1] != "spec.md":
         return False
     return parts[1] == "specs" or (parts[1] == "changes" and parts[2] != "archive" and "specs" in parts[3:-1])
@@ -47,9 +47,9 @@ class _OpenSpecFile:
     file: str
     area: str
     delta: str = ""  # added, modified, removed, renamed; "" outside of a change
-    name: str = ""  # id of the requirement that we are in
+    name: str = ""  # id of the current requirement
     found: list[Requirement] = field(default_factory=list)
-    open: bool = False  # the text of the last one continues
+    open: bool = False  # the text of the last requirement continues
 
     def read(self, text: str) -> list[Requirement]:
         for block in parse(text):
@@ -79,7 +79,7 @@ class _OpenSpecFile:
             self.found.append(requirement(_short(f"{above}.{slug(match[2])}"), match[2], self.file, one.line))
 
     def _more(self, block: Block) -> None:
-        """The words below a heading are part of what it asks."""
+        """Add the text below a heading to its requirement."""
         last = self.found[-1]
         if isinstance(block, Paragraph):
             words, checks = block.words.raw, command_checks(block.words)

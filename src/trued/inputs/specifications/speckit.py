@@ -11,7 +11,7 @@ from trued.support.markdown import Heading, Item, List, Paragraph, parse
 PLACE = re.compile(r"(?:\.specify/)?specs/([^/]+)/spec\.md")
 STORY = re.compile(r"user story\s+(\d+)\b", re.IGNORECASE)
 NUMBERED = re.compile(r"(?:\*\*|__)?((?:FR|NFR|SC|AC|REQ|TR|UX)-?\d+[a-z]?)\b", re.IGNORECASE)
-# Headings whose points must hold, though they have no number of their own; everything else is about the work.
+# Headings whose items are requirements even without a number; other sections are about the work.
 ASKING = {
     "edge case": "edge",
     "acceptance scenario": "scenario",
@@ -41,13 +41,13 @@ class SpecKit:
 
 @dataclass
 class _SpeckitFile:
-    """One file, read from top to bottom: what stands where decides what it is."""
+    """One file, read from top to bottom; the place of a text decides its meaning."""
 
     file: str
     prefix: str
     story: str = ""
-    section: str = ""  # of ASKING, by the last heading or label
-    told: bool = False  # the story has its own words already
+    section: str = ""  # a value of ASKING, by the last heading or label
+    told: bool = False  # the story already has its text
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Requirement] = field(default_factory=list)
 
@@ -89,7 +89,7 @@ class _SpeckitFile:
             self.told = True
 
     def _item(self, item: Item) -> None:
-        """With what is nested in it; a nested point that has a number of its own is a requirement of its own."""
+        """Add an item with the items nested in it; a nested item with its own number is also a separate requirement."""
         whole, checks = "\n".join(one.text for one in item.walk()), command_checks(item.words)
         if match := NUMBERED.match(item.words.raw):
             self._add(match[1].upper(), whole, item.line, checks)
@@ -100,7 +100,7 @@ class _SpeckitFile:
                 self._item(below)
 
     def _numbered(self, number: str) -> str:
-        """`US1.2` is the second scenario of the first story; `edge-3` the third edge case."""
+        """The id of an unnumbered item: `US1.2` is the second scenario of the first story, `edge-3` an edge case."""
         kind = self.story if self.story and self.section == "scenario" else self.section
         self.counts[kind] = self.counts.get(kind, 0) + 1
         join = "." if kind == self.story else "-"

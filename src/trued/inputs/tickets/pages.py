@@ -1,4 +1,4 @@
-"""Make a browser check of a criterion that names a page and what it shows, from the user's words alone."""
+"""Make a browser check from a criterion that names a page and what it shows, using only the user's words."""
 
 import re
 
@@ -19,7 +19,7 @@ _NOT = re.compile(
     r"n['’]t\b",
     re.IGNORECASE,
 )
-# These words speak of more than opening one page.
+# These words ask for more than opening one page.
 _DOUBT = re.compile(
     r"\b(?:if|when|whenever|while|unless|until|after|before|once|click(?:s|ed|ing)?|press\w*|hover\w*|select\w*|enter\w*|"
     r"typ(?:e|es|ed|ing)|submit\w*|log(?:s|ged)?|sign(?:s|ed)?|or|either|may|might|could|except|only|mobile|tablet|"
@@ -27,7 +27,7 @@ _DOUBT = re.compile(
     r"any|other|similar|like|times?|twice)\b|e\.g\.",
     re.IGNORECASE,
 )
-_HOLE = re.compile(r"\b[XYZN]\b|[{}<>]|…|\.\.\.|\bxx+\b|%[sd]|\*")  # a word that stands for another
+_HOLE = re.compile(r"\b[XYZN]\b|[{}<>]|…|\.\.\.|\bxx+\b|%[sd]|\*")  # a placeholder for another word
 
 
 def page_check(criterion: Criterion) -> BrowserCheck | None:
@@ -53,7 +53,7 @@ def _path(match: re.Match[str]) -> str:
 
 
 def _sorted(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What must be seen, and what must not: by the words before each quotation, and by those that end its clause."""
+    """The texts that must be seen and those that must not, judged by the words around each quotation."""
     sees: list[str] = []
     hides: list[str] = []
     end, denied = 0, False
@@ -61,7 +61,7 @@ def _sorted(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tuple[s
         before = bare[end : match.start()]
         following = quotes[number + 1][0].start() if number + 1 < len(quotes) else len(bare)
         after = re.split(r"[,;.]|\b(?:and|but)\b", bare[match.end() : following])[0]
-        if before.strip(" ,") not in ("", "and"):  # in a list, a negation of the first holds for all
+        if before.strip(" ,") not in ("", "and"):  # in a list, a negation before the first item applies to all
             denied = bool(_NOT.search(re.split(r"[;.]|\bbut\b", before)[-1]))
         (hides if denied or _denies(after) else sees).append(words)
         end = match.end()
@@ -69,6 +69,7 @@ def _sorted(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tuple[s
 
 
 def _denies(after: str) -> bool:
-    """`"…" is no longer shown`, but not `"…" instead of`, which speaks of what follows."""
+    """Whether the words after a quotation deny it: `"…" is no longer shown`, but not `"…" instead of`, which denies
+    the next one."""
     words = re.sub(r"\b(?:instead of|rather than|and not|not|without)\s*$", "", after.rstrip(" \0"))
     return bool(_NOT.search(words))

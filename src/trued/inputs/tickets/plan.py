@@ -1,4 +1,4 @@
-"""Make a plan of a ticket: every sentence is a criterion; pages and commands that it names are visible checks."""
+"""Make a plan from a ticket: every sentence is a criterion; pages and commands that it names are visible checks."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from trued.model import BrowserCheck, Check, CommandCheck, Criterion, Plan, Requ
 
 
 def ticket_plan(ticket: Ticket) -> Plan:
-    """One plan without tasks: the ticket is built as a whole, and judged clause by clause."""
+    """A plan without tasks: the ticket is built as a whole and judged clause by clause."""
     source = ticket.source if ticket.source.file else Source(file=ticket.key)
     criteria = (*ticket.requirements, *ticket.acceptance)
     return Plan(
@@ -23,7 +23,7 @@ def ticket_plan(ticket: Ticket) -> Plan:
 
 
 def _shown(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
-    """Those that name what can be looked at, under the names that the account gives them."""
+    """A requirement with its check for each criterion that names a page or a command; ids as in `coverage`."""
     counts = Counter[str]()
     for one in criteria:
         counts[one.kind] += 1
@@ -46,6 +46,6 @@ def servable_requirements(
     pages = [one for one in given if any(isinstance(check, BrowserCheck) for check in one.checks)]
     if serve is not None or not pages:
         return given, ()
-    # in plans that runs have sealed: another wording would make them diverge
+    # do not change this wording: sealed plans contain it, and their runs would diverge
     said = [f"{one.id}: it names a page, and nobody has said how the project is served" for one in pages]
     return tuple(one for one in given if one not in pages), tuple(said)

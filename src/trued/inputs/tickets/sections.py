@@ -25,7 +25,7 @@ _TITLES = ("summary", "title")
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]]+")
 _PATH = re.compile(r"[\w./~-][^\n]*\.(?:png|jpe?g|gif|webp|svg)", re.IGNORECASE)
 _PICTURES_ONLY = re.compile(r"(?:\s*(?:\[?!\[[^\]\n]*\]\([^)\n]*\)(?:\]\([^)\n]*\))?|<img\b[^>]*>))+\s*", re.IGNORECASE)
-# A name in code marks or a path, then what it is; a sentence that goes on after it stays a requirement.
+# A name in code marks or a path, then what it is; if a sentence follows, it stays a requirement.
 _AREA = re.compile(
     r"(?:\*\*)?(`[^`\n]+`|[\w.@-]*/[\w./@*-]*|[\w-]+\.\w{1,5})(?:\*\*)?(?::|\s+[–—-]|\s+\()\s*(?!.*[.!?]\s+\S)[^\n]+"
 )
@@ -53,7 +53,7 @@ def part_of(title: str) -> TicketPart | None:
 
 @dataclass(slots=True)
 class _At:
-    """Where a text is being read."""
+    """The position in the text that is being read."""
 
     lines: list[str]
     shown: list[tuple[str, int]]
@@ -66,7 +66,7 @@ class _At:
 
 @dataclass(slots=True)
 class Parts:
-    """What was found, in the order in which it was written."""
+    """The parts of a ticket, each in the order in which it was written."""
 
     file: str
     summary: list[str] = field(default_factory=list)  # its first sentence
@@ -99,7 +99,7 @@ class Parts:
         named = part_of(block.words.plain)
         if named or block.level <= at.level or at.labelled:
             at.part, at.level, at.labelled = named or at.top, block.level, False
-        # One that names no part may itself ask for something; one of a word or two is only a title.
+        # A heading that names no part may ask for something itself; one of a word or two is only a title.
         if not named and (bare or len(block.words.plain.split()) > TITLE_WORDS):
             self._add("told", block.words.raw, at.first + block.line - 1)
 
@@ -138,7 +138,7 @@ class Parts:
 
 
 def _described_areas(block: Block) -> dict[str, str]:
-    """List items that only tell what an area is, such as "`assets/`: scripts of the page", with the area's name."""
+    """List items that only describe an area, such as "`assets/`: scripts of the page", with the area's name."""
     if not isinstance(block, List):
         return {}
     matches = ((item.words.raw.strip(), _AREA.match(item.words.raw.strip())) for item in block.walk())
@@ -146,7 +146,7 @@ def _described_areas(block: Block) -> dict[str, str]:
 
 
 def _named(block: Paragraph) -> re.Match[str] | None:
-    """`**Acceptance criteria:**` or `Acceptance criteria:` at the beginning of a paragraph."""
+    """The label that a paragraph begins with: `**Acceptance criteria:**` or `Acceptance criteria:`."""
     match = _LABEL.match(block.text)
     return match if match and part_of(match[1]) else None
 
@@ -166,7 +166,7 @@ def _is_hint(text: str) -> bool:
 
 
 def _said(block: Block, lines: list[str]) -> list[tuple[str, int]]:
-    """The sentences of a block with their lines; a label alone says nothing."""
+    """The sentences of a block with their lines; none if it is only a label."""
     if isinstance(block, Paragraph):
         if _is_bold(block) and part_of(block.words.label):
             return []
@@ -176,7 +176,7 @@ def _said(block: Block, lines: list[str]) -> list[tuple[str, int]]:
 
 
 def _listed(block: Block) -> list[str]:
-    """Names in a list or a line: what stands in code marks, else what stands between commas."""
+    """The names in a list or a line: those in code marks, else those between commas."""
     if isinstance(block, List):
         return [name for item in block.walk() for name in _names(item.words)]
     if not isinstance(block, Paragraph):

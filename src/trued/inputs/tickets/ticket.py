@@ -12,13 +12,13 @@ from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
 from trued.support.redaction import plain
 
-LIMIT = 256 * 1024  # characters; trackers hold less
-BRACKETS = 5000  # each may begin a link: a text of nothing else keeps every Markdown parser busy for minutes
+LIMIT = 256 * 1024  # characters; trackers allow less
+BRACKETS = 5000  # each may begin a link: a text full of them keeps every Markdown parser busy for minutes
 SUMMARY_LIMIT = 200
 KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
 FILE_KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10})(?![^\W_])")  # in capitals: notes-2.md is not a ticket
 TEACH = "write a header with key and summary, or a heading and sentences below it"
-# Names of a header or of JSON → the part of a ticket that they are.
+# Name of a header field or JSON key → the part of a ticket that it is.
 NAMES = {
     "key": ("key", "id", "ticket"),
     "summary": ("summary", "title"),
@@ -64,7 +64,7 @@ def file_key(file: str) -> str:
 
 
 def parse_ticket(text: str, file: str) -> Ticket:
-    """Parse a ticket file; what it does not say is listed in `missing`. Raises BadInput."""
+    """Parse a ticket file; parts that it lacks are listed in `missing`. Raises BadInput."""
     if not text.strip().strip("\ufeff"):
         raise BadInput("the ticket is empty", f"{file}:1", TEACH)
     _bounded(text, f"{file}:1")
@@ -103,7 +103,7 @@ def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str],
     found = {name: getattr(parts, name) for name in MISSING}
     source = Source(file=parts.file, line=1)
     requirements = tuple(parts.requirements)
-    if len(summary) > SUMMARY_LIMIT or not (requirements or parts.acceptance):  # then the title asks for something
+    if len(summary) > SUMMARY_LIMIT or not (requirements or parts.acceptance):  # if so, the title is a requirement
         requirements = (Criterion(text=summary, kind="text", source=source), *requirements)
     first = (requirements or tuple(parts.acceptance))[0].text
     return Ticket(
@@ -123,7 +123,7 @@ def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str],
 
 
 def _named(given: "_NamedFields", parts: Parts, file: str) -> tuple[str, str, list[str]]:
-    """Key and summary: of the header, of the heading, else of the file's name; and which of them is missing."""
+    """Key and summary, from the header, the heading or the file's name; and which of them are missing."""
     missing: list[str] = []
     match = KEY.match(parts.title)
     title = parts.title[match.end() :] if match else parts.title
@@ -146,7 +146,7 @@ def _bounded(text: str, where: str) -> None:
 
 
 def _line(text: str) -> str:
-    """On one line, and without what steers a terminal."""
+    """The text on one line, without terminal control characters."""
     return " ".join(plain(text).split())
 
 
@@ -165,7 +165,7 @@ class _NamedFields:
                     self.names.setdefault(part, name)
 
     def line(self, part: str) -> str:
-        """One line of words; a number is a word, too."""
+        """The field as one line of text; a number is accepted, too."""
         value = self._value(part)
         if isinstance(value, bool) or not isinstance(value, str | int | None):
             raise BadInput(
@@ -183,7 +183,7 @@ class _NamedFields:
         return "fix" if _FIX.search(summary) else "feat"
 
     def listed(self, part: str) -> list[tuple[str, int]]:
-        """The words of a list, or of a line, each with its line."""
+        """The entries of a list, or of a line, each with its line number."""
         value = self._value(part)
         if value is None:
             return []
@@ -237,7 +237,7 @@ def _is_json(text: str, file: str) -> bool:
 
 
 def _header(text: str, file: str) -> tuple[Located | None, str, int]:
-    """The named fields, the Markdown after them, and the line where that begins."""
+    """The named fields, the Markdown after them, and the line where the Markdown begins."""
     if _is_json(text, file):
         located = read_json(text, file)
         if not isinstance(located.value, dict):

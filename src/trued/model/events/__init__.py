@@ -1,4 +1,4 @@
-"""Typed journal events: one frozen class a kind.
+"""Typed journal events: one frozen class per kind.
 
 The journal stores an event as its kind and a JSON object (`trued.model.Event`). Writers build one of these classes,
 readers get one back. Classes are grouped by who emits them: `run`, `call`, `proof`, `landing`, `people`; those of a
@@ -32,7 +32,7 @@ class JournalEvent(BaseModel):
 
     @property
     def stored_kind(self) -> str:
-        """The kind under which it is stored."""
+        """The kind that is stored."""
         return self.KIND
 
     def stored_data(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class JournalEvent(BaseModel):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self | None:
-        """Read a stored object. What is missing or of another type, as in older journals, is taken as empty."""
+        """Read a stored object. A field that is missing or of another type, as in older journals, becomes empty."""
         try:
             return cls.model_validate(data)
         except ValidationError as error:
@@ -86,7 +86,7 @@ AnyEvent = TypeVar("AnyEvent", bound=JournalEvent)
 
 
 def kinds(*classes: type[JournalEvent]) -> dict[str, type[JournalEvent]]:
-    """The classes by the kind that is stored, for `parse`."""
+    """Stored kind → class, for `parse`."""
     return {one.KIND: one for one in classes}
 
 
@@ -97,14 +97,14 @@ def parse(stored: Event, known: Mapping[str, type[JournalEvent]]) -> JournalEven
 
 
 def of_kind(events: Iterable[Event], kind: type[AnyEvent]) -> Iterator[tuple[Event, AnyEvent]]:
-    """Those events that are of one kind, in order, each as it is stored and typed."""
+    """The events of one kind, in order, each in its stored and its typed form."""
     for stored in events:
         if (event := kind.read(stored)) is not None:
             yield stored, event
 
 
 def _empty_of(annotation: Any) -> object:
-    """The value of a type that says nothing: "" of str, () of tuple, None of an optional one."""
+    """The empty value of a type: "" for str, () for tuple, None for an optional type."""
     options = get_args(annotation)
     if type(None) in options:
         return None

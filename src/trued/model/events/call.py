@@ -14,7 +14,7 @@ class TokenCount(Value):
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
-    tokens_in: int = Field(default=0, alias="in")  # as it is stored; Python would not take the name
+    tokens_in: int = Field(default=0, alias="in")  # stored as `in`, which is a keyword in Python
     tokens_out: int = Field(default=0, alias="out")
     cached: int = 0
     peak: int = 0
@@ -30,9 +30,9 @@ class CallAsked(JournalEvent, kind="asked"):
 
     role: str
     agent: str
-    brief: str = ""  # left out where only facts are read, as what follows
-    chars: int = 0  # of the brief
-    resume: bool = False  # in the conversation that it had before
+    brief: str = ""  # this and the fields below are left out if only facts are read
+    chars: int = 0  # length of the brief
+    resume: bool = False  # in its earlier conversation
 
 
 class CallAnswered(JournalEvent, kind="answered"):
@@ -41,7 +41,7 @@ class CallAnswered(JournalEvent, kind="answered"):
     role: str
     agent: str
     state: str
-    kind: str  # of failure
+    kind: str  # kind of failure
     why: str
     reply: dict[str, Any] | None = None
     attempts: int
@@ -52,7 +52,7 @@ class CallAnswered(JournalEvent, kind="answered"):
     changed: tuple[str, ...]
     tokens: TokenCount = Field(default_factory=TokenCount)
     cost_usd: float
-    cost: str  # how it is known: reported, computed, ceiling; "" if unknown
+    cost: str  # how the cost is known: reported, computed, ceiling; "" if unknown
     requests: int
     compactions: int
     began: float
@@ -60,7 +60,7 @@ class CallAnswered(JournalEvent, kind="answered"):
 
     @property
     def claim(self) -> str:
-        """The word by which the agent says how its work ended: DONE, PASS, …"""
+        """The agent's word for its result: DONE, PASS, …"""
         reply = self.reply or {}
         return str(reply.get("result") or reply.get("status") or "")
 
@@ -75,7 +75,7 @@ class CallWaits(JournalEvent, kind="waits"):
 
     @property
     def waits_for(self) -> str:
-        """What it waits for, in words: `rate limit of claude`."""
+        """What it waits for, as text: `rate limit of claude`."""
         kind, _, rest = (self.agent or "its provider").partition(":")
         who = rest.partition(":")[0] if kind == "coder" else kind if kind != "acp" else rest.partition(" ")[0]
         return f"{who} is overloaded or out of reach" if self.failure == "overloaded" else f"rate limit of {who}"
@@ -139,7 +139,7 @@ class CallDied(JournalEvent, kind="died", omits=("lapsed",)):
 
     stopped: bool
     reaped: int
-    lapsed: bool = False  # ended by its supervisor: the driver's lease on the run was over
+    lapsed: bool = False  # its supervisor ended it because the driver's lease on the run had expired
 
 
 class CallStopped(JournalEvent, kind="stopped for a comment"):
@@ -182,6 +182,6 @@ KINDS = kinds(*EVENTS)
 
 
 def from_runtime(kind: str, data: Mapping[str, Any]) -> JournalEvent:
-    """The event that a runtime reports as plain data; an `UnknownEvent` for what the runtime alone knows."""
+    """The event that a runtime reports as plain data; an `UnknownEvent` for kinds that only the runtime knows."""
     found = KINDS[kind].from_data(data) if kind in KINDS else None
     return found or UnknownEvent(name=kind, data=dict(data))

@@ -1,4 +1,4 @@
-"""Events of landing: consent, the branch that work came to, and pull requests."""
+"""Events of landing: consent, the branch that the work was merged into, and pull requests."""
 
 from typing import Literal
 

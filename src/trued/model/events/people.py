@@ -8,7 +8,7 @@ class QuestionAsked(JournalEvent, kind="question"):
     """A person is asked; the run waits."""
 
     text: str
-    options: tuple[str, ...]  # none: answered in their own words
+    options: tuple[str, ...]  # empty: people answer in their own words
 
 
 class QuestionAnswered(JournalEvent, kind="said", shown="person answered"):
@@ -38,7 +38,7 @@ class RequirementApproved(JournalEvent, kind="approved", omits=("commit", "way")
     who: str
     why: str
     commit: str = ""
-    way: Way = ""  # by which way the decision came; "" in journals of earlier versions
+    way: Way = ""  # how the decision was given; "" in journals of earlier versions
 
 
 class RequirementRejected(RequirementApproved, kind="rejected", omits=("commit", "way")):
@@ -52,7 +52,7 @@ class DecisionTooLate(JournalEvent, kind="said too late", shown="decision too la
     who: str
     why: str
     commit: str
-    first: str  # who decided
+    first: str  # who decided first
 
 
 class RequirementParked(JournalEvent, kind="parked"):

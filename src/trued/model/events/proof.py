@@ -20,7 +20,7 @@ class ServerFound(JournalEvent, kind="server found"):
     """A way to start the project was found in the base's files, and answered there."""
 
     command: str
-    where: str  # the file that tells so
+    where: str  # the file that it was found in
 
 
 class EnvironmentBuilding(JournalEvent, kind="environment building"):
@@ -52,15 +52,15 @@ class CheckSealed(JournalEvent, kind="sealed"):
     """A check was run on the base before any work."""
 
     check: str
-    sort: str  # of check
-    serves: tuple[str, ...]  # requirements
+    sort: str  # kind of check
+    serves: tuple[str, ...]  # requirements that it checks
     cases: dict[str, int]  # how many were red, green (guard), broken
 
 
 class ContractSealed(JournalEvent, kind="contract sealed"):
     """Requirements and checks are fixed."""
 
-    contract: str  # hash
+    contract: str  # its hash
     requirements: int
     held_out: bool
     why: str
@@ -90,7 +90,7 @@ class CheckRan(JournalEvent, kind="checked", omits=("requirement", "kind", "side
     check: str
     sort: str
     turn: int
-    void: str  # why the run counts for nothing
+    void: str  # why the run does not count
     requirement: str = ""
     kind: str = ""
     side: str = ""
@@ -124,9 +124,9 @@ class VerdictReached(JournalEvent, kind="proven", shown="verdict", omits=("gaps"
     commit: str
     grade: Grade | Literal[""]
     holds: bool
-    gaps: tuple[str, ...] | None = None  # None: of a landing, which has no further round
+    gaps: tuple[str, ...] | None = None  # None for a landing, which has no further round
     requirements: tuple[GradedRequirement, ...] | None = None
-    taken_by: str = ""  # the step whose verdict on the same commit is taken again
+    taken_by: str = ""  # the step whose verdict on the same commit is reused
 
 
 class ProvingAgain(JournalEvent, kind="proving again"):
@@ -162,7 +162,7 @@ class DisputeAnswered(JournalEvent, kind="dispute"):
 
     requirement: str
     what: str
-    stands: bool  # the cases stay as they are
+    stands: bool  # the cases stay unchanged
 
 
 class CaseDisclosed(JournalEvent, kind="disclosed"):
@@ -212,7 +212,7 @@ class ClaimRefuted(JournalEvent, kind="claim refuted"):
 
 
 def test_counts(passing: int, total: int, coverage: object) -> str:
-    """`15/20 tests, 81.5 % covered`; "" if there are none."""
+    """The counts as text: `15/20 tests, 81.5 % covered`; "" if there are no tests."""
     covered = f", {coverage:.4g} % covered" if isinstance(coverage, int | float) else ""
     return f"{passing}/{total} tests{covered}" if total else ""
 

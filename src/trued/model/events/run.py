@@ -13,7 +13,7 @@ class RunBegan(JournalEvent, kind="run began", omits=("run",)):
     workflow: str
     branch: str
     level: str  # of the sandbox
-    run: str = ""  # its id: a branch may have another name; "" in journals of earlier versions
+    run: str = ""  # its id (the branch may have another name); "" in journals of earlier versions
 
 
 class BranchContinued(JournalEvent, kind="going on"):
@@ -65,7 +65,7 @@ class MachineChanged(JournalEvent, kind="machine changed"):
     """Another machine continues the run: agents begin fresh sessions there."""
 
     machine: str
-    place: str  # of its state folder, which no other has
+    place: str  # the unique id of its state folder
     level: str  # of the sandbox there
 
 
@@ -109,7 +109,7 @@ class SealedFileEdited(JournalEvent, kind="sealed file edited", omits=("put_back
 
     role: str
     files: tuple[str, ...]
-    put_back: tuple[str, ...] | None = None  # of `files`; None: recorded before this was known
+    put_back: tuple[str, ...] | None = None  # those of `files` that were put back; None in journals of earlier versions
 
 
 class TaskSkipped(JournalEvent, kind="task skipped"):
@@ -123,7 +123,7 @@ class RoundsAdded(JournalEvent, kind="rounds added"):
     """A person granted more rounds to a run that had ended without proof."""
 
     rounds: int
-    finishes: int  # how often the run had been finished by then: a replay grants them at the same place
+    finishes: int  # how often the run had been finished by then, so that a replay adds them at the same place
     who: str
 
 
@@ -152,7 +152,7 @@ class PartMerged(JournalEvent, kind="merged", omits=("given_up",)):
 
     part: str
     commit: str
-    given_up: tuple[str, ...] = ()  # files of which one side was dropped
+    given_up: tuple[str, ...] = ()  # files in which one side's changes were dropped
 
 
 class MergeConflict(JournalEvent, kind="conflict"):
@@ -165,7 +165,7 @@ class MergeConflict(JournalEvent, kind="conflict"):
 class WorkSetAside(JournalEvent, kind="set aside"):
     """Work that was given up was moved to a branch of its own."""
 
-    branch: str  # "" where there was no work
+    branch: str  # "" if there was no work
     head: str
     why: str  # why the branch could not be made
 

@@ -1,4 +1,4 @@
-"""One call: what it was told, what it did line by line, what it said, and what became of that."""
+"""The page of one call: its brief, its transcript line by line, its reply, and whether its claim was refuted."""
 
 from trued.page.pages.common import number_of, run_page
 from trued.page.reader import Reader
@@ -8,7 +8,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.calls import Text
 
 BRIEF, REPLY = 80_000, 20_000  # characters
-AROUND = 40  # lines before the one that the address names
+AROUND = 40  # lines shown before the line that the address names
 
 
 def call(reader: Reader, params: Params) -> PageView:

@@ -1,4 +1,4 @@
-"""What all pages share: the count of what waits, a run's head and tabs, lists in pages."""
+"""What all pages share: the number of waits, a run's head and tabs, and paged lists."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from trued.page.story import sentence
 from trued.page.view import PageView, Params
 
 PAGE = 200  # rows of a list on one page
-SHORT = 60  # characters of a title in the path
+SHORT = 60  # characters of a title in the breadcrumb
 HOME = ("Runs", "/")
 TABS = (
     ("", "Now"),
@@ -30,13 +30,13 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Paging(Generic[Item]):
-    """One page of a list, and how to come to the others."""
+    """One page of a list, with links to the others."""
 
     items: Sequence[Item]
     number: int
     total: int
     size: int = PAGE
-    keep: Mapping[str, str] = field(default_factory=dict)  # what else is asked for by the address
+    keep: Mapping[str, str] = field(default_factory=dict)  # other query parameters to keep
     back: str = "previous"
     on: str = "next"
 
@@ -57,31 +57,31 @@ class Paging(Generic[Item]):
 
 
 def paged(items: Sequence[Item], params: Params, *keep: str, size: int = PAGE) -> Paging[Item]:
-    """The page of a list that the address asks for; a number out of range is the nearest page."""
+    """The page of a list that the address asks for; a number out of range gives the nearest page."""
     number = min(number_of(params, "page", 1), max(1, -(-len(items) // size)))
     kept = {name: params[name] for name in keep if params.get(name)}
     return Paging(items[(number - 1) * size : number * size], number, len(items), size, kept)
 
 
 def number_of(params: Params, name: str, least: int = 0) -> int:
-    """A number in the address; `least` if it is none or smaller."""
+    """The number in this parameter of the address; `least` if it is smaller or not a number."""
     given = params.get(name, "")
     return max(least, int(given)) if given.isascii() and given.isdecimal() and len(given) < 10 else least
 
 
 def waiting(reader: Reader) -> str:
-    """How many things wait for a person, over every page."""
+    """The piece above every page that says how many things wait for a person."""
     number = sum(len(reader.waits(one)) for one in reader.runs() if not one.has_ended)
     return piece("waiting.html.j2", number=number)
 
 
 def made(reader: Reader, title: str, pieces: Mapping[str, str], *path: tuple[str, str], layout: str = "") -> PageView:
-    """A page with what all pages have."""
+    """A page with the parts that all pages have."""
     return PageView(title, {"waiting": waiting(reader), **pieces}, reader.newest_event(), path, layout)
 
 
 def run_head(reader: Reader, record: RunRecord, tab: str) -> dict[str, str]:
-    """The head of every page of a run: its title, what happens now, and the way to the other pages."""
+    """The head of every page of a run: its title, what happens now, and tabs to the other pages."""
     seen, waits = reader.progress(record), reader.waits(record)
     who, words = sentence(record, seen, waits)
     head = piece(

@@ -1,4 +1,4 @@
-"""A comparison: the same goal by several ways, side by side."""
+"""The page of a comparison: runs of the same goal side by side."""
 
 from trued.engine.comparisons import find_comparison
 from trued.errors import BadInput

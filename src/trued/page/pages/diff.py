@@ -1,4 +1,4 @@
-"""What the run changed: files, those that ask for trust first, and one of them line by line."""
+"""What the run changed: the list of files, those that need trust first, and the diff of one file."""
 
 from trued.engine.sensitive_files import sensitivity_of
 from trued.errors import BadInput
@@ -10,7 +10,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.page.work_diff import ChangedFile, changed_files, file_diff
 from trued.proof.room.frozen_files import is_below
 
-CALLS = 3  # that are named for one file
+CALLS = 3  # calls that are named for one file
 
 
 def diff(reader: Reader, params: Params) -> PageView:
@@ -26,7 +26,7 @@ def diff(reader: Reader, params: Params) -> PageView:
     owned = verdict.owned if verdict and verdict.owned else reader.store.owned_files(record.id)
 
     def place(one: ChangedFile) -> tuple[bool, bool, str]:
-        """What asks for trust first, what the engine writes itself last."""
+        """Sort key: files that need trust first, files that the engine writes last."""
         return not sensitivity_of(one.path), any(is_below(one.path, each) for each in owned), one.path
 
     shown = sorted((one for one in files or () if words in one.path.lower()), key=place)

@@ -1,4 +1,4 @@
-"""Documents that the run keeps: plan with ticks, memories, backlog; as they stand on its branch."""
+"""Documents on the run's branch in their current form: plan with ticks, memories, backlog."""
 
 from trued.errors import BadInput
 from trued.page.pages.common import paged, run_page
@@ -8,7 +8,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.page.work_diff import file_versions, version_text
 from trued.reporting.html.calls import Text
 
-LENGTH = 120_000  # characters of one
+LENGTH = 120_000  # characters of one document
 
 
 def documents(reader: Reader, params: Params) -> PageView:

@@ -1,4 +1,4 @@
-"""History over runs: how often each agent's *done* was false, what runs cost, and what came of it."""
+"""History of runs: how often each agent's *done* was false, what runs cost, and what they achieved."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ from trued.reporting.html.format import agent_names
 from trued.reporting.views.history import choices
 from trued.reporting.views.stats import HistoryFilter, RunFacts, Stats, Total, since
 
-AGENTS = 12  # with a row of their own in the first figure
+AGENTS = 12  # agents with a row of their own in the first figure
 LINES = 6  # agents in the plot over time: more cannot be told apart
-WEEKS = 26  # of the plots; the tables have all that was asked for
-CHOICES = 200  # of one filter
-ROWS = 50  # of a table of weeks, agents, roles or workflows
+WEEKS = 26  # weeks in the plots; the tables have all that was asked for
+CHOICES = 200  # choices of one filter
+ROWS = 50  # rows of a table of weeks, agents, roles or workflows
 TIMES = {"30d": "30 days", "90d": "90 days", "1y": "a year", "all": "all time"}
 USUAL = "90d"
-WIDTH, HEIGHT, LEFT, TOP, FOOT = 720.0, 150.0, 56.0, 10.0, 20.0  # of a plot, in its own units
+WIDTH, HEIGHT, LEFT, TOP, FOOT = 720.0, 150.0, 56.0, 10.0, 20.0  # of a plot, in SVG units
 DAY = 86400.0
 
 
@@ -30,8 +30,8 @@ class Line:
     """One agent's share of false claims, week by week."""
 
     name: str
-    number: int  # of its colour
-    points: tuple[tuple[float, float, str], ...]  # x, y, in words
+    number: int  # the number of its colour
+    points: tuple[tuple[float, float, str], ...]  # x, y, label
 
     @property
     def path(self) -> str:
@@ -51,7 +51,7 @@ class WeekBar:
 
 @dataclass(frozen=True)
 class Plot:
-    """Two plots over the same weeks, and what their axes say."""
+    """Two plots over the same weeks, and the labels of their axes."""
 
     weeks: tuple[tuple[float, str], ...]  # x and label; "": no room for it
     lines: tuple[Line, ...]
@@ -74,7 +74,7 @@ def history(reader: Reader, params: Params) -> PageView:
         given["workflow"],
         given["agent"],
         given["role"],
-        begin // DAY * DAY,  # one day, one answer
+        begin // DAY * DAY,  # whole days, so that the result can be cached
     )
     found = reader.history(wanted)
     found_choices = {} if reader.is_empty else choices(reader.store)

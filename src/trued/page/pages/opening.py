@@ -1,4 +1,4 @@
-"""What a page of a very long run shows while its events are read: what needs a person, and what happened last."""
+"""The page of a very long run while its events are still being read: what needs a person, and what happened last."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from trued.page.view import PageRoute, PageView, Params
 
 
 def viewed(route: PageRoute, params: Params, reader: Reader) -> PageView:
-    """The page of one moment; while a long run is read, what can be said of it already."""
+    """The page at one moment; while a long run is still being read, what is known about it already."""
     with reader.at_one_moment():
         try:
             view = route.view(reader, params)
@@ -19,7 +19,7 @@ def viewed(route: PageRoute, params: Params, reader: Reader) -> PageView:
 
 
 def _opening(reader: Reader, still: StillReading, tab: str) -> PageView:
-    """It says nothing that rests on events which were not read yet. `tab`: the page that was asked for."""
+    """A page without anything that depends on unread events. `tab`: the page that was asked for."""
     record = still.record
     waits = reader.waits(record)
     pieces = {

@@ -1,4 +1,4 @@
-"""What people were asked and said: names, reasons, commits, and what became stale."""
+"""Questions to people and their decisions: names, reasons, commits, and which decisions became stale."""
 
 from trued.model.events import of_kind
 from trued.model.events.run import EditApplied
@@ -8,7 +8,7 @@ from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 
-MOST = 200  # of each list, the newest
+MOST = 200  # newest entries of each list
 
 
 def people(reader: Reader, params: Params) -> PageView:

@@ -1,4 +1,4 @@
-"""One requirement: the user's words, red before green case by case, every verdict, and the claims that fell."""
+"""One requirement: the user's words, each case before and after, every verdict, and the refuted claims."""
 
 from dataclasses import replace
 

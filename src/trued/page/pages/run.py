@@ -20,14 +20,14 @@ from trued.reporting.html.notices import notices
 from trued.reporting.html.timeline import Links, timeline
 from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
 
-ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}  # the last part of a run, by the address
-SORTS = ("open", "met", "guard")  # of rows of the ledger
-BARS = 220  # of all lanes together: each is four nodes, and a title
-ROWS, OPEN = 100, 6  # of the ledger on one page; of them those that show their cases at once
+ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}  # the last part of a run, as the address names it
+SORTS = ("open", "met", "guard")  # kinds of ledger rows
+BARS = 220  # bars of all lanes together: each takes four elements and a title
+ROWS, OPEN = 100, 6  # ledger rows on one page; how many of them show their cases at once
 TAIL = 40  # lines of the transcript beside the ledger
-STORY = 40  # lines
+STORY = 40  # lines of the story
 NOTICES = 12
-TOLD = 8  # sentences of what an agent was told
+TOLD = 8  # sentences from an agent's brief
 
 
 def run(reader: Reader, params: Params) -> PageView:
@@ -41,7 +41,7 @@ def run(reader: Reader, params: Params) -> PageView:
         "figures": piece("run/figures.html.j2", **_figures(reader, record, material, sums)),
         "notices": reader.made(record, "notices", lambda one: _notices(one, every)),
         **wait_pieces(reader, record, material),
-        **({"call": call} if is_at_work else {}),  # first of all that is read on a phone
+        **({"call": call} if is_at_work else {}),  # on a phone it comes first
         "lanes": _lanes(reader, record, every, params),
         **_own_section(material),
         **({} if is_at_work else {"call": call}),
@@ -59,7 +59,7 @@ def _notices(material: Material, every: tuple[ReportedCall, ...]) -> str:
 
 def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], params: Params) -> str:
     only, zoom = params.get("only", ""), params.get("lanes", "")
-    only, zoom = only if only in SORTS else "", zoom if zoom in ZOOMS else ""  # the page keeps one picture of each
+    only, zoom = only if only in SORTS else "", zoom if zoom in ZOOMS else ""  # each is cached: allow only known values
     links = Links(lambda call: call_url(record.id, call.key), "#ledger", run_url(record.id, "people"))
 
     def made(material: Material) -> str:
@@ -72,7 +72,7 @@ def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], p
 
 @dataclass(frozen=True, slots=True)
 class RunSums:
-    """What is added up over all calls and requirements of a run."""
+    """Totals over all calls and requirements of a run."""
 
     calls: int
     at_work: int
@@ -81,7 +81,7 @@ class RunSums:
     tokens: int
     estimated: bool
     usd: float
-    cost: str  # how it is known
+    cost: str  # how the cost is known
     met: int
     total: int
     grades: Mapping[str, int]
@@ -146,7 +146,7 @@ def _of(limit: float, shown: object) -> str:
 
 
 def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[str, str]:
-    """One piece a wait, so that a half-written answer stays while other things change."""
+    """One piece per wait, so that a half-written answer stays while other pieces change."""
     found = {}
     for number, one in enumerate(reader.waits(record)[:20], 1):
         pictures = pictures_of(material, one.requirement) if one.requirement else ()
@@ -157,7 +157,7 @@ def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[s
 
 
 def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
-    """What the engine's browser saw of the newest work on a requirement; else of the run's pages at all."""
+    """Screenshots of the newest work on a requirement; if there is no evidence about it, of the whole run."""
     every = material.verdict.evidence if material.verdict else ()
     for facts in (evidence_about(every, {requirement}), every):
         if shown := [one for one in facts if material.ended or not one.held_out]:
@@ -166,7 +166,7 @@ def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
 
 
 def _own_section(material: Material) -> dict[str, str]:
-    """The part that the workflow itself brings, as in the report."""
+    """The workflow's own section, as in the report."""
     view, seen = material.progress.view, material.progress
     own = view.data(seen.calls) if view.SECTION else None
     if not view.SECTION or not own:
@@ -205,7 +205,7 @@ def _first_ledger(reader: Reader, record: RunRecord, ledger: list[LedgerLine]) -
 
 
 def ledger_piece(record: RunRecord, material: Material, ledger: list[LedgerLine], params: Params) -> str:
-    """The ledger in pages; what is in the way comes first, and shows its cases."""
+    """One page of the ledger; unmet requirements come first and show their cases."""
     only = params.get("only", "")
     sorts = {one.id: "open" if not one.met else "guard" if one.guard else "met" for one in ledger}
     shown = [one for one in ledger if not only or sorts[one.id] == only]

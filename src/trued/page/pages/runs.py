@@ -10,7 +10,7 @@ from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 
 SIZE = 100  # runs on one page
-WAITS = 20  # that are shown whole; the others are on their runs' pages
+WAITS = 20  # waits shown in full; the others are on their runs' pages
 VERIFIED = 8  # verifications below the runs; the others are in the history
 VERIFICATIONS = {"": "all", "met": "every requirement met", "open": "not every one"}
 FILTERS = {"work": "at work", "waiting": "waiting", "done": "done", "rest": "not finished", "refuted": "claims refuted"}
@@ -55,7 +55,7 @@ def _kind(record: RunRecord, waits: bool) -> str:
 
 
 def _fits(reader: Reader, record: RunRecord, words: str) -> bool:
-    """Are all the words in the run's title, branch, id, workflow, folder or requirements?"""
+    """Whether all words occur in the run's title, branch, id, workflow, folder or requirements."""
     if not words:
         return True
     parts = (record.title, record.branch, record.id, record.workflow, record.repository)
@@ -64,7 +64,7 @@ def _fits(reader: Reader, record: RunRecord, words: str) -> bool:
 
 
 def _verifications(reader: Reader, params: Params, only: str, words: str) -> dict[str, str]:
-    """What `trued verify` found lately, below the runs; nothing if it was never used."""
+    """The latest results of `trued verify`, shown below the runs; nothing if it was never used."""
     every = VerificationLog(reader.home).records()
     kinds = {"": every, "met": [one for one in every if not one.code], "open": [one for one in every if one.code]}
     wanted = params.get("verified", "")
@@ -87,7 +87,7 @@ def _named(one: VerificationRecord) -> str:
 
 
 def _waits(reader: Reader, every: list[RunRecord]) -> dict[str, str]:
-    """One piece a wait, so that a half-written answer stays while other things change."""
+    """One piece per wait, so that a half-written answer stays while other pieces change."""
     found: dict[str, str] = {}
     for record in every:
         for one in reader.waits(record):

@@ -1,4 +1,4 @@
-"""Each proof in order: what was checked on which commit, what turned, and how long it took; two of them compared."""
+"""Each proof in order: commit, checks, changed grades and duration; and a comparison of two proofs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ TURNS = 12  # requirements that are named for one verdict
 
 @dataclass(frozen=True)
 class GradeChange:
-    """How one requirement's grade differs between two verdicts; "" where it was not judged."""
+    """How one requirement's grade differs between two verdicts; "" if it was not judged."""
 
     id: str
     before: str
@@ -30,7 +30,7 @@ class VerdictRow:
     grade: str
     holds: bool
     judged: int
-    turns: tuple[GradeChange, ...]  # since the verdict that judged each requirement last
+    turns: tuple[GradeChange, ...]  # compared with the previous verdict on each requirement
     gaps: tuple[str, ...]
     seconds: float
 
@@ -54,7 +54,7 @@ def verdicts(reader: Reader, params: Params) -> PageView:
 
 
 def _turns(proofs: Sequence[ProofSummary]) -> list[tuple[GradeChange, ...]]:
-    """For each proof, the first requirements whose grade is another than before."""
+    """For each proof, the first requirements whose grade has changed."""
     grades: dict[str, str] = {}
     found = []
     for one in proofs:

@@ -1,4 +1,4 @@
-"""One HTML file that tells a run from the journal: who did what, what was refuted, and what the grade rests on."""
+"""One HTML file that shows a run from its journal: who did what, what was refuted, and what the grade rests on."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def write(store: "RunStore", run_id: str, path: Path | None = None) -> Path:
     """Write the report of a run; without a path it goes to the run's own folder."""
     from trued.reporting.html.gather import (
-        gather,  # loaded when used: the command line imports this package for its help
+        gather,  # imported here: the command line imports this package for its help
     )
     from trued.reporting.html.page import page
     from trued.reporting.html.render import rendered
@@ -26,7 +26,7 @@ def write(store: "RunStore", run_id: str, path: Path | None = None) -> Path:
 
 
 def write_comparison(data: Mapping[str, Any], path: Path) -> Path:
-    """Write what `compare --json` prints as a page of its own."""
+    """Write the data that `compare --json` prints as a separate HTML page."""
     from trued.reporting.html.comparison import compared
     from trued.reporting.html.render import environment
     from trued.support import atomic_files

@@ -15,10 +15,10 @@ from trued.reporting.views.claims import CallEnd, VerdictFact, claim_of, claims_
 from trued.reporting.views.rows import Call, CallOutcome
 
 TRANSCRIPTS = 1_200_000  # characters of all transcripts together: the page has to open at once
-LINES, FEWEST_LINES = 2_000, 5  # of all transcripts together, and of one
-SHOWN = 60  # calls with brief, reply and transcript; of more, those that a reader looks for first, then the newest
-LONGEST, SHORTEST = 60_000, 1_500  # of one transcript
-INCIDENTS = {  # what happened to a call that its own report does not say
+LINES, FEWEST_LINES = 2_000, 5  # lines of all transcripts together, and of one
+SHOWN = 60  # calls with brief, reply and transcript: the most interesting first, then the newest
+LONGEST, SHORTEST = 60_000, 1_500  # characters of one transcript
+INCIDENTS = {  # what happened to a call and is not in its report
     "adopted": "the engine died; this call continued by itself and was adopted",
     "report found": "the engine died; this call ended by itself, and its answer was found",
     "died": "the call died",
@@ -74,18 +74,18 @@ class ReportedCall:
     anchor: str
     began: float
     ended: float
-    claim: str  # in the agent's own word: PASS, DONE, …
+    claim: str  # the agent's own word: PASS, DONE, …
     claims_done: bool
     brief: Text
     reply: Text
     transcript: tuple[TranscriptLine, ...]
     transcript_left_out: int
     folder: str
-    incidents: tuple[TranscriptLine, ...]  # crashes that it survived
+    incidents: tuple[TranscriptLine, ...]  # crashes that the call survived
     waits: tuple[ProviderWait, ...] = ()
     refuted: str = ""  # the requirements whose check by the engine failed
-    held_back: bool = False  # it knows held-out cases, and an agent may still be asked: none of its texts is here
-    is_shown: bool = True  # with its texts; else only the timeline and the sums have it
+    held_back: bool = False  # its texts may quote held-out cases and are left out while agents may be asked
+    is_shown: bool = True  # with its texts; if False, it appears only in the timeline and the sums
 
     @property
     def link(self) -> str:
@@ -122,7 +122,7 @@ class ReportedCall:
 
     @property
     def summary(self) -> str:
-        """What the agent says that it did."""
+        """The agent's own summary of what it did."""
         if self.held_back:
             return ""
         reply = self.answer.reply if self.answer else None
@@ -138,8 +138,8 @@ class ReportedCall:
 
 
 def calls(material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = ()) -> tuple[ReportedCall, ...]:
-    """All calls of a run, in the order in which they were first asked; of very many only some have their
-    texts, and none without `texts`. `known`: the same of earlier, when the run had ended no more and no less."""
+    """All calls of a run, in the order in which they were first asked. If there are very many, only some have texts;
+    without `texts`, none has. `known`: an earlier result to reuse, made when `material.ended` was the same."""
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
         by_key[event.key].append(event)
@@ -165,12 +165,12 @@ def calls(material: Material, *, texts: bool = True, known: Sequence[ReportedCal
 
 
 def _has_stayed(call: ReportedCall, row: Call) -> bool:
-    """Has nothing happened to a call that was over?"""
+    """Whether the call had ended and nothing has happened to it since."""
     return call.row is row and bool(row.ended)
 
 
 def _weight(call: ReportedCall) -> tuple[int, float]:
-    """What a reader looks for first comes first: lies, failures, what is at work, crashes; then the newest."""
+    """Sort key by what readers look for first: lies, failures, running calls, crashes; then the newest."""
     looked_for = (bool(call.refuted), call.state == "failed", call.state == "at work", bool(call.incidents))
     return next((place for place, is_so in enumerate(looked_for) if is_so), len(looked_for)), -call.began
 
@@ -183,7 +183,7 @@ def _reported(material: Material, row: Call, events: Sequence[Event], anchor: st
     claim = "" if held_back else claim_of(reply)
     waits = tuple(_waits(events, ended, held_back=held_back))
     started = row.started or row.asked
-    # of a call that was refused and waited, the report covers the last part only
+    # if the provider refused the call and it waited, its report covers only the part after the wait
     began = started if waits or not answer else answer.began or started
     return ReportedCall(
         row=row,
@@ -204,7 +204,7 @@ def _reported(material: Material, row: Call, events: Sequence[Event], anchor: st
 
 
 def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event], room: int, lines: int) -> ReportedCall:
-    """The call with its brief, reply and transcript, each as long as there is room for it."""
+    """The call with its brief, reply and transcript, each cut to the room that it has."""
     if call.held_back:
         return call
     wanted = min(lines, max(FEWEST_LINES, room // 400))
@@ -221,7 +221,7 @@ def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event],
 
 
 def _waits(events: Sequence[Event], ended: float, *, held_back: bool) -> Iterator[ProviderWait]:
-    """Each wait for the provider: until it was over, something else happened, or now; held back: without its reason."""
+    """Each wait for the provider, until it ended, another event followed, or now. `held_back`: leave out reasons."""
     for number, stored in enumerate(events):
         if event := CallWaits.read(stored):
             over = events[number + 1].at if number + 1 < len(events) else max(stored.at, ended)
@@ -230,7 +230,7 @@ def _waits(events: Sequence[Event], ended: float, *, held_back: bool) -> Iterato
 
 
 def _transcript(events: Sequence[Event], spooled: Spooled, room: int) -> Iterator[TranscriptLine]:
-    """The engine's events and the agent's own, by time, in no more than `room` characters."""
+    """The events of the engine and of the agent, by time, in at most `room` characters."""
     told_elsewhere = (CallAsked.KIND, CallAnswered.KIND)
     lines = [TranscriptLine(one.at, one.kind, _line(one)) for one in events if one.kind not in told_elsewhere]
     for row in spooled.events:
@@ -257,7 +257,7 @@ def _every_fact(data: Mapping[str, Any]) -> str:
 
 
 def _with_refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> Iterator[ReportedCall]:
-    """A claim is refuted if the next check of the same scope, made by the engine, failed."""
+    """Mark the calls whose claim was refuted: the engine's next check of the same scope failed."""
     verdicts = (VerdictFact(one.key, one.at, one.grades) for one in proofs if not is_landing(one.key))
     claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)
     fell = {one.key: one.refuted for one in claims if one.refuted}

@@ -1,4 +1,4 @@
-"""A comparison as HTML: a part of the report of each of its runs, and a page of its own."""
+"""A comparison as HTML: as a part of each run's report, and as a separate page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _MARKS = {"ceiling": "≤", "computed": "~"}
 
 @dataclass(frozen=True)
 class Column:
-    """One run, as it stands in the table."""
+    """One run as a column of the table."""
 
     name: str
     run: str
@@ -40,7 +40,7 @@ HEADS = ("proven", ALIKE, "gaps found", "rounds", "calls", "tokens", "peak conte
 
 
 def compared(data: Mapping[str, Any]) -> Compared:
-    """Out of what `compare --json` prints."""
+    """The comparison, from the data that `compare --json` prints."""
     rows = [(one["id"], tuple(one["grades"])) for one in data["requirements"]]
     alike = bool(data["asked_alike"]) and not data["same_contract"]
     heads = tuple(one for one in HEADS if one != ALIKE or alike)
@@ -75,7 +75,7 @@ def _column(run: Mapping[str, Any], heads: Sequence[str]) -> Column:
 
 
 def _mark(run: Mapping[str, Any]) -> str:
-    """How the cost is known: computed, at most, or at least, if some calls reported none."""
+    """A mark for how the cost is known: computed, an upper bound, or a lower bound if some calls reported none."""
     return "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else _MARKS.get(run["cost"], "")
 
 

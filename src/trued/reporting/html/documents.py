@@ -1,4 +1,4 @@
-"""Documents that a workflow keeps on the run's branch, read from git as they stand there."""
+"""Reads from git the documents that a workflow keeps on the run's branch."""
 
 import subprocess
 from collections.abc import Iterable
@@ -7,13 +7,13 @@ from trued.model import RunRecord
 from trued.workflows.registry import find_descriptor
 
 FIRST = ("backlog.md", "feature-status.md", "memory.md", "feature.md", "plan.md", "qa/results.md", "uat/results.md")
-MOST = 40  # documents; all of them are on the branch
-LENGTH = 40_000  # characters of one
+MOST = 40  # documents shown; the branch has all of them
+LENGTH = 40_000  # characters of one document
 WITHIN_S = 30
 
 
 def papers(record: RunRecord) -> dict[str, str]:
-    """What the run wrote there, what people look for first; other runs' folders are none of its own."""
+    """Name → text of each document that this run added or changed, the most wanted first; none of other runs."""
     workflow = find_descriptor(record.workflow)
     if not record.head or workflow is None or not workflow.documents:
         return {}
@@ -28,13 +28,13 @@ def papers(record: RunRecord) -> dict[str, str]:
 
 
 def _place(name: str) -> tuple[int, str]:
-    """Those that tell the whole before those of one agent."""
+    """Sort key: overviews come before the documents of single agents."""
     last = len(FIRST) + ("/memory/" in name)
     return next((place for place, end in enumerate(FIRST) if name.endswith(f"/{end}")), last), name
 
 
 def texts(record: RunRecord, names: Iterable[str]) -> dict[str, str]:
-    """Their text at the head of the run: no filter, no hook."""
+    """Name → text of these files at the run's head, read without git filters and hooks."""
     found = {name: _asked(record, "cat-file", "blob", f"{record.head}:{name}") for name in names}
     return {name: text.decode(errors="replace")[:LENGTH] for name, text in found.items() if text is not None}
 

@@ -17,7 +17,7 @@ def clock(at: float) -> str:
 
 
 def amount(number: int) -> str:
-    """Digits in threes, by thin spaces: 12 345."""
+    """The number with a thin space between groups of three digits: 12 345."""
     return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
@@ -26,7 +26,7 @@ def money(usd: float) -> str:
 
 
 def cost(usd: float, mark: str = "") -> str:
-    """What was paid; `mark`: `~` or `≤`. Who reports nothing may have paid."""
+    """The cost; `mark`: `~` or `≤`. 0 becomes "not reported": an agent that reports no cost may still have paid."""
     return f"{mark}{money(usd)}" if usd else "not reported"
 
 
@@ -44,14 +44,14 @@ def cut(text: str, length: int) -> tuple[str, int]:
 
 
 def agent_name(agent: str) -> str:
-    """An agent without the folders that it lies in."""
+    """An agent's name without the folders of its file."""
     kind, _, rest = agent.partition(":")
     name = " ".join(PurePosixPath(word).name if word.startswith("/") else word for word in rest.split(" "))
     return cut(f"{kind}: {name}" if rest else agent, 60)[0]
 
 
 def agent_names(agents: Iterable[str]) -> dict[str, str]:
-    """Agent → its name; of those that would be called the same, with the folder that tells them apart, or whole."""
+    """Agent → its name. Agents whose names would be equal get their folder added, or their full name."""
     every = list(dict.fromkeys(agents))
     found = {one: agent_name(one) for one in every}
     for longer in (_with_folder, str):

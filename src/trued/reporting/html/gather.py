@@ -1,4 +1,4 @@
-"""Everything that a report needs, read from the journal and the run's folder."""
+"""Reads everything that a report needs from the journal and the run's folder."""
 
 import time
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def gather(store: RunStore, run_id: str) -> Material:
 
 
 def all_approvals(store: RunStore, run_id: str) -> Iterator[Approval]:
-    """All decisions of people; those that no longer apply say why."""
+    """All decisions of people; each that no longer applies has the reason."""
     standing = {(one.requirement, one.at): one for one in store.approvals(run_id)}
     for one in store.journal.approvals(run_id):
         later = one.model_copy(update={"stale": "replaced by a later decision, or made about other work"})
@@ -66,16 +66,16 @@ def _history(store: RunStore, run_id: str) -> Iterator[Proved]:
             yield Proved(key, ended, Verdict.model_validate_json(store.journal.step(run_id, key) or ""))
 
 
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")  # shown with the evidence, or not for reading
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")  # shown with the evidence, or not text
 
 
 def documents_of(record: RunRecord, folder: Path, goal: Goal) -> dict[str, str]:
-    """Name → text of each document that a run keeps, as it stands now. `folder`: the run's own."""
+    """Name → current text of each document that a run keeps. `folder`: the run's folder."""
     return dict(_papers(record, folder / "files")) | _memory(record, goal)
 
 
 def _papers(record: RunRecord, folder: Path) -> Iterator[tuple[str, str]]:
-    """Those on the branch, and of the copies for people only what is not among them."""
+    """The documents on the branch, and those copies for people that are not on the branch."""
     own = papers(record)
     yield from own.items()
     for name, text in _documents(folder):
@@ -91,7 +91,7 @@ def _documents(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
-    """The implementation log, as it stands on the run's branch beside the plan."""
+    """The implementation log beside the plan on the run's branch."""
     plan = PurePosixPath(goal.source.file)
     if not goal.source.file or plan.is_absolute() or ".." in plan.parts:
         return {}
@@ -99,7 +99,7 @@ def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
 
 
 def spooled(folder: Path, key: str, lines: int) -> Spooled:
-    """What the attempts of one call left, the newest lines of it."""
+    """The newest lines of the event files that the attempts of one call left."""
     events: list[dict[str, Any]] = []
     found = sorted(folder.glob(f"{folder_name(key)}.*/events.jsonl"))
     for path in found:

@@ -30,21 +30,21 @@ OUTPUTS = 600_000  # characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300
 NOT_JUDGED = ("no work has been checked for it yet",)
 SHOWN = 200  # cases or test ids of one piece of evidence
-MOST_ROWS = 1_000  # of requirements that are met; those in the way are all there, up to twice as many
-# Elements that evidence may take: a browser lays out a page of 30,000 nodes at once, and one of 700,000 in 20 s.
+MOST_ROWS = 1_000  # rows of met requirements; unmet ones get up to twice as many
+# HTML elements for evidence: a browser lays out a page of 30,000 elements at once, and one of 700,000 in 20 s.
 EVIDENCE, LEAST_EVIDENCE = 11_500, 2_000
-OF_A_ROW = 15  # nodes that a row takes without any evidence
-OF_A_TRIAL, OF_A_CASE = 36, 4  # elements
+OF_A_ROW = 15  # elements of a row without evidence
+OF_A_TRIAL, OF_A_CASE = 36, 4  # elements of each
 
 
 @dataclass(frozen=True)
 class ShownCase:
-    """One case or test id as it ended."""
+    """One case or test id and its outcome."""
 
     id: str
     words: str  # the case itself
     outcome: str
-    did: str  # what the work answered
+    did: str  # the actual result
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class VerdictStage:
-    """What was known after one step."""
+    """The verdict on one requirement after one step."""
 
     key: str
     grade: str
@@ -78,7 +78,7 @@ class VerdictStage:
     at: float
     trials: tuple[Trial, ...]
     pictures: tuple[Figure, ...] = ()
-    left_out: int = 0  # trials that are in the journal only
+    left_out: int = 0  # trials that only the journal has
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ class LedgerRow:
     base: tuple[Trial, ...]  # red, before any work
     before: tuple[Figure, ...]
     gaps: tuple[Finding, ...]
-    rests_on: str = ""  # whose word the cases are
-    guard: bool = False  # the base's own tests: no requirement, and without a grade
+    rests_on: str = ""  # who wrote or approved the cases
+    guard: bool = False  # the base's own tests: not a requirement, without a grade
     base_left_out: int = 0
-    in_brief: str = ""  # its evidence in one line, if there was no room for any of it
+    in_brief: str = ""  # its evidence in one line, if there was no room for more
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class LedgerLine:
 
 
 def lines(material: Material) -> list[LedgerLine]:
-    """Every requirement, what is in the way first, the worst of it before the rest."""
+    """Every requirement: unmet ones first, the worst grade before the others."""
     accept = material.settings.accept
     found = [
         LedgerLine(
@@ -150,19 +150,19 @@ def lines(material: Material) -> list[LedgerLine]:
 
 
 def row_of(material: Material, name: str) -> LedgerRow | None:
-    """One requirement with all its evidence; None if there is no such one."""
+    """One requirement with all its evidence; None if no requirement has this name."""
     sealed = {one.id: one for one in material.contract.every} if material.contract else {}
     found = next((one for one in _judged(material) if one.id == name), None)
     return _Proofs(material, 1).row(found, sealed.get(name), "evidence") if found else None
 
 
 def ledger(material: Material) -> Ledger:
-    """Every requirement, in the order of the contract. What is in the way has its evidence, the rest as long as there
-    is room; if there is not, what is in the way comes first."""
+    """Every requirement, in the order of the contract. Unmet ones have their evidence; met ones too, while there is
+    room. If there is not enough, unmet ones come first."""
     accept, every = material.settings.accept, _judged(material)
     sealed = {one.id: one for one in material.contract.every} if material.contract else {}
     is_met = {one.id: _is_met(one, accept) for one in every}
-    by_weight = sorted(every, key=lambda one: is_met[one.id])  # stable: in the order of the contract
+    by_weight = sorted(every, key=lambda one: is_met[one.id])  # the sort is stable: it keeps the contract's order
     met = sum(is_met.values())
     kept = by_weight[: min(MOST_ROWS, met) + min(2 * MOST_ROWS, len(every) - met)]
     proofs, places = _Proofs(material, len(kept)), {one.id: number for number, one in enumerate(every, 1)}
@@ -209,7 +209,7 @@ def checks_of(requirement: Requirement) -> str:
 
 
 class _Proofs:
-    """Takes the evidence of one requirement after another into the report, as long as there is room for it."""
+    """Adds the evidence of one requirement after another to the report, as long as there is room."""
 
     def __init__(self, material: Material, rows: int) -> None:
         contract = material.contract
@@ -264,7 +264,7 @@ class _Proofs:
         return VerdictStage(proved.key, judged.grade, proved.verdict.commit, why, proved.at, trials, pictures, left_out)
 
     def _trials(self, facts: Sequence[Evidence]) -> tuple[Trial, ...]:
-        """All of these or none: half of a proof is of no use."""
+        """All of these as trials, or none: half of a proof is of no use."""
         size = sum(OF_A_TRIAL + OF_A_CASE * min(SHOWN, len(one.tried)) for one in facts)
         if size > self._left:
             return ()
@@ -290,7 +290,7 @@ def _counts(one: Evidence) -> str:
 
 
 class _Telling:
-    """Evidence in words, without what is still held out."""
+    """Describes evidence, without cases that are still held out."""
 
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
         self._ended, self._room = ended, room
@@ -300,11 +300,11 @@ class _Telling:
             for check in requirement.checks
             if isinstance(check, ExamplesCheck)
         }
-        self._words: dict[str, dict[str, str]] = {}  # check → case → its words
+        self._words: dict[str, dict[str, str]] = {}  # check → case → its description
 
     def trial(self, one: Evidence) -> Trial:
         hidden = one.held_out and not self._ended
-        quotes = hidden or (one.tainted and not self._ended)  # what it printed may quote a held-out case
+        quotes = hidden or (one.tainted and not self._ended)  # the output may quote a held-out case
         counts = Counter(tried.outcome for tried in one.tried)
         good = not one.why_void and bool(one.tried or one.exit_code == 0) and set(counts) <= {Outcomes.PASSED}
         shown = () if hidden else one.tried[:SHOWN]
@@ -350,7 +350,7 @@ def _facts(one: Evidence, hidden: bool) -> Iterator[tuple[str, str]]:
 
 
 def _wanted(case: Case) -> str:
-    """What a command line must print; "" for other cases, whose own text has it already."""
+    """What a command line must print; "" for other cases, whose description says it already."""
     if not isinstance(case, RunCase):
         return ""
     given = [f"stdin {case.stdin!r}"] if case.stdin else []

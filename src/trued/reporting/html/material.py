@@ -1,4 +1,4 @@
-"""What a report is made of: values out of the journal, gathered once, before anything is laid out."""
+"""The material of a report: values from the journal, gathered once, before anything is laid out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from trued.run.examination.independence import is_examiners
 
 @dataclass(frozen=True)
 class Spooled:
-    """The end of what one agent call left in its spool folder, and how much there is of it."""
+    """The last events that one agent call left in its spool folder, and how many earlier ones were left out."""
 
     events: tuple[Mapping[str, Any], ...] = ()
     left_out: int = 0
@@ -52,15 +52,15 @@ class Proved:
 
     @property
     def scope(self) -> str:
-        """`chunk 1B` of `chunk 1B/prove#2`."""
+        """The scope of the step: `chunk 1B` for `chunk 1B/prove#2`."""
         return scope_of(self.key)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """One run of a check by the engine, without what it printed."""
+    """One run of a check by the engine, without its output."""
 
-    id: str  # of the evidence
+    id: str  # the evidence's id
     requirement: str
     side: str
     turn: int
@@ -70,11 +70,11 @@ class CheckRun:
     passed: int
     is_void: bool
     held_out: bool
-    pictures: tuple[str, ...]  # by their hashes
+    pictures: tuple[str, ...]  # their hashes
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
-        """Of evidence as it is stored: an `Evidence` has ten times the size."""
+        """Read it from stored evidence: an `Evidence` takes ten times the memory."""
         tried = stored.get("tried", ())
         return cls(
             id=stored["id"],
@@ -114,12 +114,12 @@ class ProofSummary:
     key: str
     at: float
     grades: Mapping[str, str]
-    suites: tuple[str, ...]  # of the base's own tests
+    suites: tuple[str, ...]  # names of the base's own tests
     runs: tuple[CheckRun, ...]
 
     @classmethod
     def read(cls, key: str, at: float, stored: Mapping[str, Any]) -> "ProofSummary":
-        """Of a verdict as it is stored."""
+        """Read it from a stored verdict."""
         grades = {one["id"]: one["grade"] for one in stored.get("requirements", ())}
         suites = tuple(one["id"] for one in stored.get("suites", ()))
         return cls(key, at, grades, suites, tuple(map(CheckRun.read, stored.get("evidence", ()))))
@@ -132,7 +132,7 @@ class ProofSummary:
         return cls(proved.key, proved.at, grades, suites, tuple(map(CheckRun.of, verdict.evidence)))
 
     def is_about(self, name: str) -> bool:
-        """Does it judge this requirement, or this one of the base's own tests?"""
+        """Whether it judges this requirement or this suite of the base's own tests."""
         return name in self.grades or name in self.suites
 
 
@@ -157,11 +157,11 @@ class Material:
     spool: Callable[[str, int], Spooled] = no_spool  # by key and number of lines wanted
     kept: Callable[[str], bytes] = nothing_kept  # pictures and recordings, by hash
     now: float = 0.0
-    compared: Mapping[str, Any] | None = None  # with other runs, as `compare --json` tells it
-    picture_address: str = ""  # where a picture is found by its hash, if it is not to stand in the page itself
-    folded: Progress | None = None  # the run's tree, if somebody has it already
-    summed_up: Sequence[ProofSummary] | None = None  # the history without its texts, if somebody has it already
-    base_runs: Sequence[CheckRun] | None = None  # of the checks on the base, if they are already loaded
+    compared: Mapping[str, Any] | None = None  # the comparison with other runs, as `compare --json` prints it
+    picture_address: str = ""  # prefix of a picture's address, if pictures are not embedded in the page
+    folded: Progress | None = None  # the run's tree, if the caller has it already
+    summed_up: Sequence[ProofSummary] | None = None  # the history without its texts, if already loaded
+    base_runs: Sequence[CheckRun] | None = None  # check runs on the base, if already loaded
 
     @cached_property
     def progress(self) -> Progress:
@@ -185,24 +185,24 @@ class Material:
 
     @property
     def ended(self) -> bool:
-        """The run has ended: what was held out may be shown to people.
+        """Whether the run has ended, so that held-out cases may be shown to people.
 
-        A person can still continue one that is `not proven`: its agents see none of it unless somebody shows them.
+        A person can still continue a run that is `not proven`: its agents see no case unless somebody shows it to them.
         """
         return self.record.has_ended
 
     def holds_back(self, role: str, key: str = "") -> bool:
-        """Is what an agent of this role was told and said still secret? Examiners know the held-out cases."""
+        """Whether briefs and replies of this role are still secret: examiners know the held-out cases."""
         return is_examiners(key, role) and not self.ended
 
     @property
     def holds_out(self) -> bool:
-        """Are there held-out cases that may not be shown yet? Notes of the contract and of verdicts can quote them."""
+        """Whether some held-out cases must not be shown yet. Notes of the contract and of verdicts can quote them."""
         return bool(self.contract and self.contract.held_out and not self.ended)
 
     @property
     def facts(self) -> Iterator[Evidence]:
-        """What came of every run of a check, in the same order."""
+        """The evidence of every check run: on the base first, then in the order of the verdicts."""
         yield from self.contract.base_facts if self.contract else ()
         for proved in self.history:
             yield from proved.verdict.evidence

@@ -11,7 +11,7 @@ from trued.reporting.html.material import Material
 from trued.reporting.views.notices import foreign_edits
 
 LENGTH = 500  # characters of a workflow's own notice
-SHOWN = 3  # of one kind; more of the same tells nobody more
+SHOWN = 3  # notices of one kind; more of the same would tell nobody more
 WARNINGS: dict[type[JournalEvent], str] = {
     run.BranchNotMoved: "The run's branch was not moved",
     run.AgentStartRefused: "An agent tried to start another agent and was refused",
@@ -55,7 +55,7 @@ def _foreign_edits(material: Material) -> Iterator[str]:
 
 
 def _changed(every: Sequence[ReportedCall]) -> Iterator[str]:
-    paths = {path for call in every for path in call.row.changed}  # each once: a run of 4,000 calls changes few files
+    paths = {path for call in every for path in call.row.changed}  # a set: a run of 4,000 calls changes few files
     touched = sorted(path for path in paths if sensitivity_of(path))
     if touched:
         yield f"This run changed files that tools execute or trust automatically: {', '.join(touched[:20])}."

@@ -1,4 +1,4 @@
-"""The page as values: what stands where, before any HTML."""
+"""The content of the page as values, before any HTML is made."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,9 +25,9 @@ from trued.workflows.view import ReportSection
 
 ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers
 DOCUMENT, DOCUMENTS = 200_000, 800_000  # characters of one document, and of all together
-FIRST_FACTS = ("repository", "branch", "commit", "success is")  # the others are folded: on a phone they are a screen
-SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # calls that worked on without their engine
-ON_THE_WAY = ("running", "interrupted", "limited")  # the run has no grade yet, even if its parts have
+FIRST_FACTS = ("repository", "branch", "commit", "success is")  # the others are folded: on a phone they fill a screen
+SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # calls that kept working while the engine was dead
+ON_THE_WAY = ("running", "interrupted", "limited")  # the run has no grade yet, even if its parts have one
 STATES = {
     "not proven": "Not everything is proven.",
     "waiting": "It waits for a person.",
@@ -44,7 +44,7 @@ STATES = {
 
 @dataclass(frozen=True)
 class CheckConditions:
-    """What checks ran with, and how many of them."""
+    """The conditions that checks ran under, and how many checks had them."""
 
     interpreter: str
     versions: tuple[tuple[str, str], ...]
@@ -63,14 +63,14 @@ class ReportPage:
     run: str
     workflow: str
     state: str
-    grade: str  # its state, until it has ended
+    grade: str  # until the run has ended: its state
     says: str
     why: str
     scripted: bool
     notices: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     more_facts: tuple[tuple[str, str], ...]
-    figures: tuple[tuple[str, str, str], ...]  # figure, what of, remark
+    figures: tuple[tuple[str, str, str], ...]  # number, what it counts, remark
     grades: tuple[tuple[str, int], ...]
     timeline: Timeline
     ledger: Ledger
@@ -83,7 +83,7 @@ class ReportPage:
     approvals: tuple[Approval, ...]
     comments: tuple[Comment, ...]
     questions: tuple[Question, ...]
-    edits: tuple[tuple[float, EditApplied], ...]  # people's, of files that they may write in
+    edits: tuple[tuple[float, EditApplied], ...]  # people's edits of files that they may edit
     waits: tuple[Wait, ...]
     documents: tuple[Document, ...]
     environments: tuple[CheckConditions, ...]
@@ -91,9 +91,9 @@ class ReportPage:
     held_back: bool
     made: str
     version: str
-    section: ReportSection | None = None  # of the workflow
+    section: ReportSection | None = None  # the workflow's own
     own: Any = None  # what that section shows
-    compared: Compared | None = None  # with other runs of the same goal
+    compared: Compared | None = None  # the comparison with other runs of the same goal
 
     @property
     def rows(self) -> tuple[LedgerRow, ...]:

@@ -1,4 +1,4 @@
-"""Pictures for the page: within the one file as long as they are small, else by where they lie."""
+"""Pictures for the page: embedded in the file while there is room, else named by their path."""
 
 import base64
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from trued.model import Evidence, Picture
 from trued.proof.screenshots import evidence_pictures
 from trued.reporting.html.material import Material
 
-MOST_BYTES = 6 * 2**20  # of all pictures in one page; recordings have as much
+MOST_BYTES = 6 * 2**20  # bytes of all pictures in one page; recordings may take as much again
 ReadPicture = Callable[[str], bytes]
 
 
@@ -28,15 +28,15 @@ class Figure:
     passed: bool
     says: tuple[str, ...]
     met: tuple[str, ...]
-    image: str  # a data address, or "": then it is elsewhere
-    same: str  # the anchor of the same picture further up
+    image: str  # a data: address; "" if the picture is not embedded
+    same: str  # the anchor of the same picture earlier in the page
     file: str
     trace: str
     trace_file: str
 
 
 class Album:
-    """Every picture once; those that are shown twice are one."""
+    """The pictures of a page. A picture that appears again links to its first appearance."""
 
     def __init__(self, material: Material) -> None:
         self._read, self._folder = material.kept, material.folder / "artifacts"
@@ -46,7 +46,7 @@ class Album:
         self._seen: dict[str, str] = {}
 
     def of(self, evidence: Iterable[Evidence]) -> tuple[Figure, ...]:
-        """What may be shown: of held-out cases nothing before the run has ended."""
+        """The pictures that may be shown: none of held-out cases before the run has ended."""
         shown = [one for one in evidence if not (one.held_out and self._hidden)]
         return tuple(self._figure(one) for one in evidence_pictures(shown))
 
@@ -84,7 +84,7 @@ class Album:
 
 
 def reader(folder: Path) -> ReadPicture:
-    """What was kept in the folder of a run."""
+    """A function that reads a picture from a run's folder by its name; b"" if there is none or it is too large."""
 
     def read(name: str) -> bytes:
         place = folder / name

@@ -1,4 +1,4 @@
-"""The page as HTML, in one file that needs nothing else."""
+"""Renders the page as one self-contained HTML file."""
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -13,7 +13,7 @@ def rendered(page: ReportPage) -> str:
 
 
 def environment() -> Environment:
-    """Templates in which nothing from outside is markup."""
+    """The template environment, in which no text from outside becomes markup."""
     made = Environment(
         loader=PackageLoader("trued.reporting.html"),
         autoescape=True,
@@ -30,5 +30,5 @@ def environment() -> Environment:
 
 
 def _disarmed(value: object) -> object:
-    """Every text that reaches the page loses its control characters here; escaping follows, by the template engine."""
+    """Remove control characters from every text that reaches the page; the template engine escapes it afterwards."""
     return plain(value) if type(value) is str else value

@@ -1,4 +1,4 @@
-"""Tokens, money and time, by role and agent; what is estimated or simulated is marked so."""
+"""Tokens, money and time by role and agent; estimated and simulated values are marked."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ class Spent:
     peak: str
     cost: str
     time: str
-    share: float  # of all tokens, in per cent
+    share: float  # percentage of all tokens
     remark: str
 
 

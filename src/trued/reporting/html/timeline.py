@@ -1,4 +1,4 @@
-"""The timeline: one lane an agent, one for the engine's own checks, one for people; geometry only, in per cent."""
+"""The timeline's geometry, in per cent: one lane per agent, one for the engine's own checks, one for people."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,13 +16,13 @@ from trued.reporting.html.material import CheckRun, Material, ProofSummary
 from trued.reporting.views.rows import Remark
 from trued.support.durations import duration
 
-MOST_BARS, MOST_MARKS = 240, 60  # of one lane
+MOST_BARS, MOST_MARKS = 240, 60  # in one lane
 FEWEST = 12  # bars of one lane, however many lanes there are
-NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and hit
+NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and clicked
 TOUCHING = 0.12  # narrow bars closer than this become one
-WIDE = 1.0  # of bars that are drawn as one: each still leads to its own part of the story
-TRACKS = 6  # bars of one lane that lie over each other at most
-QUIET_S = 45.0  # nobody worked for longer than this, and longer than a fifth of all work: the axis is cut there
+WIDE = 1.0  # most width of bars drawn as one, so that each still links to its own part of the story
+TRACKS = 6  # at most so many bars of one lane are stacked
+QUIET_S = 45.0  # the axis is cut if nobody worked for longer than this and longer than a fifth of all work
 BREAK = 4.0  # per cent of the width that a cut takes
 LABELLED = 88.0  # per cent: a label that begins further right would be cut off in the narrowest picture
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
@@ -32,14 +32,14 @@ CallOrWait: TypeAlias = ReportedCall | tuple[ReportedCall, ProviderWait]
 
 
 class Stretch(NamedTuple):
-    """A bar before it is drawn. It has no words yet: of twenty thousand only a few hundred can be told apart."""
+    """A bar before it is drawn. It has no title yet: of twenty thousand bars only a few hundred are drawn."""
 
     began: float
     ended: float
     kind: str
-    of: Any  # what it shows; its lane has the words for it
-    number: int = 1  # of those that are drawn as one
-    last: Any = None  # what the last of them shows
+    of: Any  # what it shows; the lane makes a title from it
+    number: int = 1  # how many are drawn as one
+    last: Any = None  # what the last of these shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """`kind`: refuted, crash, word."""
+    """One mark on the timeline. `kind`: refuted, crash, word."""
 
     at: float
     kind: str
@@ -77,7 +77,7 @@ class LaneDraft:
     detail: str
     kind: str
     stretches: Sequence[Stretch]
-    title: Callable[[Any, str], str]  # of what a bar shows, and its kind
+    title: Callable[[Any, str], str]  # makes a bar's title from what it shows and its kind
     link: Callable[[Any], str]
     marks: Sequence[Mark] = ()
     says: str = ""
@@ -98,7 +98,7 @@ class Lane:
     bars: tuple[Bar, ...]
     marks: tuple[Mark, ...] = ()
     tracks: int = 1
-    says: str = ""  # the same in words, for who cannot see it
+    says: str = ""  # the lane as text, for readers who cannot see it
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Cut:
-    """A stretch in which nobody worked."""
+    """A period in which nobody worked, cut out of the axis."""
 
     x: float
     width: float
@@ -127,7 +127,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Links:
-    """Where bars and marks lead to."""
+    """The link targets of bars and marks."""
 
     call: Callable[[ReportedCall], str] = lambda call: call.link
     ledger: str = "#ledger"
@@ -136,12 +136,12 @@ class Links:
 
 @dataclass
 class Axis:
-    """Time to per cent; long silences are cut out."""
+    """Maps times to per cent of the width; long idle periods are cut out."""
 
     start: float
     end: float
     quiet: list[tuple[float, float]] = field(default_factory=list)
-    zero: float = 0.0  # when the run began: from there on ticks are counted
+    zero: float = 0.0  # when the run began: ticks count from here
 
     @cached_property
     def shown(self) -> float:
@@ -149,7 +149,7 @@ class Axis:
 
     def x(self, at: float) -> float:
         at = self.start if at < self.start else self.end if at > self.end else at
-        if not self.quiet:  # of most runs, and asked for every bar
+        if not self.quiet:  # a fast path: true for most runs, and called for every bar
             return (at - self.start) / self.shown * 100
         passed, cuts = at - self.start, 0.0
         for begin, end in self.quiet:
@@ -173,8 +173,8 @@ def timeline(
     scopes: bool = False,
     last_s: float = 0.0,
 ) -> Timeline:
-    """Lanes from left to right. `most`: bars of all lanes together, 0 for any number; `scopes`: what was worked on;
-    `last_s`: only so many of the last seconds, 0 for all."""
+    """Lanes from left to right. `most`: bars of all lanes together, 0 for any number; `scopes`: add a lane of the parts
+    of the work; `last_s`: show only the last seconds, 0 for all."""
     links = links or Links()
     lanes = [*(_scopes(material) if scopes else ()), *_agents(every, links), *_engine(material, links)]
     lanes += _people(material, links)
@@ -207,7 +207,7 @@ def _since(lane: LaneDraft, begin: float) -> LaneDraft:
 
 
 def _scopes(material: Material) -> Iterator[LaneDraft]:
-    """What was worked on: one bar for each part of the work that has a name."""
+    """A lane with one bar for each named part of the work."""
     spans: dict[str, list[float]] = {}
     for row in material.progress.rows.values():
         if isinstance(row, Remark) or not row.began:
@@ -244,7 +244,7 @@ def _marks(call: ReportedCall, links: Links) -> Iterator[Mark]:
 
 
 def _stretches(call: ReportedCall) -> Iterator[Stretch]:
-    """What a call did, each of a call, and of the wait for its provider if it is about one."""
+    """The bars of a call: its work, and its waits to start and for its provider."""
     asked, began = call.row.asked, call.began
     if began - asked > 0.05:
         yield Stretch(asked, began, "wait", call)
@@ -273,7 +273,7 @@ def _work(of: CallOrWait, kind: str) -> str:
 
 
 def _engine(material: Material, links: Links) -> Iterator[LaneDraft]:
-    # A check whose fact was kept from an earlier run took no time in this one.
+    # a check whose evidence comes from an earlier run took no time in this one
     runs = {one.id: one for one in material.check_runs if one.began and one.began >= material.progress.began}
     bars = [Stretch(one.began, one.began + one.seconds, _kind(one), one) for one in runs.values()]
     marks = tuple(mark for proof in material.proofs for mark in _verdict(proof, links))
@@ -375,7 +375,7 @@ def _placed(lane: LaneDraft, axis: Axis, most: int) -> Lane:
 
 
 def _drawn(stretches: Sequence[Stretch], axis: Axis, most: int) -> list[Stretch]:
-    """Not more than a reader can tell apart: if there are more, neighbours are joined."""
+    """At most about `most` bars, as a reader cannot tell more apart: neighbours are joined."""
     by_kind: dict[str, list[Stretch]] = {}
     for one in sorted(stretches, key=lambda one: one.began):
         by_kind.setdefault(one.kind, []).append(one)
@@ -388,7 +388,7 @@ def _drawn(stretches: Sequence[Stretch], axis: Axis, most: int) -> list[Stretch]
 
 
 def _merged(stretches: Sequence[Stretch], axis: Axis, coarser: float) -> Iterator[Stretch]:
-    """A thousand calls are a thousand bars that nobody can tell apart: neighbours are drawn as one, not too wide."""
+    """Join narrow bars that are close together, up to a largest width: nobody can tell a thousand bars apart."""
     first: Stretch | None = None
     last, ended, count, left, right = stretches[0], 0.0, 0, 0.0, 0.0
     short, near, wide = NARROW * coarser, TOUCHING * coarser, WIDE * coarser
@@ -411,7 +411,7 @@ def _joined(first: Stretch, last: Stretch, ended: float, count: int) -> Stretch:
 
 
 def _thinned(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:
-    """Of marks of one kind that would lie on each other only the first is drawn."""
+    """The marks to draw: of overlapping marks of one kind only the first."""
     last: dict[str, float] = {}
     apart = NARROW / 2 if len(marks) <= most else 100 / most
     for mark in marks:

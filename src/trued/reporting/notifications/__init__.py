@@ -1,7 +1,7 @@
-"""Which events of a journal a person is told of: waits, ends, limits, and what is refuted at the end.
+"""Selects the events of a journal that a person is notified of: waits, ends, limits, and refutations at the end.
 
-A notification names the run, its kind and requirement ids. What agents write is never in it: it leaves trued, and is
-shown where nobody expects an agent's words.
+A notification names the run, its kind and requirement ids. It never contains an agent's text: it leaves trued, and is
+shown where nobody expects an agent to speak.
 """
 
 import re
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TITLE = 120  # characters of the goal's title, which a person wrote
 IDS = 5  # requirements that are named; more are counted
-ID = re.compile(r"[\w.:#-]{1,40}", re.ASCII)  # an agent may have chosen it: what could be a sentence is only counted
+ID = re.compile(r"[\w.:#-]{1,40}", re.ASCII)  # an agent may have chosen it: ids of any other form are only counted
 TELLING = (RunEnded.KIND, QuestionAsked.KIND)
 ENDS = {
     "done": "is done",
@@ -39,9 +39,9 @@ ENDS = {
 
 @dataclass(frozen=True)
 class Notification:
-    """What a person is told of one event."""
+    """A message to a person about one event."""
 
-    id: int  # of the event, in the journal
+    id: int  # the event's id in the journal
     at: float
     event: str  # ended | asks
     kind: "NotifyKind"
@@ -60,7 +60,7 @@ class Notification:
 
 
 def notifications(store: "RunStore", after: int) -> list[Notification]:
-    """What happened in any run after this event id and is worth a notification, oldest first."""
+    """The notifications of all runs for events after this event id, oldest first."""
     records = {one.id: one for one in store.journal.runs()}
     found = [
         made
@@ -109,7 +109,7 @@ def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notif
 
 
 def _kind(state: str, grades: Mapping[str, Grade]) -> tuple["NotifyKind", list[str]]:
-    """The kind of an end, and the requirements that it is about."""
+    """The kind of notification for a run's end, and the requirements that it is about."""
     refuted = [name for name, grade in grades.items() if grade is Grade.REFUTED]
     if state == "waiting":
         return "waits", [name for name, grade in grades.items() if not grade.is_met()]
@@ -119,7 +119,7 @@ def _kind(state: str, grades: Mapping[str, Grade]) -> tuple["NotifyKind", list[s
 
 
 def _last_grades(verdicts: Iterable[Event], until: int) -> dict[str, Grade]:
-    """Requirement → grade, of the last verdict on all of the work before an event."""
+    """Requirement → grade, from the last verdict on all of the work before the event `until`."""
     final = [one for one in verdicts if is_final_verdict(one.key) and (not until or one.id < until)]
     last = VerdictReached.read(final[-1]) if final else None
     return {one.id: Grade(one.grade) for one in (last.requirements or ()) if one.grade} if last else {}

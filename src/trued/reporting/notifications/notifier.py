@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from trued.engine.run_store import RunStore
     from trued.model.settings import NotifySettings
 
-WITHIN_S = 20.0  # for a command; then it is ended
-LAST_S = 5.0  # that the end of a command waits for its notifications
-HARMLESS = (OSError, ValueError, TruedError)  # what may happen to a notification, and to nothing else
+WITHIN_S = 20.0  # timeout of a command
+LAST_S = 5.0  # how long a trued command waits at its end for its notifications
+HARMLESS = (OSError, ValueError, TruedError)  # errors of a delivery, which are ignored
 
 Sending: TypeAlias = Callable[[], object]
 
 
 class Notifier:
-    """Delivers what the user wants to be told of, once: a run and a page that both notify agree by marks in the run's
-    folder. A delivery that fails or hangs is given up."""
+    """Delivers the notifications that the user wants, each once: a run and a page that both notify coordinate by marker
+    files in the run's folder. A delivery that fails or hangs is given up."""
 
     def __init__(self, settings: "NotifySettings", store: "RunStore", environ: Mapping[str, str]) -> None:
         self._settings, self._store, self._environ = settings, store, environ
         self._sent: list[threading.Thread] = []
 
     def hear(self, record: RunRecord, event: Event) -> None:
-        """Notify if this event of a run that this process drives is worth it; returns at once."""
+        """Notify of this event, of a run that this process drives, if it is worth it; returns at once."""
         if event.kind not in TELLING or inside_agent():
             return
         with contextlib.suppress(*HARMLESS):
@@ -46,7 +46,7 @@ class Notifier:
                 self._send(made)
 
     def catch_up(self, after: int) -> int:
-        """Notify of everything after this event id, for runs that other processes drive; the newest id looked at."""
+        """Notify of the events after this id of runs that other processes drive; return the newest id checked."""
         newest = after
         with contextlib.suppress(*HARMLESS):
             newest = max(after, self._store.journal.last_event_id())
@@ -55,7 +55,7 @@ class Notifier:
         return newest
 
     def close(self) -> None:
-        """Wait a moment for deliveries that are under way, so that the last one arrives."""
+        """Wait a moment for deliveries in progress, so that the last one arrives."""
         end = time.monotonic() + LAST_S
         for thread in self._sent:
             thread.join(max(0.0, end - time.monotonic()))
@@ -95,14 +95,14 @@ class Notifier:
                 yield partial(_run, list(settings.command), facts)
         hook = settings.webhook
         if hook and made.kind in (hook.kinds if hook.kinds is not None else settings.kinds):
-            from trued.reporting.notifications.webhook import post, webhook_secret  # loaded where one is wanted
+            from trued.reporting.notifications.webhook import post, webhook_secret  # imported only if a webhook is set
 
             if secret := webhook_secret(hook, self._environ):
                 yield partial(post, hook, secret, facts)
 
 
 def _run(command: list[str], facts: Mapping[str, Any]) -> None:
-    """Run one command with the facts in NOTIFY_… variables and as JSON on stdin. Whatever happens to it is ignored."""
+    """Run one command with the facts in NOTIFY_… variables and as JSON on stdin. Its failure is ignored."""
     values = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in facts.items()}
     variables = {f"NOTIFY_{name.upper()}": value.replace("\0", "") for name, value in values.items()}
     with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):

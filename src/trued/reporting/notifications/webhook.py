@@ -1,4 +1,4 @@
-"""A signed POST of one notification to an address of the user's. No redirect is followed, and no proxy is asked."""
+"""Sends a notification as a signed POST to the user's address. Follows no redirect and uses no proxy."""
 
 import hashlib
 import hmac
@@ -16,18 +16,18 @@ from urllib.parse import urlsplit
 from trued.model.settings import WebhookSettings
 
 PAUSES_S = (1.0, 4.0)  # before the second and the third try; there is no fourth
-CONNECT_S = 5.0  # for one try
+CONNECT_S = 5.0  # timeout of one try
 TIMESTAMP, SIGNATURE, NUMBER = "Trued-Timestamp", "Trued-Signature", "Trued-Notification"
-AGAIN = (408, 425, 429)  # and everything from 500
+AGAIN = (408, 425, 429)  # status codes to retry, besides everything from 500
 
 
 def signature(secret: bytes, timestamp: int, body: bytes) -> str:
-    """`sha256=` and the HMAC of `TIMESTAMP.BODY` in hex: it shows who sent a notification, and when."""
+    """`sha256=` and the HMAC of `TIMESTAMP.BODY` in hex, which shows who sent a notification, and when."""
     return f"sha256={hmac.new(secret, f'{timestamp}.'.encode() + body, hashlib.sha256).hexdigest()}"
 
 
 def webhook_secret(settings: WebhookSettings, environ: Mapping[str, str]) -> bytes:
-    """The secret that the settings name; empty if it is not there, or if others can read its file."""
+    """The secret that the settings name; empty if it is missing or if others can read its file."""
     if settings.secret_env:
         return environ.get(settings.secret_env, "").encode()
     path = Path(settings.secret_file).expanduser()
@@ -45,7 +45,7 @@ def webhook_secret(settings: WebhookSettings, environ: Mapping[str, str]) -> byt
 def post(
     settings: WebhookSettings, secret: bytes, facts: Mapping[str, Any], pauses_s: Sequence[float] = PAUSES_S
 ) -> bool:
-    """Send the facts as JSON, a few times if the other side is not there; whether it took them. Raises nothing."""
+    """Send the facts as JSON, with a few retries; return whether the receiver accepted them. Raises nothing."""
     body = json.dumps(facts, ensure_ascii=False).encode()
     for pause in (0.0, *pauses_s):
         time.sleep(pause)
@@ -58,7 +58,7 @@ def post(
 
 
 def _status(url: str, secret: bytes, body: bytes, number: str) -> int:
-    """The status of one try; 0 if there was no answer."""
+    """The HTTP status of one try; 0 if there was no answer."""
     parts, now = urlsplit(url), int(time.time())
     headers = {
         "Content-Type": "application/json",

@@ -1,4 +1,4 @@
-"""What people are shown of a run, computed from its journal alone."""
+"""What people are shown about a run, computed only from its journal."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ def state_of(record: RunRecord, driver: int) -> str:
 
 
 def listed(record: RunRecord, driver: int, grade: str = "", landed: Iterable[str] = ()) -> dict[str, Any]:
-    """One run of `ls`; `landed` are the branches that its work came to."""
+    """One run as `ls` lists it; `landed`: the branches that its work was merged into."""
     fields = record.model_dump(mode="json")
     more = {"state": state_of(record, driver), "grade": grade or fields["grade"], "landed": list(landed)}
     return {**fields, **more}
@@ -27,7 +27,7 @@ def listed(record: RunRecord, driver: int, grade: str = "", landed: Iterable[str
 def shown(
     record: RunRecord, driver: int, events: Iterable[Event], questions: Iterable[Question] = ()
 ) -> dict[str, Any]:
-    """`show RUN --json`."""
+    """The data of `show RUN --json`."""
     from trued.reporting.views.progress import Progress
 
     seen = Progress(events, record.workflow)
@@ -70,7 +70,7 @@ def _called(call: "Call", *, at_work: bool) -> dict[str, Any]:
 
 
 def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool) -> dict[str, Any]:
-    """`ledger RUN --json`: every requirement of the contract, whether or not it was looked at yet."""
+    """The data of `ledger RUN --json`: every requirement of the contract, whether or not it was checked yet."""
     from trued.model import Verdict  # imported here: `ls` needs no verdict
     from trued.proof.notes import facts_of
 
@@ -112,7 +112,7 @@ def _judged(one: "Judged", facts: "Mapping[str, Evidence]", *, over: bool) -> di
 
 
 def _ungraded(row: dict[str, Any]) -> dict[str, Any]:
-    """Existing tests have no grade: they pass (`holds`) or not."""
+    """The row of existing tests, which have no grade: they pass (`holds`) or not."""
     return {name: value for name, value in row.items() if name != "grade"}
 
 
@@ -133,9 +133,9 @@ def _unseen(name: str, text: str, source: str) -> dict[str, Any]:
 
 
 def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]]:
-    """Before and after; of held-out cases nothing while an agent may still be asked."""
+    """Pictures before and after; none of held-out cases while an agent may still be asked."""
     from trued.proof.screenshots import (
-        evidence_pictures,  # loaded when used: the command line imports this package for its help
+        evidence_pictures,  # imported here: the command line imports this package for its help
     )
 
     return [
@@ -144,7 +144,7 @@ def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]
 
 
 def evidence(fact: "Evidence", *, over: bool) -> dict[str, Any]:
-    """One run of one check. Values that agents must not learn are left out while one of them may still be asked."""
+    """One run of one check. Values that agents must not learn are left out while an agent may still be asked."""
     row = fact.model_dump(mode="json", exclude={"tried", "output"})
     row["passed"] = sum(one.outcome is Outcomes.PASSED for one in fact.tried)
     row["skipped"] = sum(one.outcome is Outcomes.SKIPPED for one in fact.tried)

@@ -7,13 +7,13 @@ from typing import Any
 from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
-TAIL_BYTES = 32_000  # of a transcript: its last event is in there
-SUBJECTS = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")  # the telling first
+TAIL_BYTES = 32_000  # of the end of a transcript: enough for its last event
+SUBJECTS = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")  # most telling first
 
 
 def describe_activity(row: Mapping[str, Any]) -> str:
     """One transcript event in a few words: `Bash: pytest -q`, `Edit: shelf/app.py`; "" if it is no activity."""
-    if row.get("kind") in ("says", "log"):  # its own words, or what a program of the user's own logs
+    if row.get("kind") in ("says", "log"):  # the agent's own text, or log lines of the user's own program
         return _first_line(row.get("text"))
     if row.get("kind") != "tool":
         return ""
@@ -22,7 +22,7 @@ def describe_activity(row: Mapping[str, Any]) -> str:
 
 
 def _subject(given: str) -> str:
-    """What a tool works on: of its input, given as JSON, the field that tells most; other input as it is."""
+    """What a tool works on: the most telling field of its JSON input; other input unchanged."""
     value = parse_json(given)
     if value is None:
         return _inside_clone(_first_line(given))
@@ -36,7 +36,7 @@ def _subject(given: str) -> str:
 
 
 def _inside_clone(text: str) -> str:
-    """A path in an agent's clone as the project has it."""
+    """The text with paths in the agent's clone made relative to the project."""
     before, clones, rest = text.partition("/clones/")
     return rest.partition("/")[2] or rest if clones and before.startswith("/") else text
 
@@ -51,7 +51,7 @@ class RunActivity:
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool
-        self._known: dict[str, tuple[Path, int, str]] = {}  # call → its transcript, its size then, the line
+        self._known: dict[str, tuple[Path, int, str]] = {}  # call → its transcript, the size when read, the line
 
     def of_call(self, key: str) -> str:
         """The last activity of the call with this key; "" if nothing is known."""
@@ -62,7 +62,7 @@ class RunActivity:
             if self._known.get(key, (None, -1))[:2] != (file, size):
                 before = self._known.get(key, (None, 0, ""))[2]
                 self._known[key] = (file, size, _last_activity(file, size) or before)
-        except (OSError, ValueError):  # not there yet, or just removed
+        except (OSError, ValueError):  # the transcript does not exist yet or was just removed
             return ""
         return self._known[key][2]
 

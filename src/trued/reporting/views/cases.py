@@ -1,4 +1,4 @@
-"""A case in words: what is done, and what must come of it."""
+"""Describes a case: what it does, and the result that it expects."""
 
 import json
 import shlex
@@ -11,24 +11,23 @@ from trued.support.plurals import counted
 if TYPE_CHECKING:
     from trued.model import Case
 
-ANSWERS = ("status", "headers", "json", "body")  # of an exchange: what must come back
+ANSWERS = ("status", "headers", "json", "body")  # the fields of an HTTP exchange that describe the expected response
 
 
 def stood(cases: Mapping[str, int]) -> str:
-    """How cases stood on the base: `14 red, 2 guards`."""
+    """The outcomes of cases on the base: `14 red, 2 guards`."""
     return ", ".join(counted(number, name, "" if name == "guard" else name) for name, number in cases.items())
 
 
 def described(one: "Case") -> str:
-    """As a person would write it down, with all that it says. Its texts may be hostile: whoever shows it makes them
-    safe."""
+    """The complete case as a person would write it. Its texts may be hostile: the caller makes them safe to show."""
     limit = f", within {one.within_s:g} s" if "within_s" in one.model_fields_set else ""
     return f"{asked(one)} → {expected(one)}{limit}"
 
 
 def asked(one: "Case") -> str:
     """What a case does: a call with its arguments, an exchange, a command line with its input and files."""
-    from trued.model import CallCase, HttpCase  # loaded where there is a case: `logs` has none
+    from trued.model import CallCase, HttpCase  # imported here: `logs` has no case
 
     if isinstance(one, CallCase):
         given = [*map(repr, one.args), *(f"{name}={value!r}" for name, value in one.kwargs.items())]
@@ -44,7 +43,7 @@ def asked(one: "Case") -> str:
 
 
 def expected(one: "Case") -> str:
-    """What must come of a case."""
+    """The result that a case expects."""
     from trued.model import CallCase, HttpCase
 
     if isinstance(one, CallCase):
@@ -69,13 +68,13 @@ class FailedCase:
     """A case that failed: what was asked, and the expected and the actual result side by side."""
 
     name: str  # `case 2`, a test's id, a page and what it must show
-    asked: str = ""  # "" where the name says it
-    expected: str = ""  # "" of tests, commands and pages, whose texts say what they expect
+    asked: str = ""  # "" if the name says it
+    expected: str = ""  # "" for tests, commands and pages, whose texts say what they expect
     got: str = ""
 
 
 def failed_case(name: str, detail: str, kind: str, cases: "Sequence[Case]") -> FailedCase:
-    """One failed id of a check: with its case, if `cases` has it."""
+    """The failed case with this name; with input and expected result if `cases` has it."""
     number = name.removeprefix("case ")
     if name == number or not number.isdigit() or not 0 < int(number) <= len(cases):
         return FailedCase(name, got=detail or kind)

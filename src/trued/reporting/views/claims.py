@@ -1,4 +1,4 @@
-"""Claims of agents that the work is good, and which of them fell: the engine's next check of the same part failed."""
+"""Agents' claims that the work is good, and which were false: the engine's next check of the same part failed."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -9,12 +9,10 @@ from typing import Any
 from trued.model.step_keys import scope_of
 from trued.reporting.views.rows import Call
 
-FIRST = ("impl-agent",)  # builds before the first round that looks at it
-ADVISERS = (
-    frozenset(  # say what is to be done, or look at something else than what is checked: no claim of theirs can fall
-        {"pm", "techlead", "researcher", "spec", "designer", "planner", "v-build", "r-knowledge"}
-        | {"ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"}
-    )
+FIRST = ("impl-agent",)  # roles that build before the first round that checks their work
+ADVISERS = frozenset(  # they plan, or review something that no check covers: no check can refute their claims
+    {"pm", "techlead", "researcher", "spec", "designer", "planner", "v-build", "r-knowledge"}
+    | {"ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"}
 )
 DONE = ("", "DONE", "PASS", "passed")  # claims that all is well
 
@@ -28,7 +26,7 @@ class DoneClaim:
     agent: str
     at: float
     fell: bool = False
-    refuted: tuple[str, ...] = ()  # the requirements whose check failed, where the journal names them
+    refuted: tuple[str, ...] = ()  # the requirements whose check failed, if the journal names them
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class CallEnd:
     agent: str
     state: str
     at: float
-    reply: Mapping[str, Any]  # the fields by which it claims something
+    reply: Mapping[str, Any]  # the fields that hold its claim
 
     @classmethod
     def of(cls, row: Call) -> "CallEnd":
@@ -69,7 +67,7 @@ class VerdictFact:
 
 
 def claim_of(reply: Mapping[str, Any]) -> str:
-    """The word by which an agent says how its work ended."""
+    """The word that an agent uses for its result."""
     passed = [reply[name] for name in ("passes", "passed") if isinstance(reply.get(name), bool)]
     if passed:
         return "PASS" if all(passed) else "not yet"
@@ -77,12 +75,12 @@ def claim_of(reply: Mapping[str, Any]) -> str:
 
 
 def claims_done(role: str, state: str, reply: Mapping[str, Any]) -> bool:
-    """Whether a call says that the work is good. Who names gaps, asks or only advises does not."""
+    """Whether a call says that the work is good. A call that names gaps, asks or only advises does not."""
     return state == "done" and claim_of(reply) in DONE and role not in ADVISERS and not reply.get("asks")
 
 
 def done_claims(calls: Iterable[CallEnd], verdicts: Iterable[VerdictFact]) -> Iterator[DoneClaim]:
-    """The claims of one run that all is well, each with what became of it."""
+    """A run's claims that all is well, each with whether the next check refuted it."""
     in_order = sorted(verdicts, key=lambda one: one.at)
     by_scope: dict[str, list[VerdictFact]] = defaultdict(list)
     for one in in_order:

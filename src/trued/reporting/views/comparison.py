@@ -1,4 +1,4 @@
-"""Runs side by side: the same figures of each, out of the journal, and what keeps them from being comparable."""
+"""Compares runs: the same figures of each, from the journal, and what makes them not comparable."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ STARTS = (run.RunResumed.KIND, people.QuestionAnswered.KIND)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """All that is known of one run."""
+    """All that is known about one run."""
 
     name: str
     record: RunRecord
@@ -67,12 +67,12 @@ def known(store: "RunStore", run: str, name: str = "") -> Known:
 
 
 def of(store: "RunStore", comparison: "Comparison") -> dict[str, Any]:
-    """A comparison that is remembered, as it stands now."""
+    """The current figures of a stored comparison."""
     return compared([known(store, one.run, one.name) for one in comparison.runs], comparison.id)
 
 
 def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
-    """`compare --json`: one entry a run, and what a reader has to know before they conclude anything."""
+    """The data of `compare --json`: one entry per run, and notes to read before drawing a conclusion."""
     shared = _shared(one.contract for one in every)
     rows = [figures(one, shared) for one in every]
     spans = [working(one.events) for one in every]
@@ -93,7 +93,7 @@ def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
 
 
 def _asked(contract: Contract | None) -> dict[str, str]:
-    """What decides the grade of each requirement, by hash: its words, its checks, and how far they may carry."""
+    """Requirement → a hash of what decides its grade: its text, its checks, and its caps."""
     if contract is None:
         return {}
     caps = contract.caps
@@ -104,7 +104,7 @@ def _asked(contract: Contract | None) -> dict[str, str]:
 
 
 def _shared(contracts: Iterable[Contract | None]) -> list[str]:
-    """Requirements that are asked alike in all of them."""
+    """The requirements that all contracts ask for in the same way."""
     first, *others = map(_asked, contracts)
     return [name for name, asked in first.items() if all(one.get(name) == asked for one in others)]
 
@@ -163,7 +163,7 @@ def _tokens(seen: Progress) -> dict[str, Any]:
 
 
 def _gaps(events: Sequence[Event]) -> set[str]:
-    """All that the engine's checks or another agent ever found missing, each once, fixed or not."""
+    """Everything that a check or another agent ever found missing, each once, whether or not it was fixed."""
     verdicts = of_kind(events, proof.VerdictReached)
     return {gap for stored, verdict in verdicts if not is_landing(stored.key) for gap in verdict.gaps or ()}
 
@@ -179,7 +179,7 @@ def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
 
 
 def rounds_of(workflow: str, seen: Progress, events: Sequence[Event]) -> tuple[int | None, str]:
-    """How many rounds there were, and what a round is in this workflow: it is not the same thing everywhere."""
+    """The number of rounds, and what a round means in this workflow: workflows differ in this."""
     found = find_descriptor(workflow)
     if found is None or found.rounds is None:
         return None, ""
@@ -216,11 +216,11 @@ def _overlap(one: Sequence[Span], other: Sequence[Span]) -> bool:
     return any(start < to and begin < end for start, end in one for begin, to in other)
 
 
-# -- what a reader has to know -----------------------------------------------------------------------------------------
+# -- notes -------------------------------------------------------------------------------------------------------------
 
 
 def _requirements(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Requirement by requirement: its grade in each run, or null where that run's contract has none of this name."""
+    """Each requirement with its grade in each run; null if the run's contract has no requirement of this name."""
     ids = dict.fromkeys(name for row in rows for name in row["grades"])
     return [{"id": name, "grades": [row["grades"].get(name) for row in rows]} for name in ids]
 
@@ -260,7 +260,7 @@ def _is_script(agent: str) -> bool:
 
 
 def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: int) -> Iterator[str]:
-    """On what the grades rest."""
+    """Sentences on what the grades rest on."""
     if len({one.goal for one in every}) > 1:
         yield "they had different goals: their figures are not of the same work"
     if len({one.record.base for one in every}) > 1:

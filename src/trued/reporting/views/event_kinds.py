@@ -1,4 +1,4 @@
-"""The typed form of any stored event: those of the engine and of its workflow."""
+"""Converts stored events of the engine and of a workflow to their classes."""
 
 import json
 from collections.abc import Mapping
@@ -28,17 +28,17 @@ class EventHead(NamedTuple):
 
 
 def typed_from_json(stored: EventHead, data: str, own: tuple[type[JournalEvent], ...] = ()) -> JournalEvent:
-    """The same of data that nobody has parsed yet, in half the time."""
+    """Like `typed`, from JSON that has not been parsed yet; takes half the time."""
     found = known_kinds(own).get(stored.kind)
     if found is not None:
         try:
             return found.model_validate_json(data)
         except ValidationError:
-            pass  # of another version: field by field
+            pass  # written by another version: read it field by field
     return typed(Event(id=stored.id, at=stored.at, key=stored.key, kind=stored.kind, data=json.loads(data)), own)
 
 
 @cache
 def known_kinds(own: tuple[type[JournalEvent], ...]) -> Mapping[str, type[JournalEvent]]:
-    """The engine's kinds of events and the workflow's own; of two with one name the engine's counts."""
+    """The engine's kinds of events and the workflow's own; if two have the same name, the engine's counts."""
     return kinds(*own, *(one for group in GROUPS for one in group.EVENTS))

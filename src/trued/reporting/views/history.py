@@ -1,4 +1,4 @@
-"""Reads what history needs of all runs, in a few queries: no brief, no reply, no evidence is loaded."""
+"""Reads the facts of all runs for statistics, in a few queries, without briefs, replies and evidence."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from trued.wire import Spend
 
 
 def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
-    """The facts of every run that fits, newest first."""
+    """The facts of every run that the filter selects, newest first."""
     runs = [one for one in store.journal.runs() if wanted.fits(one)]
     if not runs:
         return []
@@ -35,17 +35,17 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
 
 def met_of(grades: Mapping[str, str], accept: Grade | None) -> int:
     """How many requirements are met, by the grade that the run's user accepts."""
-    known = [Grade(grade) for grade in grades.values() if grade in {*map(str, Grade)}]  # of other versions: not met
+    known = [Grade(grade) for grade in grades.values() if grade in {*map(str, Grade)}]  # others are not met
     return sum(grade.is_met(accept) for grade in known)
 
 
 def accepted_grades(store: RunStore, run: str = "") -> dict[str, Grade]:
-    """Run → the grade that its user accepts; of one run, if it is named."""
+    """Run → the grade that its user accepts; only for `run`, if it is given."""
     return {one: Grade(grade) for one, grade in store.journal.accepted(run).items() if grade in list(Grade)}
 
 
 def choices(store: RunStore) -> dict[str, list[str]]:
-    """What each filter can be, by name: repositories, workflows, agents and roles of all runs."""
+    """Filter → its possible values: the repositories, workflows, agents and roles of all runs."""
     runs, played = store.journal.runs(), store.journal.agents_and_roles()
     return {
         "repository": sorted({str(Path(one.repository)) for one in runs}),
@@ -77,7 +77,7 @@ def _verdicts(store: RunStore, these: tuple[float, str]) -> dict[str, list[Verdi
 
 
 def _last_grades(verdicts: Sequence[VerdictFact]) -> dict[str, str]:
-    """Those of the last verdict on all of the work; before there is one, the newest of each requirement."""
+    """The grades of the last verdict on all of the work; before there is one, each requirement's newest grade."""
     final = [one for one in verdicts if is_final_verdict(one.key)]
     if final:
         return dict(final[-1].grades)
@@ -85,6 +85,6 @@ def _last_grades(verdicts: Sequence[VerdictFact]) -> dict[str, str]:
 
 
 def grades_with_approvals(store: RunStore, record: RunRecord) -> dict[str, str]:
-    """Requirement → its grade, with what people attested."""
+    """Requirement → its grade, including people's attestations."""
     verdict = store.verdict(record.id)
     return {one.id: str(one.grade) for one in verdict.requirements} if verdict else {}

@@ -14,7 +14,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(one: Verification) -> str:
-    """Met: passed. Refuted or short of the bar: failed. Unjudged: an error. Only an approval missing: skipped."""
+    """The XML. Met: passed. Refuted or below the bar: failed. Unjudged: an error. Only an approval missing: skipped."""
     sorts = [sort(judged, one.accept) for judged in one.verdict.requirements]
     counts = {
         "tests": str(len(sorts)),

@@ -1,6 +1,6 @@
 """A verification as Markdown for a pull request: a table first, the evidence folded away.
 
-Every text from outside may be hostile: it is shown as text, makes no markup, calls nobody and links nowhere.
+Every text from outside may be hostile: it is shown as plain text, without markup, mentions and links.
 """
 
 from trued.model import Grade, Judged
@@ -10,7 +10,7 @@ from trued.support.markdown_escape import code_block, escaped
 MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
 GRADES = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
 MOST_DETAIL = 1500
-MOST_FAILING = 10  # cases of one check
+MOST_FAILING = 10  # failing cases of one check
 
 
 def markdown(one: Verification) -> str:

@@ -1,4 +1,4 @@
-"""A run's notes told apart: reasons of one requirement, what no check covers, and what the engine only reports."""
+"""Sorts a run's notes: reasons of one requirement, what no check covers, and what the engine only reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Notes:
 
     @property
     def count(self) -> int:
-        """How many are left beside the requirements' own."""
+        """How many notes there are, without those of single requirements."""
         return len(self.unchecked) + len(self.facts)
 
 

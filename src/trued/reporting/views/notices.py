@@ -1,4 +1,4 @@
-"""Events that are worth a line between calls and checks, as sentences."""
+"""Sentences for events that are worth a line between calls and checks."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
@@ -7,7 +7,7 @@ from trued.model import Outcomes
 from trued.model.events import JournalEvent, landing, people, proof, run
 from trued.model.events.proof import test_counts
 
-FILES = 6  # of a list; more are counted
+FILES = 6  # files of a list; more are counted
 LENGTH = 300  # characters of one fact
 PROOFS = frozenset(proof.EVENTS)
 
@@ -54,7 +54,7 @@ def _of_run(event: JournalEvent) -> Iterator[Notice]:
 
 
 def foreign_edits(event: run.SealedFileEdited) -> Iterator[str]:
-    """What an agent changed although it is not its own, and what became of it."""
+    """What an agent changed although it must not, and what the engine did about it."""
     role = _cut(event.role)
     if event.put_back is None:
         yield f"{role} edited files that are sealed or owned by the engine: {few(event.files)}"
@@ -128,7 +128,7 @@ def _of_people(event: JournalEvent) -> Iterator[Notice]:
 
 
 def few(values: Sequence[str]) -> str:
-    """The first of a list, and how many more there are."""
+    """The first values of a list, and how many more there are."""
     more = f" and {len(values) - FILES} more" if len(values) > FILES else ""
     return ", ".join(values[:FILES]) + more
 

@@ -1,4 +1,4 @@
-"""A run's events folded into a tree of calls and checks: the same picture live and from the journal."""
+"""Folds a run's events into a tree of calls and checks: the same tree live and from the journal."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,9 +15,9 @@ from trued.reporting.views.rows import Call, CallOutcome, Checks, Remark, Row
 from trued.support.plurals import counted
 from trued.workflows.view import WorkflowView, view_of
 
-BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
+BAD = ("refuted", "unjudged", "unproven")  # grades that prove nothing
 SEAL = "seal"
-HALTS = {  # the state that the last process left, as a reader is told of it
+HALTS = {  # the state that the last process left → what readers see
     "running": "the engine was killed",
     "interrupted": "Ctrl-C",
     "waiting": "it had waited for you",
@@ -27,7 +27,7 @@ HALTS = {  # the state that the last process left, as a reader is told of it
     "unjudged": "it could not be judged",
 }
 CALLS, PROOFS = frozenset(call.EVENTS), frozenset(proof.EVENTS)
-INCIDENTS = {  # of a call, with what a reader is told of it
+INCIDENTS = {  # kind of a call's event → what readers see
     call.CallAdopted: "adopted after a restart",
     call.ReportFound: "",
     call.CallDied: "died",
@@ -37,16 +37,16 @@ INCIDENTS = {  # of a call, with what a reader is told of it
 
 
 class Progress:
-    """A run as its events tell it so far. The same events give the same picture."""
+    """The state of a run after the events so far. The same events give the same state."""
 
     def __init__(self, events: Iterable[Event] = (), workflow: str = "", *, is_lean: bool = False) -> None:
-        """`workflow`: the run's, if it is known before the first event. `is_lean`: replies keep only what they say,
-        which is enough for who has no whole ones to show."""
+        """`workflow`: the run's workflow, if known before the first event. `is_lean`: drop empty fields of replies, for
+        callers that do not show whole replies."""
         self._is_lean = is_lean
         self.title = self.workflow = self.branch = self.level = ""
         self.state, self.grade, self.why, self.code = "running", "", "", 0
         self.began = self.last = 0.0
-        self._driven, self._driven_since = 0.0, 0.0  # seconds that a process drove it; since when one does, or 0
+        self._driven, self._driven_since = 0.0, 0.0  # seconds driven so far; when the current driver began, or 0
         self.scopes: dict[str, list[str]] = {}  # scope → ids of its rows, in order
         self.names: dict[str, str] = {}  # scope → its title
         self.rows: dict[str, Row] = {}
@@ -54,23 +54,23 @@ class Progress:
         self.verdicts: list[VerdictFact] = []  # in order
         self.requirements = 0
         self.served: set[str] = set()  # requirements that have a sealed check
-        self.on_base: Counter[str] = Counter()  # how the cases ended there
-        self.of_check: dict[str, Mapping[str, int]] = {}  # … of each check, the last time that it was run there
+        self.on_base: Counter[str] = Counter()  # outcome → how many cases on the base
+        self.of_check: dict[str, Mapping[str, int]] = {}  # check → the same, from its last run on the base
         self.quotas: dict[str, call.QuotaReported] = {}  # kind of agent → what it reported last
         self.question: tuple[str, str] | None = None  # key, text
         self.landed: dict[str, str] = {}  # branch → commit of the run's work on it
         self.view: WorkflowView = view_of(workflow)
         self._places: dict[str, str] = {}  # row → its scope
-        self._proofs: dict[str, int] = {}  # how many proofs began under a key
+        self._proofs: dict[str, int] = {}  # key → how many proofs began under it
         self.touched: list[str] = []  # the scopes that the last event changed
         self._open: set[str] = set()  # proofs without their verdict
-        self._conflicts: set[str] = set()  # parts that met one when they were merged
+        self._conflicts: set[str] = set()  # parts whose merge had a conflict
         for event in events:
             self.add(event)
 
     @property
     def calls(self) -> list[Call]:
-        return [row for row in list(self.rows.values()) if isinstance(row, Call)]  # a copy: a screen draws meanwhile
+        return [row for row in list(self.rows.values()) if isinstance(row, Call)]  # a copy: a screen may draw meanwhile
 
     @property
     def at_work(self) -> list[Call | Checks]:
@@ -79,14 +79,14 @@ class Progress:
 
     @property
     def tokens(self) -> tuple[int, bool]:
-        """How many, and whether any of them are estimated."""
+        """How many tokens, and whether any of them are estimated."""
         used = [one.tokens for one in self.calls if one.tokens.total]
         return sum(one.total for one in used), any(one.estimated for one in used)
 
     @property
     def worked(self) -> float:
-        """Seconds in which the run was driven, without the time in which it waited for somebody to resume it."""
-        if not (self._driven or self._driven_since):  # a journal without the run's beginning
+        """Seconds that the run was driven, without the time that it waited for somebody to resume it."""
+        if not (self._driven or self._driven_since):  # the journal lacks the run's beginning
             return self.last - self.began
         return self._driven + (self.last - self._driven_since if self._driven_since else 0.0)
 
@@ -101,12 +101,12 @@ class Progress:
         return next((each for each in ("ceiling", "computed", "reported") if each in known), "")
 
     def add(self, stored: Event) -> None:
-        """Take the next event of the journal."""
+        """Add the next event of the journal."""
         head = EventHead(stored.id, stored.at, stored.key, stored.kind)
         self._add(head, typed(stored, self.view.EVENTS))
 
     def add_json(self, stored: EventHead, data: str) -> None:
-        """The same of an event whose data nobody has parsed."""
+        """Like `add`, for an event whose JSON has not been parsed."""
         self._add(stored, typed_from_json(stored, data, self.view.EVENTS))
 
     def _add(self, stored: EventHead, event: JournalEvent) -> None:
@@ -117,7 +117,7 @@ class Progress:
             self._add_to_view(stored, event)
             self._add_call(stored, event)
             return
-        if type(event) in PROOFS:  # and most of the others
+        if type(event) in PROOFS:  # most of the others
             self._add_to_view(stored, event)
             self._add_proof(stored, event)
         else:
@@ -134,7 +134,7 @@ class Progress:
         """Add a row to its scope, or replace the one that has its name."""
         name = at or row.key
         if name not in self.rows:
-            # What belongs to no scope stands by itself, where it happened: seal first, finish last.
+            # a row without a scope gets a scope of its own, in order of time: seal first, finish last
             self._places[name] = intern(scope_of(row.key)) or self.view.place(row.key) or f"/{name}"
             self.scopes.setdefault(self._places[name], []).append(name)
         self.rows[name] = row
@@ -149,7 +149,7 @@ class Progress:
         self.put(Remark(key, text, warning), f"{key} remark {len(self.rows)}")
 
     def name_scope(self, key: str, kind: str, which: str, title: str) -> None:
-        """Give the innermost scope of this key a title, if it is the one that is meant: `task F1-T2`."""
+        """Give the innermost scope of this key a title, if its name is `kind which`, such as `task F1-T2`."""
         if which and title and inner_scope(key) == f"{kind} {which}":
             self.names[scope_of(key)] = title
 
@@ -193,7 +193,7 @@ class Progress:
                 self._driven_since = stored.at
             case run.RunResumed():
                 self.state, self.why = "running", ""
-                self.question = None  # it is asked again if it is still open
+                self.question = None  # an open question is asked again
                 self._restate("unfinished", "running")
                 self._driven_since = stored.at
                 self.remark(stored.key, f"resumed after {HALTS.get(event.after, event.after) or 'a crash'}")
@@ -221,7 +221,7 @@ class Progress:
             self.view = WorkflowView()
 
     def _add_merge(self, event: JournalEvent) -> None:
-        """Plain merges are not shown; conflicts are, and how each was resolved."""
+        """Show merge conflicts and how each was resolved; merges without a conflict are not shown."""
         match event:
             case run.MergeConflict():
                 self._conflicts.add(event.part)
@@ -323,7 +323,7 @@ class Progress:
         self.put(row._replace(summary=summary, grades=grades), name)
 
     def _grade(self, key: str, grades: Sequence[tuple[str, str, str]]) -> None:
-        if not is_landing(key):  # a grade of another commit is not the run's
+        if not is_landing(key):  # a landing's grade is for another commit
             self.grades.update({name: grade for name, grade, _ in grades})
 
     def _base_summary(self) -> str:
@@ -331,13 +331,13 @@ class Progress:
         return f"{number}, on the base {cases}" if cases else number
 
     def _add_people(self, stored: EventHead, event: JournalEvent) -> None:
-        """What people are asked and say; the remark follows with the other notices."""
+        """Record questions and people's answers; their remarks are added with the other notices."""
         match event:
             case people.QuestionAsked():
                 self.settle()
                 self.question = (stored.key, event.text)
             case people.RequirementApproved():
-                self.question = None if stored.key else self.question  # asked at the terminal, it is answered
+                self.question = None if stored.key else self.question  # one asked at the terminal is answered now
             case (
                 people.QuestionAnswered()
                 | people.QuestionLeftOpen()

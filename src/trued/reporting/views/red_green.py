@@ -1,4 +1,4 @@
-"""Red before green, case by case: how each case of a requirement ended on the base and on the head, every time."""
+"""The outcomes of each case of a requirement on the base and on the head, in every run: red before, green after."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ class CaseOutcomes:
     name: str
     base: tuple[str, ...]
     head: tuple[str, ...]
-    says: str  # what it did instead, the first time that it failed on the head
+    says: str  # the actual result of its first failure on the head
 
     @property
     def is_green(self) -> bool:
-        """Did it pass on the head, every time?"""
+        """Whether it passed on the head every time."""
         return bool(self.head) and set(self.head) == {Outcomes.PASSED}
 
     @property
     def was_red(self) -> bool:
-        """Did it fail on the base, every time?"""
+        """Whether it failed on the base every time."""
         return bool(self.base) and Outcomes.PASSED not in self.base
 
     @property
@@ -31,8 +31,8 @@ class CaseOutcomes:
 
 
 def case_outcomes(facts: Iterable[Evidence], *, over: bool) -> list[CaseOutcomes]:
-    """All cases of these facts, those that fail on the head first. What is held out has a number until the run is
-    over.
+    """All cases of this evidence, those that fail on the head first. Until the run is over, held-out cases have only
+    a number.
     """
     found: dict[tuple[str, str], dict[str, list[Tried]]] = {}
     hidden: set[tuple[str, str]] = set()

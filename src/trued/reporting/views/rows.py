@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from trued.model.events.call import CallAnswered
 
-WORD = 20  # characters: PASS, DONE and their like
+WORD = 20  # characters of a word such as PASS or DONE
 
-# Named tuples: a long run has ten thousands of rows, and each is made anew several times while events are folded.
+# Named tuples: a long run has tens of thousands of rows, and each is rebuilt several times while events are folded.
 
 
 class TokenSum(NamedTuple):
@@ -26,10 +26,10 @@ class TokenSum(NamedTuple):
 
 
 class CallOutcome(NamedTuple):
-    """How a call ended: the event `CallAnswered` in a fifth of its size."""
+    """How a call ended: the event `CallAnswered` in a fifth of its memory."""
 
     state: str
-    kind: str  # of failure
+    kind: str  # kind of failure
     why: str
     reply: Mapping[str, Any] | None
     asks: int
@@ -69,7 +69,7 @@ class CallOutcome(NamedTuple):
 
     @classmethod
     def lean(cls, event: CallAnswered) -> "CallOutcome":
-        """The same without the fields of its reply that say nothing; its few words are kept once for all calls."""
+        """The same without empty fields of the reply; short strings are interned, so that all calls share them."""
         said = {name: _shared(value) for name, value in (event.reply or {}).items() if value or value is False}
         return cls.of(event)._replace(reply=said or None)
 
@@ -86,16 +86,16 @@ class Call(NamedTuple):
     agent: str = ""
     state: str = "running"  # running | done | failed | unfinished
     attempts: int = 1
-    asked: float = 0.0  # first
-    started: float = 0.0  # its first process; 0: not yet
+    asked: float = 0.0  # the first time
+    started: float = 0.0  # start of its first process; 0: not yet
     began: float = 0.0
     ended: float = 0.0
     answer: CallOutcome | None = None
-    incidents: tuple[tuple[float, str], ...] = ()  # when, and the kind of event: crashes that it survived
+    incidents: tuple[tuple[float, str], ...] = ()  # crashes that it survived: time and kind of event
     remarks: tuple[str, ...] = ()  # resumed, adopted, asked twice: what a reader would wonder about
-    waits_until: float = 0.0  # when its provider admits it again; 0: it does not wait
+    waits_until: float = 0.0  # when its provider accepts it again; 0: it does not wait
     waits_for: str = ""
-    waited: float = 0.0  # seconds, for its provider, up to now
+    waited: float = 0.0  # seconds that it has waited for its provider
 
     @property
     def tokens(self) -> TokenSum:
@@ -112,7 +112,7 @@ class Call(NamedTuple):
 
     @property
     def requests(self) -> int:
-        """To the model, where the agent reports them."""
+        """The number of requests to the model, if the agent reports it."""
         return self.answer.requests if self.answer else 0
 
     @property
@@ -134,7 +134,7 @@ class Call(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """The engine's own work on one proof: the check that runs now, and the verdict once there is one."""
+    """The engine's own work on one proof: the check that runs now, and the verdict when there is one."""
 
     key: str
     state: str = "running"  # running | held | open (only a person's approval is missing) | failed | unfinished

@@ -1,4 +1,4 @@
-"""What runs cost and what came of them, and how often an agent's *done* was false: by week, agent, role and workflow.
+"""What runs cost and achieved, and how often an agent's *done* was false: by week, agent, role and workflow.
 
 Pure."""
 
@@ -18,7 +18,7 @@ DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """One run: its record, its requirements that are met, what it spent, and what its agents claimed."""
+    """One run: its record, how many requirements are met, what it spent, and what its agents claimed."""
 
     record: RunRecord
     met: int
@@ -38,23 +38,23 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class HistoryFilter:
-    """Which runs, and which part of them; what is empty selects all."""
+    """Selects runs, and the part of an agent or role in them; an empty field selects all."""
 
-    repository: str = ""  # as a run names it, or its folder without links
+    repository: str = ""  # as the run's record has it, or its resolved path
     workflow: str = ""
     agent: str = ""
     role: str = ""
     since: float = 0.0
 
     def fits(self, record: RunRecord) -> bool:
-        """Whether the run is one of these, by its record alone."""
+        """Whether the filter selects the run, judged only by its record."""
         if self.workflow not in ("", record.workflow) or record.created_at < self.since:
             return False
         is_named = self.repository in ("", record.repository)
         return is_named or Path(record.repository).resolve() == Path(self.repository)
 
     def part_of(self, run: RunFacts) -> RunFacts | None:
-        """What this agent and role did in a run; None if they were no part of it."""
+        """What this agent and role did in a run; None if they had no part in it."""
         if not self.agent and not self.role:
             return run
         spends = [one for one in run.spends if self._is_of(one.agent, one.role)]
@@ -66,7 +66,7 @@ class HistoryFilter:
 
 
 def since(text: str, now: float) -> float:
-    """The moment that `30d`, `8w`, `6m`, `1y` or `2026-11-01` means; 0 for nothing. Raises BadInput."""
+    """The time that `30d`, `8w`, `6m`, `1y` or `2026-11-01` means; 0 for an empty text. Raises BadInput."""
     if not text:
         return 0.0
     if found := re.fullmatch(r"(\d{1,4})([dwmy])", text):
@@ -83,17 +83,17 @@ class Total:
 
     name: str
     runs: int = 0
-    proven: int = 0  # runs of which every requirement is proven
-    met: int = 0  # requirements
+    proven: int = 0  # runs with every requirement proven
+    met: int = 0  # requirements that are met
     requirements: int = 0
     calls: int = 0
     tokens: int = 0
     usd: float = 0.0
-    is_estimated: bool = False  # a price was computed, or is a ceiling
-    met_per_usd: float | None = None  # None where nothing was paid
-    seconds: float = 0.0  # that agents worked
+    is_estimated: bool = False  # some cost was computed or is a ceiling
+    met_per_usd: float | None = None  # None if nothing was paid
+    seconds: float = 0.0  # working time of agents
     claims: int = 0  # calls that ended with a *done*
-    fell: int = 0  # those of them whose next check by the engine failed
+    fell: int = 0  # claims whose next check by the engine failed
     _runs: set[str] = field(default_factory=set)
 
     @property

@@ -1,4 +1,4 @@
-"""A verification for people and programs: what `verify --json` prints, and what all its other forms are made from."""
+"""A verification for people and programs: the data that `verify --json` prints and all other forms are made from."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,10 +27,10 @@ from trued.reporting.views.cases import FailedCase, failed_case
 from trued.support.plurals import counted
 
 YOURS = "your own cases"
-PROGRAMS = {"node": "Node", "go": "Go", "chromium": "Chromium"}  # by the name under which evidence has their version
-RUNNERS = {" nodes.mjs ←": "Node", " test -json ←": "Go"}  # by the command that evidence has, where no version is known
+PROGRAMS = {"node": "Node", "go": "Go", "chromium": "Chromium"}  # by their key in the evidence's versions
+RUNNERS = {" nodes.mjs ←": "Node", " test -json ←": "Go"}  # by the evidence's command, if it has no version
 NOT_IMPORTED = "collection"  # the kind of failure of a test file that cannot be imported
-REASONS = 6  # of one requirement that are shown; `trued why` has them all
+REASONS = 6  # reasons shown for one requirement; `trued why` has them all
 # `case 1: it raises an error`, `tests/test_a.py::test_b: it fails`, `page /, sees Hello: the page does not show it`
 _CASE = re.compile(r"(case \d+|\S+::.*?|page \S+, .*?): (.+)", re.DOTALL)
 
@@ -43,7 +43,7 @@ class Verification:
     verdict: Verdict
     outcome: Outcome
     accept: Grade = Grade.ATTESTED
-    reproduce: str = ""  # the one command that does it all again
+    reproduce: str = ""  # the one command that repeats the verification
 
     @property
     def code(self) -> int:
@@ -52,7 +52,7 @@ class Verification:
 
     @property
     def lowered(self) -> bool:
-        """Did the user accept less than the full bar?"""
+        """Whether the user accepts a grade below the full bar."""
         return self.accept.is_lowered_bar
 
     @property
@@ -89,7 +89,7 @@ class Verification:
 
     @property
     def suite_owner(self) -> str:
-        """The requirement whose own check runs all existing tests, where no row of their own shows them; or ""."""
+        """The requirement whose check runs all existing tests, if these have no row of their own; else ""."""
         if self.verdict.suites:
             return ""
         passed = {fact.requirement for fact in self.contract.base_facts if fact.kind == "tests" and _any_passed(fact)}
@@ -111,7 +111,7 @@ class Verification:
 
     def checks(self, judged: Judged) -> list["CheckedSides"]:
         """What each check of a requirement showed on base and head."""
-        from trued.proof.room.bench import check_hash  # loaded for a verdict, not for the help
+        from trued.proof.room.bench import check_hash  # imported for a verdict, not for the help
 
         taken = set(judged.evidence)
         facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
@@ -134,8 +134,8 @@ def ran_by(interpreter: str, versions: Mapping[str, str], command: str) -> str:
 
 
 def _is_whole_suite(check: Check) -> bool:
-    """Does the check run whatever tests there are, by naming no file?"""
-    from trued.proof.runners.command_parser import files_in_command, recognise_runner  # loaded for a verdict only
+    """Whether the check runs all tests there are, because its command names no file."""
+    from trued.proof.runners.command_parser import files_in_command, recognise_runner  # only for a verdict
 
     call = recognise_runner(check.command) if isinstance(check, TestsCheck) and not check.files else None
     return call is not None and not files_in_command(call)
@@ -155,34 +155,34 @@ class CheckedSides:
 
     kind: str
     command: str
-    before: int  # passed on base, of …
+    before: int  # passed on base, of `known`
     known: int
-    after: int  # passed on head each time, of …
+    after: int  # passed on head each time, of `total`
     total: int
     turns: int
     held_out: bool
     failing: tuple[Tried, ...]
     void: str
-    cases: tuple[Case, ...] = ()  # of examples
+    cases: tuple[Case, ...] = ()  # of an examples check
     skipped: int = 0  # on both sides: neither a pass nor a failure
     unimported: int = 0  # test files that could not be imported on base, so that their tests are not counted there
 
     def told(self, tried: Tried, *, brief: bool = False) -> str:
-        """One failing case: what was asked, and what came of it. `brief`: of a test's trace only what was asserted."""
+        """One failing case with its expected and actual result. `brief`: only the assertions of a test's trace."""
         one = self.failed_case(tried, brief=brief)
         if one.expected:
             return f"{one.name}, {one.asked}: expected {one.expected}, got {one.got}"
         return f"{one.name}: {one.got}"
 
     def failed_case(self, tried: Tried, *, brief: bool = False) -> FailedCase:
-        """One failing case with what was expected and what came."""
+        """One failing case with its expected and actual result. `brief`: only the assertions of a test's trace."""
         asserted = [one.removeprefix("E").strip() for one in tried.detail.splitlines() if re.match(r"E\s", one)]
         detail = "; ".join(asserted) if brief and asserted else tried.detail
         return failed_case(tried.id, detail, tried.kind or tried.outcome, self.cases)
 
     @property
     def said(self) -> str:
-        """`examples 5/5 twice (base 0/5)`."""
+        """The result in one line: `examples 5/5 twice (base 0/5)`."""
         times = {0: "not run", 1: "once", 2: "twice"}.get(self.turns, f"{self.turns} times")
         known = self.known - self.unimported
         base = [f"{self.before}/{known}"] if known or not self.unimported else []
@@ -228,7 +228,7 @@ def _tried(facts: Iterable[Evidence]) -> list[Tried]:
 
 
 def reasons_sentence(why: Sequence[str]) -> str:
-    """The reasons as one sentence; cases that failed alike are listed together."""
+    """The reasons as one sentence; cases that failed in the same way are listed together."""
     alike: dict[str, list[str]] = {}
     for one in why:
         match = _CASE.fullmatch(one)
@@ -247,7 +247,7 @@ def _together(names: Sequence[str]) -> str:
 
 
 def short_source(source: str) -> str:
-    """File and line as others may read them: an absolute path by its last part."""
+    """File and line as others may read them: an absolute path is shortened to its last part."""
     return PurePosixPath(source).name if source.startswith("/") else source
 
 
