@@ -37,23 +37,23 @@ from trued.support.hashing import folder_name
 from trued.support.redaction import inert
 from trued.wire import Confinement, Limits, Order, Report, Usage, add_usage
 
-DEATHS = 20  # of one call while this process runs: only a machine that kills everything reaches it
-UNREAD = 3  # unreadable reports of one call: each was paid for
-QUESTIONS = 5  # of one call: an agent that asks more does not work
+DEATHS = 20  # of one call, within one process: reached only if the machine kills every process
+UNREAD = 3  # unreadable reports of one call: each has cost something
+QUESTIONS = 5  # from one call: an agent that asks more is not working
 SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
-UNDONE_BYTES = 200_000  # recorded of one file that the agent may not write
-PIECE_S = 30.0  # of a wait before the clock is checked again
+UNDONE_BYTES = 200_000  # of an undone change that are recorded, per file
+PIECE_S = 30.0  # a longer wait is split into pieces; after each the clock is checked again
 PICTURES = "pictures"  # below an agent's HOME
-LOOK_S = 0.5  # between two looks whether a person wants the call to be stopped
-LATER = ("rate", "overloaded")  # the provider says "not now": neither a failure nor an attempt
+LOOK_S = 0.5  # how often to check whether a person wants the call to be stopped
+LATER = ("rate", "overloaded")  # the provider says "not now": counts neither as a failure nor as an attempt
 
 
 class Equipment(Value):
     """What an agent gets beside its brief."""
 
     browser: tuple[str, ...] = ()  # starts an MCP server that drives a browser
-    readable: tuple[str, ...] = ()  # what that server needs to see of the machine
-    pictures: dict[str, str] = {}  # noqa: RUF012  name → artifact: laid into the folder `pictures` of its HOME
+    readable: tuple[str, ...] = ()  # paths of the machine that this server must be able to read
+    pictures: dict[str, str] = {}  # noqa: RUF012  name → artifact: put into the folder `pictures` of the agent's HOME
 
 
 class AgentRequest(Value):
@@ -70,9 +70,9 @@ class AgentRequest(Value):
     anew: str = ""  # the brief to use if the session turns out to be lost
     native: str = ""
     before: Usage = Usage()
-    about: str = ""  # the first line of its commit
+    about: str = ""  # the first line of the agent's commit message
     fixed: tuple[str, ...] = ()  # files that the engine owns: changes to them are undone
-    only: tuple[str, ...] = ()  # the only files that it may write, if any are named
+    only: tuple[str, ...] = ()  # the only files that the agent may write; empty: no such restriction
     equipment: Equipment = Equipment()
 
     @property
@@ -90,19 +90,19 @@ class AgentAnswer(Value):
     head: str
     when: float
     changed: tuple[str, ...] = ()
-    # what it wrote into files that the engine owns; None: it had removed the file
+    # what the agent wrote into files that the engine owns; None: it had removed the file
     undone: dict[str, str | None] = {}  # noqa: RUF012
-    commands: tuple[str, ...] = ()  # that it ran, as far as it reports them
+    commands: tuple[str, ...] = ()  # that the agent ran, as far as it reports them
     resumed: bool = False
-    clone: str = ""  # where it worked; dropped only after this answer is recorded
+    clone: str = ""  # where the agent worked; dropped only after this answer is recorded
     native: str = ""
     usage: Usage = Usage()
-    thread: Usage | None = None  # of the session that it ended in; a lost session does not count
+    thread: Usage | None = None  # of the last session; usage of a lost session is not included
 
 
 @dataclass
 class Exchange:
-    """The state of one call until it has an answer: refusals for a while, questions, answers, restarts."""
+    """The state of one call until it has an answer: temporary refusals, questions, answers, restarts."""
 
     name: str  # of the next order; the first has the name of the call
     brief: str
@@ -112,12 +112,12 @@ class Exchange:
     spent: Usage = field(default_factory=Usage)
     waits: list[PastWait] = field(default_factory=list)
     refusals: int = 0
-    row: int = 0  # refusals without any work between them
+    row: int = 0  # refusals in a row, without any work between them
     questions: int = 0
-    stops: int = 0  # by people who had something to say
-    answers: list[str] = field(default_factory=list)  # to its questions, and comments for which it was stopped
-    died: int = 0  # attempts that left nothing; the next has a clone and a session of its own
-    thread: Usage = field(default_factory=Usage)  # of the session that it is in
+    stops: int = 0  # how often people stopped the call in order to comment
+    answers: list[str] = field(default_factory=list)  # to the agent's questions, and comments for which it was stopped
+    died: int = 0  # attempts that left nothing; the next gets a new clone and a new session
+    thread: Usage = field(default_factory=Usage)  # of the current session
     found: bool = False  # the last report existed before this process started
 
     def full_brief(self, ask: AgentRequest) -> str:
@@ -201,7 +201,7 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
             exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         elif report.state == "failed" and report.kind == "budget":
             exchange.refusals += 1
-            # We cannot raise an agent's own budget, but a person who resumes has done something about it.
+            # We cannot raise an agent's own budget; a person who resumes the run has dealt with that.
             if not context.budget.has_used_up(exchange.name) and not exchange.found:
                 raise LimitReached(
                     f"{ask.key}: {report.why}; `trued resume {context.run} --limit …` continues with more"
@@ -216,7 +216,7 @@ async def _tell_after_stop(context: RunContext, ask: AgentRequest, report: Repor
     exchange.stops += 1
     comments = await comments_after_stop(context, ask.role.name, ask.key, exchange.stops)
     name = f"{folder_name(ask.key)}.c{exchange.stops}"
-    if not comments:  # another call of the role was given them meanwhile
+    if not comments:  # another call of the role has got them meanwhile
         exchange.continue_with(report, name, exchange.brief, interrupted=True)
         return
     told = brief_after_stop(comments)
@@ -292,7 +292,7 @@ async def _work_until_reported(
 
 
 def _lost_report(request: CallRequest, ask: AgentRequest) -> Report:
-    """For an attempt that began on another machine: what it used there is unknown."""
+    """The report of an attempt that began on another machine: its usage there is unknown."""
     why = "another machine began it and did not finish it"
     return Report(request.call, request.attempt, "died", why=why, session=ask.session, usage=Usage(estimated=True))
 
@@ -300,7 +300,7 @@ def _lost_report(request: CallRequest, ask: AgentRequest) -> Report:
 async def _work_unless_stopped(
     context: RunContext, ask: AgentRequest, exchange: Exchange, order: Order, tell: Tell
 ) -> Report:
-    """The report of the order; of one with state "stopped" if a person wants to say something before it has ended."""
+    """The report of the order; one with state "stopped" if a person wants to comment before the order has ended."""
 
     def is_wanted() -> bool:
         return has_to_stop(context, ask.role.name, ask.key, exchange.stops + 1)
@@ -379,8 +379,8 @@ def _confinement(context: RunContext, ask: AgentRequest) -> Confinement:
 async def _commit_work(
     context: RunContext, here: Position, ask: AgentRequest, report: Report, clone: str
 ) -> AgentCommit:
-    """Commit what the agent left. Nothing is taken from a role that may not write or from a failed call; a rescue ref
-    keeps it. An agent's own documents (`only`) are taken in any case: people read them, and they decide nothing."""
+    """Commit what the agent left. Work of a role that may not write, or of a failed call, is not committed; a rescue
+    ref keeps it. An agent's own documents (`only`) are always committed: people read them, and they decide nothing."""
     if not ask.role.writes or (report.state != "done" and not ask.only):
         return AgentCommit(here.head, ())
     return await context.workspace.commit_clone(
@@ -395,7 +395,7 @@ async def _commit_work(
 
 
 def _commit_message(context: RunContext, ask: AgentRequest) -> str:
-    """What the commit is about, for readers of the history; then who made it."""
+    """The commit message: what the commit is about, then who made it."""
     who, ticket = f"{ask.role.name}: {ask.key}", context.ticket
     first = f"{ticket.kind}: {inert(ticket.summary[:SUBJECT])} ({ticket.key})" if ticket else context.redact(ask.about)
     return f"{first}\n\n{who}" if first else who

@@ -10,13 +10,13 @@ from trued.support.hashing import digest
 if TYPE_CHECKING:
     from trued.model import Requirement
 
-FILES = 5  # that are named; the others are counted
+FILES = 5  # changed files that a reason names; of the others it gives the number
 WHOLE = "*"  # instead of a requirement: the contract
 
 
 def steps_of(requirement: "Requirement") -> tuple[str, ...]:
     """What a person has to do before they decide; the requirement's own text if it names no steps."""
-    from trued.model import ManualCheck  # which loads all kinds of checks: an answer to a question needs none
+    from trued.model import ManualCheck  # here because it loads all kinds of checks: answering a question needs none
 
     steps = tuple(step for check in requirement.checks if isinstance(check, ManualCheck) for step in check.steps)
     return steps or (requirement.text,)
@@ -29,7 +29,7 @@ def is_manual(requirement: "Requirement") -> bool:
 
 
 def asked_of(requirement: "Requirement") -> str:
-    """Hash of a requirement's text and manual steps. An approval applies only while it is unchanged."""
+    """Hash of a requirement's text and manual steps. An approval applies only while this hash is unchanged."""
     return digest(requirement.text, list(steps_of(requirement)))
 
 
@@ -54,7 +54,7 @@ class Since:
 
 
 Compare: TypeAlias = Callable[[str, str], Since]
-Taken: TypeAlias = Mapping[tuple[str, float], str]  # an approval, by requirement and time → the head that took it up
+Taken: TypeAlias = Mapping[tuple[str, float], str]  # an approval's requirement and time → the head that took it up
 
 
 def taken(heard: Iterable[Heard]) -> dict[tuple[str, float], str]:
@@ -62,8 +62,8 @@ def taken(heard: Iterable[Heard]) -> dict[tuple[str, float], str]:
 
 
 def untaken(words: Iterable[Approval], heard: Sequence[Heard], *, every: bool = False) -> list[Approval]:
-    """Approvals that the workflow has not taken up yet: rejections, and those of parked requirements. `every`: all of
-    them, for a workflow that records approvals in its files."""
+    """Decisions that the workflow has not taken up yet: rejections, and approvals of parked requirements. `every`: all
+    decisions, for a workflow that records approvals in its files."""
     known, parked = taken(heard), {name for one in heard for name in one.parked}
     news = [one for one in words if (every or one.requirement != WHOLE) and (one.requirement, one.at) not in known]
     newest = {one.requirement: one for one in news}  # the later one replaces the earlier one
@@ -105,7 +105,7 @@ def _stale(word: Approval, now: str, heard: Taken, compare: Compare) -> str:
         return str(since)
     there = heard.get((word.requirement, word.at), "")
     if not there or there == now or compare(there, now).same:
-        return ""  # no agent has been told of the rejection yet, or none has changed anything since
+        return ""  # no agent has received the rejection yet, or none has changed anything since
     return "and it has been worked on since"
 
 

@@ -15,14 +15,14 @@ from trued.support.hashing import content_hash, digest, folder_name
 from trued.support.path_sets import paths_outside
 from trued.support.redaction import in_json
 
-SET_UP_S = 900.0  # a first set-up downloads what the project needs
+SET_UP_S = 900.0  # timeout: a first set-up downloads what the project needs
 TAIL = 4_000  # characters of a set-up's output that are kept
 EDIT_LIMIT = 1024 * 1024  # bytes of a file that a person may edit
 FILE_CHARS, ALL_CHARS = 8_000, 18_000  # of files that go into a brief; agents can read the rest themselves
 
 
 class _NothingNew(Exception):
-    """There is no edit: nothing is recorded."""
+    """There is no edit; raised so that no step is recorded."""
 
 
 class SetUp(Value):
@@ -41,7 +41,7 @@ class Edit(Value):
 
     before: str
     after: str
-    sha256: str  # of the file as it is, byte for byte
+    sha256: str  # of the file's bytes
 
 
 class Content(Value):
@@ -52,7 +52,7 @@ class Content(Value):
 
 
 class Branch:
-    """The run's branch from where it is now: `head` is the newest commit, accepted or not."""
+    """The run's branch at one position: `head` is the newest commit, accepted or not."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps, self._workspace = steps, steps.context.workspace
@@ -64,7 +64,7 @@ class Branch:
 
     @property
     def name(self) -> str:
-        """Of the branch in the user's repository."""
+        """The name of the branch in the user's repository."""
         return self._steps.context.branch
 
     @property
@@ -73,7 +73,7 @@ class Branch:
 
     @property
     def base(self) -> str:
-        """The user's commit: evidence of "before" always comes from it."""
+        """The user's commit that the work starts from: evidence of "before" always comes from it."""
         return self._workspace.base
 
     @property
@@ -83,7 +83,7 @@ class Branch:
 
     @property
     def when(self) -> float:
-        """When the last work was done, as recorded: a replay has the same."""
+        """When the last work was done, as recorded: a replay gets the same time."""
         return self._steps.state.position.when
 
     # -- reading -------------------------------------------------------------------------------------------------------
@@ -142,18 +142,19 @@ class Branch:
         files.owned = tuple(dict.fromkeys((*files.owned, *paths)))
 
     def allow_notes(self, *paths: str) -> None:
-        """Agents may write notes into these owned files. Their changes are undone all the same, without an event: the
+        """Let agents write notes into these owned files. Their changes are still undone, but without an event: the
         workflow reads them (`AgentAnswer.undone`), keeps what it allows, and records the rest itself."""
         files = self._steps.state.files
         files.noted = tuple(dict.fromkeys((*files.noted, *paths)))
 
     def disown(self, *paths: str) -> None:
-        """Until `own` is called again, agents may change these files, as part of their work."""
+        """Let agents change these files as part of their work, until `own` is called again."""
         files = self._steps.state.files
         files.owned = tuple(path for path in files.owned if path not in paths)
 
     def set_background(self, *paths: str) -> None:
-        """Documents from before the work. Anybody may change them; they never count as part of the work."""
+        """Declare documents that existed before the work. Anybody may change them; they never count as part of the
+        work."""
         files = self._steps.state.files
         files.background = tuple(dict.fromkeys((*files.background, *paths)))
 
@@ -171,8 +172,8 @@ class Branch:
         """Commit these files, in the engine's own name.
 
         `accepted=False`: the commit is not published. `event`: what these files say, for readers of the journal.
-        `editable`: a person may write in the live copies of these files; `read_edit` picks that up.
-        `step` and `inputs`: the step's name, and what it is compared by, if not the files themselves.
+        `editable`: a person may edit the live copies of these files; `read_edit` reads the edits.
+        `step`: the step's name. `inputs`: what a replay compares, if not the files themselves.
         """
         head, when = self.head, self.when
         content = {path: text.encode(errors="surrogateescape") for path, text in files.items()}
@@ -200,13 +201,13 @@ class Branch:
     async def read_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
         """What a person wrote into the live copy since the engine wrote it; None if nothing. Each edit is read once.
 
-        `problem` says why a text cannot be read. Such an edit stays in the copy until somebody corrects it, and is
-        reported by an event.
+        `problem` returns why a text cannot be parsed. An edit with a problem is reported by an event, and stays in the
+        copy until somebody corrects it.
         """
         return await self._read_edit(path, problem, f"edited {path}")
 
     async def read_new_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
-        """The same at the end of a run: if there is nothing new, no step is recorded, so that a resumed run looks
+        """`read_edit` for the end of a run: if there is nothing new, no step is recorded, so that a resumed run looks
         again."""
         try:
             return await self._read_edit(path, problem, f"edited after the end {path}", always=False)
@@ -249,7 +250,7 @@ class Branch:
     # -- agents' work --------------------------------------------------------------------------------------------------
 
     async def squash(self, message: str, *, onto: str, author: str) -> None:
-        """Make one commit on `onto` of everything done since, without the engine's own files."""
+        """Squash everything done since `onto` into one commit on it, without the engine's own files."""
         head, when, owned = self.head, self.when, self._steps.owned
 
         async def step() -> str:
@@ -261,7 +262,7 @@ class Branch:
     async def set_aside(self, name: str, *, back_to: str, work: str = "") -> str:
         """Keep the newest commit (or `work`) on a branch of its own, and continue from `back_to`.
 
-        Returns the name of that branch; "" if there was no work, or if it could not be made.
+        Returns the name of that branch; "" if there was no work, or if the branch could not be created.
         """
         head, branch = work or self.head, f"trued/{self._steps.context.run}-failed-{name}"
 
@@ -275,13 +276,13 @@ class Branch:
         return branch if head != back_to and not why else ""
 
     def reset(self, head: str) -> None:
-        """Continue from an earlier commit: what came after it was not accepted."""
+        """Continue from an earlier commit, because what came after it was not accepted."""
         self._steps.state.position.head = head
 
     async def set_up(self, session: Session[Any], script: str) -> SetUp:
-        """Run the project's set-up in the session's clone, confined as its agent will be.
+        """Run the project's set-up in the session's clone, in the same sandbox that its agent will have.
 
-        What it installs is kept, and is there already in the next clone whose script and manifests are the same.
+        What it installs is cached, and restored in the next clone whose script and manifests are the same.
         """
         steps, workspace, head, key = self._steps, self._workspace, self.head, self._steps.key("set-up")
 

@@ -1,4 +1,4 @@
-"""The browser of an agent: how the MCP server that drives it on a preview is started inside the agent's sandbox."""
+"""An agent's browser: how to start, inside its sandbox, the MCP server that drives the browser on a preview."""
 
 import sys
 from pathlib import Path
@@ -18,6 +18,6 @@ def browser_on(address: str) -> Equipment:
     if not address or lack:
         return Equipment()
     command = (sys.executable, "-I", "-B", str(SERVER), address, program, str(PROBES))
-    engine = dict.fromkeys((sys.prefix, sys.base_prefix))  # its interpreter and playwright, wherever they are installed
+    engine = dict.fromkeys((sys.prefix, sys.base_prefix))  # where the interpreter and playwright are installed
     readable = (str(SERVER), str(PROBES), *chromium_folders(program), *engine)
     return Equipment(browser=command, readable=readable)

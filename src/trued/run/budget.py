@@ -17,20 +17,20 @@ from trued.model.step_keys import feature_scope
 from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
-LEAST = 0.05  # of what a call usually takes: with less left it is not started
-KNOWN = 3  # past calls of a role by an agent: then their figures are used, not the configured ones
-WITHIN = 3.0  # times the usual: a call that takes more is stopped, and continues if there is room
-UNTOLD = ("crashed", "idle", "wall", "output")  # ended in mid-work: it used something that it did not report
+LEAST = 0.05  # share of what a call usually takes: if less is left, the call is not started
+KNOWN = 3  # from this many past calls of a role by an agent on, their figures replace the configured ones
+WITHIN = 3.0  # times the usual amount: a call that takes more is stopped, and continues if there is room
+UNTOLD = ("crashed", "idle", "wall", "output")  # ended in mid-work: the call used something that it did not report
 GRACE_S = 0.5  # for calls that were running when the last process died
-LOOK_S = 1.0  # between two looks at the limits, while a call waits for room: a person may raise one
+LOOK_S = 1.0  # while a call waits for room, how often to reread the limits: a person may raise one
 UNITS = ("usd", "tokens", "seconds")
 NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
-MORE = "continue with more: "  # in the sentence on a reached limit, before the command that raises it
+MORE = "continue with more: "  # precedes, in the message about a reached limit, the command that raises it
 EARLIER_MORE = "go on with more: "  # the same in runs that an earlier version recorded
 
 
 def command_for_more(why: str) -> str:
-    """The command that continues with a higher limit, from the sentence on a reached limit; "" if it names none."""
+    """The command that continues with a higher limit, from the message about a reached limit; "" if it names none."""
     return next((why.rpartition(mark)[2] for mark in (MORE, EARLIER_MORE) if mark in why), "")
 
 
@@ -47,14 +47,14 @@ class CallRequest:
 
     @property
     def task(self) -> str:
-        """The key's path down to a task in it, else its first part; empty for a call of the run itself."""
+        """The key's path down to its task, or its first part if it has no task; empty for a call of the run itself."""
         parts = self.key.split("/")[:-1]
         depth = next((number for number, one in enumerate(parts, 1) if one.startswith("task ")), 1)
         return "/".join(parts[:depth])
 
     @property
     def feature(self) -> str:
-        """The feature that the call belongs to, with all of its tasks; empty if none."""
+        """The feature that the call belongs to; all tasks of a feature share it. Empty if none."""
         return feature_scope(self.key)
 
     def scopes(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class Shortage:
     what: str  # usd | tokens | calls | seconds
     limit: float
     spent: float
-    reserved: float  # by calls that are still open; some of it may become free when they end
+    reserved: float  # by open calls; some of it may become free when they end
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ class Budget:
         """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
         little.
 
-        While other calls run whose reservation may become free, it waits for them. The same call, asked for again after
-        a crash, gets what it had.
+        Waits while other calls run whose reservations may become free. The same call, reserved again after a crash,
+        gets what it had.
         """
         price = self._price(request.agent, request.model)
         await self._journal.available()
@@ -134,8 +134,8 @@ class Budget:
             self._freed.set()
 
     def held(self, request: CallRequest) -> "Reservation":
-        """The reservation that a call has, wherever it was made: to settle it, without asking for another. Nothing is
-        waited for, and no cap counts it."""
+        """The reservation that a call already has, wherever it was made, in order to settle it. Reserves nothing, never
+        waits, and counts against no cap."""
         mine = (request.call, request.attempt)
         known: list[Spend] = []
 
@@ -158,11 +158,11 @@ class Budget:
         return found[0]
 
     def set_windows(self, windows: Mapping[str, QuotaWindow]) -> None:
-        """Take what agents reported about the user's subscriptions, by kind of agent."""
+        """Store the quota windows that agents reported for the user's subscriptions, by kind of agent."""
         self._windows.update(windows)
 
     def _take_up_changes(self) -> None:
-        """Work with the limits that are in force now: people may change them while the run is at work."""
+        """Apply the limits that are in force now: people may change them during the run."""
         self._limits = apply_limits(self._begun, self._journal.limit_changes())
 
     def _check_quota(self, request: CallRequest) -> None:
@@ -197,7 +197,7 @@ class Budget:
                 self._at_work.add((request.call, request.attempt))
                 return row
             assert short is not None  # noqa: S101  (one or the other)
-            if self._at_work:  # they may leave something; work that is being paid for is not interrupted
+            if self._at_work:  # running calls may leave something; work that is being paid for is not interrupted
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_S):
                         await self._freed.wait()
@@ -255,8 +255,8 @@ class Budget:
         return Amount(usd=found.get("usd", 0.0), tokens=int(found.get("tokens", 0)), seconds=found.get("seconds", 0.0))
 
     def _usual_amount(self, request: CallRequest) -> Amount:
-        """A generous estimate from past calls of this role by this agent; the configured amount before
-        there are any."""
+        """A generous estimate from past calls of this role by this agent; the configured amount while there are too
+        few."""
         past = self._journal.past(request.role, request.agent)
         usd = [row.spent.usd for row in past if row.spent.usd]
         tokens = [row.spent.tokens for row in past if row.spent.tokens]
@@ -273,8 +273,8 @@ class Budget:
     # -- settle --------------------------------------------------------------------------------------------------------
 
     def settle(self, request: CallRequest, report: Report) -> None:
-        """Record what a call used; the rest of its reservation is free again. A report that is found again is not paid
-        twice."""
+        """Record what a call used; the rest of its reservation is free again. A report that is settled again is not
+        charged twice."""
         usage = report.usage
         seconds = max(0.0, report.ended - report.began)
         now = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
@@ -312,7 +312,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What one call may use, and the price at which it is counted."""
+    """What one call may use, and the price that its usage is charged at."""
 
     budget: Budget
     request: CallRequest
@@ -334,7 +334,7 @@ class Reservation:
         return report
 
     def _charged(self, report: Report) -> Usage:
-        """What the call cost; all that was reserved, if it broke off and its usage is unknown."""
+        """What the call cost; the whole reservation if the call broke off and its usage is unknown."""
         usage, free = with_cost(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
         untold = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
         if (

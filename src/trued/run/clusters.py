@@ -1,8 +1,8 @@
 """Clusters: how several agents take one step, and what happens when one of them fails.
 
-A  `send_all`: all at once. An agent that fails, or says ERROR, is followed by a fresh one, once; then it is missing.
+A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh one tries once more; then its reply is missing.
 B  `send_behind_gate`: one goes first; the others follow, as in A, only if it opens the gate.
-C  `repeat`: check, repair, check again, three times at most; the caller records what is left then.
+C  `repeat`: check, repair, check again, at most three times; the caller records what is still open.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -16,15 +16,15 @@ from trued.run.session import BriefContext, R, Session, Subject
 from trued.run.steps import Steps
 
 TRIES = 2  # of one errand: the second goes to a fresh session
-ROUNDS = 3  # of checking: what two repairs leave open is for people to see
-NAMED = 20  # files that a second agent is told of
+ROUNDS = 3  # of checking: what two repairs leave open is left to people
+NAMED = 20  # undone files that the brief of a second agent names
 
 
 @dataclass(frozen=True)
 class Errand(Generic[R]):
     """What one agent is sent to do: who goes, with which brief, and which files it may write."""
 
-    name: str  # of the instance: researcher-impact
+    name: str  # of the instance, such as researcher-impact
     role: str
     reply: type[R]
     subject: Subject
@@ -39,13 +39,13 @@ class Returned(Generic[R]):
     name: str
     role: str
     reply: R | None
-    lefts: tuple[AgentAnswer, ...] = ()  # try by try
+    lefts: tuple[AgentAnswer, ...] = ()  # one for each try
     tries: int = 1
-    before: tuple[R, ...] = ()  # replies of tries that failed, if the last try gave a reply, too
+    before: tuple[R, ...] = ()  # replies of failed tries, if the last try gave a reply as well
 
     @property
     def replies(self) -> tuple[R, ...]:
-        """All replies, the last one last: asking again takes nothing back."""
+        """All replies, oldest first: a later reply does not replace an earlier one."""
         return (*self.before, self.reply) if self.reply is not None else ()
 
     @property
@@ -54,7 +54,7 @@ class Returned(Generic[R]):
 
     @property
     def undone(self) -> dict[str, str | None]:
-        """Files that it was not allowed to write, with what it wrote, in any try."""
+        """Files that the agent was not allowed to write, with what it wrote into them, in any try."""
         return {path: text for left in self.lefts for path, text in left.undone.items()}
 
     @property
@@ -62,7 +62,7 @@ class Returned(Generic[R]):
         return tuple(dict.fromkeys(path for left in self.lefts for path in left.changed))
 
     def written_at(self, path: str) -> str:
-        """The commit with its last version of a file; "" if it wrote none."""
+        """The commit with the agent's last version of a file; "" if it did not write the file."""
         return next((left.head for left in reversed(self.lefts) if path in left.changed), "")
 
 
@@ -89,7 +89,8 @@ class Clusters:
         self._steps, self._parallel = steps, parallel
 
     async def send(self, errand: Errand[R]) -> Returned[R]:
-        """One agent. If it fails or says ERROR, a fresh one tries once more, and is told what was undone."""
+        """Send one agent. If it fails or replies ERROR, a fresh one tries once more; its brief lists what was
+        undone."""
         returned = Returned[R](errand.name, errand.role, None, tries=0)
         while not returned.good and returned.tries < TRIES:
             session = Session(
@@ -102,7 +103,7 @@ class Clusters:
         return returned
 
     async def send_all(self, errands: Iterable[Errand[R]]) -> dict[str, Returned[R]]:
-        """Pattern A: all at once. The result is in the order of the errands, whoever came back first."""
+        """Pattern A: send all at once. The result is in the order of the errands, whichever returned first."""
         found = await self._parallel.gather({one.name: self.send(one) for one in errands})
         # The engine's next commit must not be older than the work that it records.
         here = self._steps.state.position
@@ -116,7 +117,7 @@ class Clusters:
         *,
         opens: Callable[[Returned[Any]], bool],
     ) -> dict[str, Returned[Any]]:
-        """Pattern B: send the gate first, and the others only if `opens` is true of what it returned."""
+        """Pattern B: send the gate first, and the others only if `opens` is true for its result."""
         first = await self.send_all((gate,))
         return {**first, **(await self.send_all(errands) if opens(first[gate.name]) else {})}
 
@@ -127,7 +128,8 @@ class Clusters:
         *,
         most: int = ROUNDS,
     ) -> S:
-        """Pattern C: check, repair, check again; the last round is a check. `repair` says whether it did anything."""
+        """Pattern C: check, repair, check again; the last round is a check. `repair` returns whether it did
+        anything."""
         number = 1
         found = await check(number)
         while not found.settled and number < most and await repair(found):

@@ -1,4 +1,4 @@
-"""Comments: what people say to the agents of a run while it works, and how a call gets it."""
+"""Comments: what people say to the agents of a run while it works, and how a call gets them."""
 
 from trued.model import Comment, TakenComments
 from trued.model.events.call import CallStopped
@@ -10,9 +10,9 @@ from trued.support.hashing import digest
 
 
 async def comments_for_brief(context: RunContext, role: str, key: str) -> tuple[Comment, ...]:
-    """The comments that go into the brief of this call: taken up as a step, so that a resumed run repeats the brief.
+    """The comments that go into the brief of this call, recorded as a step, so that a resumed run repeats the brief.
 
-    None for a call whose brief is fixed already: they wait for the next one.
+    Empty for a call whose brief is fixed already: its comments wait for the next call.
     """
     step, journal = comments_key(key), context.journal
     if journal.has_step(step):
@@ -22,20 +22,20 @@ async def comments_for_brief(context: RunContext, role: str, key: str) -> tuple[
 
 
 async def comments_after_stop(context: RunContext, role: str, key: str, stop: int) -> tuple[Comment, ...]:
-    """The comments for which this call was stopped, for the n-th time, and all others that wait for it."""
+    """The comments for which this call was stopped (`stop`: for the n-th time), and all others that wait for it."""
     return await _take_up(context, role, key, comments_key(key, stop), stopped=True)
 
 
 def has_to_stop(context: RunContext, role: str, key: str, stop: int) -> bool:
-    """Whether a person wants this call to be stopped, for the n-th time, or did before this process began."""
+    """Whether a person wants this call to be stopped (`stop`: for the n-th time), or did so before this process
+    began."""
     if context.journal.has_step(comments_key(key, stop)):
         return True
     return any(one.stops == key for one in _pending(context, role, key))
 
 
 def _pending(context: RunContext, role: str, key: str) -> list[Comment]:
-    """The comments that this call was not given yet. Examiners are given none: cases are written from the requirements
-    alone."""
+    """The comments that this call has not got yet. Examiners get none: they write cases from the requirements only."""
     return [] if role in EXAMINERS else [one for one in context.journal.comments() if one.is_for(role, key)]
 
 

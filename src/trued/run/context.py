@@ -1,4 +1,4 @@
-"""RunContext: what a run is given at its start. It never changes while the run lasts."""
+"""RunContext: what the engine gives a run at its start. It never changes during the run."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -10,9 +10,9 @@ from trued.model import Contract, Goal, Question, Requirements, Role, Settings, 
 from trued.protocols import Capabilities, ForgePullRequest, Journal, Runtime, Workspace
 from trued.run.budget import Budget
 
-# What a replay has to repeat: rules, briefs and files are part of recorded steps. 1: runs whose agents were
+# Versions of what a replay has to repeat: rules, briefs and files are part of recorded steps. 1: agents were
 # not given the log; 2: MEMORY.md is recalled; a chunk or task needs a change of its own, and one that is met already is
-# not built; team and pipeline ask nobody; 3: what only the environment lacks costs a pair no round; 4: no
+# not built; team and pipeline ask nobody; 3: a gap of the environment does not cost a pair a round; 4: no
 # agent is asked for cases a second time unless a person says so.
 EDITION = 4
 
@@ -25,20 +25,20 @@ class RunContext:
     """A run's immutable dependencies, filled in by the engine."""
 
     run: str
-    folder: Path  # the run's own, in the private state directory
+    folder: Path  # the run's own folder in the private state directory
     journal: Journal
     workspace: Workspace
     runtime: Runtime
     budget: Budget
-    capabilities: Callable[[str], Capabilities]  # of an agent, by its name
+    capabilities: Callable[[str], Capabilities]  # of the agent with this name
     settings: Settings
     roles: Mapping[str, Role]
     goal: Goal
     requirements: Requirements | None
     secrets: tuple[Path, ...]  # files that agents must not be able to read; the user's requirements file comes first
-    secret_blobs: frozenset[str]  # git's names of the requirements file: a copy that is in the base is not secret
+    secret_blobs: frozenset[str]  # git blob ids of the requirements file: a copy that is in the base is not secret
     instructions: str  # the project's own instructions to agents
-    redact: Callable[[Any], Any]  # replaces secrets that the engine knows, before anything is written
+    redact: Callable[[Any], Any]  # replaces the secrets that the engine knows, before anything is written
     person: Person
     began: float
     # Contracts that people amended: the steps recorded before the amendment, and the contract in force since.
@@ -46,18 +46,18 @@ class RunContext:
     turn: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext  # one proof at a time among concurrent runs
     ticket: Ticket | None = None
     branch: str = ""  # the run's branch in the user's repository
-    with_approvals: Callable[[Verdict], Verdict] = lambda verdict: verdict  # a verdict raised by what people approved
+    with_approvals: Callable[[Verdict], Verdict] = lambda verdict: verdict  # raises a verdict by what people approved
     # Opens or updates the pull request of the head (or a draft of it). Returns the files that need a person's consent
     # first, with the reasons, if there are any.
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str]]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
-    repairing_roles: frozenset[str] = frozenset()  # check the work; one that has repaired something is an implementer
-    edition: int = EDITION  # of the version that began the run: a workflow repeats what it did then
-    more_rounds: tuple[tuple[int, int], ...] = ()  # granted after so many finishes, and how many
-    person_files: tuple[str, ...] = ()  # documents of people in the repository: agents cannot change them
-    reviewing_roles: frozenset[str] = frozenset()  # only look, and write one document, which is not code
+    repairing_roles: frozenset[str] = frozenset()  # they check; one that repairs something is an implementer
+    edition: int = EDITION  # of the version that began the run: a replayed workflow repeats what it did then
+    more_rounds: tuple[tuple[int, int], ...] = ()  # (number of finishes, rounds granted after them)
+    person_files: tuple[str, ...] = ()  # people's documents in the repository: agents cannot change them
+    reviewing_roles: frozenset[str] = frozenset()  # they only read, and write one document, which is not code
     asks_people: bool = True  # whether agents may put a question to a person
-    # For a run that was on another machine before: whether that one began this attempt at a call, and whether this one
-    # has the session that has this clone.
+    # For a run that was on another machine before: whether that machine began this attempt at a call, and whether this
+    # machine has the session of this clone.
     is_begun_elsewhere: Callable[[str, int], bool] = lambda call, attempt: False
     has_session: Callable[[str], bool] = lambda clone: True

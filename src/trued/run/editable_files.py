@@ -13,8 +13,8 @@ from trued.support.path_sets import includes_path
 
 @dataclass(frozen=True, slots=True)
 class ForeignEdits:
-    """What an agent changed although it is not its own: `put_back` has its old content again; `kept` stays on the
-    branch for people to read, while evidence uses the version that the contract sealed."""
+    """Files that an agent changed although they are not its own. Those in `put_back` have their old content again;
+    those in `kept` stay on the branch for people to read, while evidence uses the version that the contract sealed."""
 
     put_back: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
@@ -25,16 +25,16 @@ class ForeignEdits:
 
 
 def protected_files(owned: Collection[str], persons: Collection[str]) -> tuple[str, ...]:
-    """Documents that no agent writes, in any workflow: the engine's (`owned`: a workflow declares them with
-    `Branch.own`) and people's (`persons`: plan, ticket, specification, requirements file). What an agent writes there
-    is put back when its work is committed, before anything else sees it."""
+    """Documents that no agent may write, in any workflow: the engine's (`owned`: a workflow declares them with
+    `Branch.own`) and people's (`persons`: plan, ticket, specification, requirements file). An agent's changes to them
+    are undone when its work is committed, before anything else reads them."""
     return tuple(dict.fromkeys((*owned, *persons)))
 
 
 def foreign_edits(
     changed: Iterable[str], undone: Iterable[str], protected: Collection[str], frozen: Collection[str]
 ) -> ForeignEdits:
-    """Sort an agent's changes: `changed` is in its commit, `undone` is not."""
+    """Sort an agent's changes: those in `changed` are in its commit, those in `undone` are not."""
     return ForeignEdits(
         put_back=tuple(sorted(path for path in {*undone} if includes_path({*protected, *frozen}, path))),
         kept=tuple(sorted(path for path in {*changed} if includes_path(frozen, path))),
@@ -42,22 +42,22 @@ def foreign_edits(
 
 
 class LiveCopies:
-    """The copies of one run. A replay writes them again, and never over an edit that nobody has read yet."""
+    """The live copies of one run. A replay writes them again, but never over an edit that has not been read yet."""
 
     def __init__(self, folder: Path, files: FileState, counts: Counter[str]) -> None:
         self._folder, self._files, self._counts = folder, files, counts
 
     def put(self, path: str, text: bytes) -> None:
-        """Write a copy that only the engine edits."""
+        """Write a copy that only the engine changes."""
         place = self.place(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         atomic_files.write(place, text, sync=False)
 
     def put_editable(self, path: str, text: bytes) -> None:
-        """Show a file that a person may write in, too. An edit that was not read yet stays.
+        """Write a copy that a person may edit, too. An edit that has not been read yet stays.
 
-        If the engine was killed before the copy was in place, whoever resumes puts it there; a copy that is in place
-        already is left alone.
+        If the engine was killed before the copy was in place, a resumed run writes it; a copy that is in place already
+        is left alone.
         """
         self._counts[f"copy {path}"] += 1
         number, there, place = self._counts[f"copy {path}"], self._written(path), self.place(path)
@@ -80,12 +80,12 @@ class LiveCopies:
         return own | dict([self._files.edits[path]] if path in self._files.edits else [])
 
     def is_edited(self, path: str) -> bool:
-        """Whether the copy is not as the engine wrote it: a person's edit waits there, readable or not."""
+        """Whether the copy differs from what the engine wrote: it has a person's edit, readable or not."""
         place = self.place(path)
         return place.is_file() and content_hash(place.read_bytes()) not in self.known_versions(path)
 
     def is_new_refusal(self, path: str, content: bytes) -> bool:
-        """Whether this unreadable edit has not been reported before; from now on it has."""
+        """Whether this unreadable edit has not been reported before. Marks it as reported."""
         known, name = self._versions_folder(path) / "unread", content_hash(content).encode()
         if known.is_file() and known.read_bytes() == name:
             return False
@@ -94,12 +94,14 @@ class LiveCopies:
         return True
 
     def place(self, path: str) -> Path:
-        """Where the copy is. A file of a folder that the engine owns keeps its place in it; others go by their name."""
+        """The path of the copy: relative to the folder that the engine owns if the file is in one, else its bare
+        name."""
         inside = [one for one in self._files.owned if one.endswith("/") and path.startswith(one)]
         return self._folder / "files" / (path.removeprefix(inside[0]) if inside else path.rpartition("/")[2])
 
     def _written(self, path: str) -> dict[int, bytes]:
-        """What the engine wrote, by number: the last version, and the one before if it was killed in between."""
+        """What the engine wrote, by number: the last version, and the one before it if the engine was killed in
+        between."""
         kept = self._versions_folder(path)
         numbers = sorted(int(one.name) for one in kept.iterdir() if one.name.isdigit()) if kept.is_dir() else []
         return {number: (kept / str(number)).read_bytes() for number in numbers}

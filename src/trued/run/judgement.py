@@ -52,8 +52,8 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.redaction import in_json
 
-FRUITLESS = 2  # rounds that end with the same failing set: then one case is disclosed
-NO_PROGRESS = 2  # rounds that changed nothing: a third would not, either
+FRUITLESS = 2  # rounds that end with the same failing cases: then one case is disclosed
+NO_PROGRESS = 2  # repeated rounds without a change: another would not help
 # Part of recorded steps: other words would make them other steps.
 UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
 NOT_CHECKED = "not checked"
@@ -66,7 +66,7 @@ class CommitBuild(Value):
     outcome: Outcomes
     said: str = ""
     command: str = ""
-    unsure: tuple[str, ...] = ()  # why a pass shows less than it seems to, or why nothing was shown
+    unsure: tuple[str, ...] = ()  # why a pass shows less than it seems to, or why the build shows nothing
 
     @property
     def ok(self) -> bool:
@@ -81,8 +81,8 @@ class Judgement:
         self._steps, self._context, self._state = steps, steps.context, steps.state.proof
 
     def contract(self, key: str = "") -> Contract:
-        """The contract in force. With the key of a step: from the first step that an amendment did not find in the
-        journal, the amended one. Raises `BadInput` before `seal`."""
+        """The contract in force. With the `key` of a step: the contract for this step, which is the amended one unless
+        the step was recorded before the amendment. Raises `BadInput` before `seal`."""
         for before, contract in self._context.amended[self._state.amendments :] if key else ():
             if key in before:
                 break
@@ -97,7 +97,7 @@ class Judgement:
         self._state.contract, self._state.contract_hash = contract, contract_hash(contract)
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:
-        """Take what a person wrote about this subject, a comment on a redo or a rejection, as the gaps of a verdict.
+        """Return what a person wrote about this subject (a comment on a redo, or a rejection) as the gaps of a verdict.
 
         Each is taken once: a second call returns a verdict without gaps.
         """
@@ -140,7 +140,7 @@ class Judgement:
         return await self._disclose_case(subject, verdict)
 
     async def prove_finally(self, plan: Plan) -> Verdict:
-        """Every check once more on the last commit, with every objection that is still open."""
+        """Run every check again on the last commit, with every objection that is still open."""
         objections = tuple(one for findings in self._state.open_objections.values() for one in findings)
         return await self._prove("finish", plan, objections)
 
@@ -151,13 +151,14 @@ class Judgement:
         upheld = self._state.upheld.get(subject_name(subject), ())
         given = [one.model_copy(update={"by": by.role.name}) if by else one for one in objections]
         meant = addressed(self.contract(), subject, given)
-        # only the engine knows who raised an objection: those under an unknown name share one ration
+        # a name that is no role could be made up: all objections under such names share one limit
         allowed = [ration.allowed(one, one.by if one.by in self._context.roles else "") for one in meant]
         unrun = [kept for one, kept in zip(meant, allowed, strict=True) if one != kept]
         return await self._prove("prove", subject, _each_once((*allowed, *upheld)), unrun)
 
     async def _settle_disputes(self, disputes: Iterable[Finding]) -> None:
-        """Once for each requirement: asking again until the answer suits would be no examination."""
+        """Have disputed cases answered, once for each requirement: asking until the answer suits would prove
+        nothing."""
         for one in disputes:
             contract = self.contract()
             theirs = {each.id for each in contract.requirements if written_by_agents(contract, each)}
@@ -203,7 +204,7 @@ class Judgement:
         inputs = digest(head, ids, given, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
         same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
-        held = {one.id for one in contract.requirements}  # a person may have taken them in since they were listed
+        held = {one.id for one in contract.requirements}  # a person may have added outside criteria since then
         outside = tuple(one for one in state.outside if one.id not in held) if name == "finish" else ()
 
         async def step() -> str:
@@ -242,16 +243,16 @@ class Judgement:
         return verdict
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
-        """The last verdict, if it is on this very commit, contract, requirements and objections: nothing new to see.
-        A requirement that the environment kept from being judged is tried again."""
+        """The last verdict, if it had the same inputs (commit, contract, requirements, objections). None if one of its
+        requirements is unjudged because of the environment: that is tried again."""
         taken_from, _, found = self._state.last
         verdict = Verdict.model_validate_json(found) if taken_from == inputs else None
         judged = verdict and all(one.grade is not Grade.UNJUDGED for one in verdict.requirements)
         return verdict if judged else None
 
     async def _weakened_by_repairs(self, contract: Contract) -> Contract:
-        """A checking role that has repaired something is an implementer: its vendor's cases prove no more by
-        themselves."""
+        """The contract, weakened if a checking role has repaired something: the role is then an implementer, so cases
+        of its vendor are no longer independent."""
         repairing = self._context.repairing_roles
         agents = {agent for role, agent in self._steps.state.implementers if role in repairing}
         weaker = weaken_authors(self._context, contract, {self._context.capabilities(one).vendor for one in agents})
@@ -268,7 +269,7 @@ class Judgement:
     # -- beside the contract -------------------------------------------------------------------------------------------
 
     def verdict_on(self, task: str, verdict: Verdict) -> Verdict:
-        """What a verdict's commit showed for another task that it was also evaluated for."""
+        """The part of a verdict that is about another task, for which its commit was evaluated, too."""
         ids = {one.id for one in self.contract().serving(task)}
         own = tuple(one for one in (*verdict.requirements, *verdict.beside) if one.id in ids)
         return verdict.model_copy(
@@ -276,7 +277,7 @@ class Judgement:
         )
 
     def was_met_on_base(self, task: Task) -> bool:
-        """Whether the user's own cases show that the task needs no work: it has some, and all pass on the base.
+        """Whether the user's own cases show that the task needs no work: there are some, and all pass on the base.
 
         Cases that agents wrote do not count: one that passes everywhere would keep the task from being built.
         """
@@ -291,9 +292,9 @@ class Judgement:
         )
 
     def check_for_stall(self, verdict: Verdict) -> bool:
-        """Count a round that ended with this verdict; True, and `NoProgress` emitted, if the loop stalls.
+        """Count a round that ended with this verdict. If the loop stalls, emit `NoProgress` and return True.
 
-        It stalls when the gaps are the same and not a line was changed, twice running.
+        It stalls if two rounds in a row end with the same gaps as before and without any change.
         """
         gaps, path = tuple(sorted(gap.what for gap in verdict.gaps)), self._steps.path
         before, times = self._state.stuck.get(path, (None, 0))
@@ -305,7 +306,7 @@ class Judgement:
         return True
 
     def object(self, by: str, findings: Iterable[Finding]) -> None:
-        """Objections that nothing has settled: they are open when the run is finished, under the name of `by`."""
+        """Record objections by `by` that nothing has settled: they are still open when the run finishes."""
         given = [one.model_copy(update={"by": by}) for one in findings]
         self._state.open_objections[by] = addressed(self.contract(), Plan(), given)
 
@@ -314,18 +315,18 @@ class Judgement:
         self._state.open_objections.pop(subject, None)
 
     def set_unverified(self, about: str, warnings: Iterable[str]) -> None:
-        """What could not be verified beyond the contract: every verdict lists it. Replaces earlier warnings `about`
-        the same thing."""
+        """Record what could not be verified beyond the contract: every verdict lists it. Replaces earlier warnings
+        `about` the same thing."""
         self._state.unverified[about] = tuple(warnings)
 
     def set_outside(self, criteria: Iterable[Requirement], why: str) -> None:
-        """Criteria that the contract does not hold: the final verdict lists each as not checked, and the run is no
-        better than that. A criterion `covers` the part of the work that it belongs to."""
+        """Record criteria that are not in the contract: the final verdict lists each as not checked, which limits the
+        run's grade. A criterion `covers` the part of the work that it belongs to."""
         self._state.outside = tuple(_not_checked(one, why) for one in criteria)
 
     async def count_tests(self, check: TestsCheck, at: str = "", *, of: Sequence[str] = ()) -> Figures:
-        """How many tests of a command pass on the newest commit (or `at`), and how much code they reach (`of` these
-        files). Information for people and agents, never evidence."""
+        """How many tests of a command pass on the newest commit (or `at`), and how much code of the files `of` they
+        cover. Information for people and agents, never evidence."""
         head, contract, steps = at or self._steps.state.position.head, self.contract(), self._steps
 
         async def step() -> str:
@@ -345,7 +346,7 @@ class Judgement:
         return Figures.model_validate_json(await steps.once(steps.key("figures"), inputs, step))
 
     async def count_named_tests(self, check: TestsCheck, *, of: Sequence[str] = ()) -> CountedTests:
-        """Run tests that somebody named, on the newest commit, and tell how they ended; see `count_tests`."""
+        """Run tests that somebody named, on the newest commit, and return how they ended; see `count_tests`."""
         figures = await self.count_tests(check, of=of)
         if figures.total:
             return CountedTests(command=check.command, figures=figures)
@@ -379,7 +380,8 @@ class Judgement:
 
 
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Objections with the requirement that each is about: one that names none is about all that the subject serves."""
+    """The objections, each with its requirement: one that names none is about all requirements that the subject
+    serves."""
     every = {one.id: one for one in contract.requirements}
     served = [one.id for one in contract.serving(subject.id)] if isinstance(subject, Task) else sorted(every)
     meant = served or [""]
@@ -414,7 +416,7 @@ def subject_name(subject: Task | Plan) -> str:
 
 
 def _build_warnings(command: str, made: BuildResult) -> Iterator[str]:
-    """What a build does not show. It never counts against the work."""
+    """Warnings about what a build does not show. They never count against the work."""
     if made.tried.outcome is Outcomes.UNJUDGED:
         said = [one.strip() for one in made.tried.detail.splitlines() if one.strip()] or [made.tried.kind]
         words = " ".join(dict.fromkeys((said[0], said[-1])))

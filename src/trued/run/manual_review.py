@@ -36,7 +36,7 @@ def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
 
 
 async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Heard:
-    """Ask people about these requirements at this head. What nobody is there to judge is parked, in a replay, too."""
+    """Ask people about these requirements at this head. If nobody is there, park them; a replay parks the same ones."""
     head, ids = steps.state.position.head, [one.id for one in wanted]
 
     async def step() -> str:
@@ -71,7 +71,8 @@ async def new_approvals(steps: Steps, *, every: bool = False) -> tuple[Approval,
 
 
 def tasks_to_redo(people: PeopleState, contract: Contract, plan: Plan, words: Iterable[Approval]) -> tuple[Task, ...]:
-    """The tasks that rejections send back, each with the reasons; a rejection that no task serves goes to all."""
+    """The tasks that rejections send back; the reasons are stored for each. If no task serves a rejected requirement,
+    all tasks are sent back."""
     gaps: dict[str, list[Finding]] = {}
     for word in (one for one in words if one.rejected):
         served = [task for task in plan.tasks if word.requirement in {one.id for one in contract.serving(task.id)}]
@@ -82,7 +83,7 @@ def tasks_to_redo(people: PeopleState, contract: Contract, plan: Plan, words: It
 
 
 async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, ...]:
-    """What people have approved of the finished work: recorded as a step, so that a replay ends the same way."""
+    """What people have approved of the finished work, recorded as a step, so that a replay ends the same way."""
     manual = [one for one in contract.requirements if is_manual(one)]
     every = steps.context.records_approvals
     if not manual and not every:
@@ -127,7 +128,7 @@ async def _changes_between(steps: Steps, before: str, after: str) -> Since:
 
 
 async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | None:
-    """Put the checklist to a person; `--yes` says that nobody is there."""
+    """Ask a person to go through the checklist and decide. None if nobody is there (`--yes`) or nobody decides."""
     context, key, head = steps.context, f"{requirement.id} by hand", steps.state.position.head
     if context.settings.yes:
         return None
@@ -165,6 +166,6 @@ async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | Non
 
 
 def checklist(requirement: Requirement, commit: str) -> str:
-    """The question to a person, with the steps to take first."""
+    """The question to a person, with the steps to do first."""
     steps = "\n".join(f"  [ ] {step}" for step in steps_of(requirement))
     return f"{requirement.id}: {requirement.text}\n{steps}\nat commit {commit[:10]}: does it hold?"

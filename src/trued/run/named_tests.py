@@ -7,7 +7,7 @@ from trued.model import Figures, Finding, Value
 from trued.proof.checks.tests import package_scripts
 from trued.proof.runners.command_parser import recognise_runner
 
-if TYPE_CHECKING:  # a branch is part of a run, and runs count tests
+if TYPE_CHECKING:  # avoids an import cycle: a branch is part of a run, and runs count tests
     from trued.run.branch import Branch
 
 OUTPUT = 1_500  # characters of what failing tests printed
@@ -32,7 +32,7 @@ class CountedTests(Value):
 
     @property
     def gaps(self) -> tuple[Finding, ...]:
-        """A gap for whoever has to fix them; none if all pass."""
+        """A gap for the agent that has to fix the tests; none if all pass."""
         return () if self.figures.good else (Finding(what=self.problem, where=ENGINE),)
 
     @property
@@ -48,7 +48,7 @@ def missing_test_files(command: str, paths: set[str]) -> tuple[str, ...]:
 
 
 async def is_countable(branch: "Branch", command: str) -> bool:
-    """Whether the command starts a runner whose tests the engine can count; a package script is followed, as the base
-    has it."""
+    """Whether the command starts a runner whose tests the engine can count. A package script is resolved as the base
+    defines it."""
     manifest = await branch.read("package.json", at=branch.base) or ""
     return recognise_runner(command, package_scripts(manifest.encode())) is not None

@@ -1,4 +1,4 @@
-"""Parallel: parts of a run that work side by side, each from a position of its own, and how they are merged."""
+"""Parallel: parts of a run that work concurrently, each from a position of its own, and how they are merged."""
 
 import asyncio
 import re
@@ -13,14 +13,14 @@ from trued.run.state import Position, Unmerged
 from trued.support.hashing import digest
 from trued.support.redaction import in_json
 
-# A conflict mark: seven signs and no more, with anything but words before it.
+# A conflict mark: exactly seven signs, with no word characters before them.
 _MARK = re.compile(r"\W*?(?<![<=>|])(?:(<{7})(?!<)|(>{7})(?!>)|(\|{7})(?!\|)|(={7})(?!=)\W*$)")
 _TWO = re.compile(r"[<>|]{2}")
-WIDE = 200  # characters of a line in which a mark may stand
+WIDE = 200  # characters: longer lines are not searched for marks
 GIVEN_UP = (
     "{path}: of two versions that contradict each other one stands as it was, and the other was given up ({part})"
 )
-SIDE_CHARS = 6_000  # of each side of a file, in the brief of the agent that merges them; it has the whole files
+SIDE_CHARS = 6_000  # of each side of a file, in the brief of the merging agent; its clone has the whole files
 T = TypeVar("T")
 
 
@@ -28,15 +28,15 @@ class Both(Value):
     """A file that two agents changed in contradicting ways; None: it does not exist on that side."""
 
     path: str
-    ours: str | None  # on the run's head: the earlier task's
-    theirs: str | None  # the later task's
+    ours: str | None  # the version on the run's head, from the earlier task
+    theirs: str | None  # the version of the later task
 
 
 class Conflict(Value):
     """Why a part was not merged. Its agent is asked for one version that does both."""
 
     files: tuple[Both, ...]
-    commit: str  # has both sides between marks; the part's new head
+    commit: str  # has both sides, with conflict marks; the part's new head
 
 
 class Merge(Value):
@@ -46,18 +46,19 @@ class Merge(Value):
     files: tuple[Both, ...] = ()
     marks: tuple[str, ...] = ()  # the lines by which git separates the two sides
     at: str = ""  # the commit that has both sides
-    given_up: tuple[str, ...] = ()  # files of which one side stands as if there had never been another
+    given_up: tuple[str, ...] = ()  # files that equal one side, as if the other had never existed
 
 
 class Parallel:
-    """Runs jobs side by side, and merges parts one after another in a fixed order, however they finish."""
+    """Runs jobs concurrently, and merges parts one after another in a fixed order, whichever finishes first."""
 
     def __init__(self, branch: Branch) -> None:
         self._branch, self._steps = branch, branch.steps
         self._context = branch.steps.context
 
     async def gather(self, jobs: Mapping[str, Awaitable[T]]) -> dict[str, T]:
-        """All jobs at once, at most twice the run's cap of agents. If one fails, the others still finish first."""
+        """Run all jobs concurrently, at most twice as many as the run's cap of agents. If one fails, the others still
+        finish."""
         slots = asyncio.Semaphore(2 * self._context.settings.cap)
 
         async def one(job: Awaitable[T]) -> T:
@@ -73,8 +74,8 @@ class Parallel:
     async def merge(self, part: Branch, message: str = "") -> Conflict | None:
         """Merge a part's work into the run's head. None: done.
 
-        A conflict moves nothing but the part: its head becomes the commit with both sides, so that its agent can make
-        one version of them; then it is merged again.
+        A conflict changes only the part: its head becomes the commit with both sides, so that its agent can make one
+        version of them. Then call this again.
         """
         steps, here, theirs, name = self._steps, self._position, part.steps.state.position, part.steps.path.rstrip("/")
         open_ = theirs.unmerged
@@ -97,7 +98,7 @@ class Parallel:
         found = Merge.model_validate_json(await steps.once(steps.key("join"), inputs, step))
         here.live = here.live or theirs.live
         if found.files:
-            # A file that was resolved may be changed again.
+            # Keep earlier files of the conflict: one that was resolved may be changed again.
             known = open_.files if open_.commit and found.at == open_.commit else ()
             files = tuple(dict.fromkeys((*known, *(one.path for one in found.files))))
             theirs.head, theirs.unmerged = found.commit, Unmerged(files, found.marks, found.at)
@@ -123,7 +124,7 @@ class Parallel:
 
 
 async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
-    """Files that still have both sides in them: those of the conflict, and any other that marks were carried into."""
+    """Files that still have both sides in them: files of the conflict, and other files that marks were copied into."""
     labels = [one.split()[-1] for one in conflict.marks]
     since = await part.steps.context.workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [one for one in since if one not in conflict.files]
@@ -135,8 +136,8 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
 
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
-    """Files that are now as one side had them, so that only the agent's word says that the other side is in them, too:
-    files of the conflict, and files that git had merged and the agent undid."""
+    """Files that now equal one side, so that only the agent claims that the other side is in them, too: files of the
+    conflict, and files that git had merged and the agent reverted."""
     workspace, sides = part.steps.context.workspace, [one.split()[-1] for one in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _plain(path, sides) == path]
@@ -150,9 +151,9 @@ async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
 
 
 def marked(now: str | None, shown: str | None, labels: Sequence[str]) -> bool:
-    """Whether marks of the conflict are left in a file: by the labels written beside them, or, without a label, because
-    there are more of a kind than both sides have (`shown` is the file with both sides and the marks between them).
-    A mark may be indented, or made a comment."""
+    """Whether marks of the conflict are left in a file. They are recognised by their labels or, without a label,
+    because there are more of a kind than both sides have (`shown`: the file with both sides and the marks). A mark may
+    be indented or commented out."""
     if now is None or any(_named(line, labels) for line in now.splitlines()):
         return now is not None
     if shown is None:
@@ -173,7 +174,7 @@ def _named(line: str, labels: Sequence[str]) -> bool:
 
 
 def _signs(lines: Iterable[str]) -> Counter[str]:
-    """Lines that look like a mark, by their sign."""
+    """The number of lines that look like a mark, by sign."""
     found = filter(None, (_MARK.match(line) for line in lines if len(line) <= WIDE))
     return Counter(one[one.lastindex or 0][0] for one in found)
 

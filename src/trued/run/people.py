@@ -1,4 +1,4 @@
-"""People: what a run asks of people, and what it hears from them."""
+"""People: a run's questions to people, and their decisions."""
 
 from trued.model import Answer, Approval, Finding, Plan, Task, Verdict
 from trued.run import manual_review
@@ -17,10 +17,10 @@ class People:
         self._steps, self._judgement = steps, judgement
 
     async def answer(self, name: str, text: str, *, can_pause: bool = False) -> Answer:
-        """A person's decision: go on, redo or stop. The comment of a redo becomes the first gap of the next round.
+        """Ask a person to decide: go on, redo or stop. The comment of a redo becomes the first gap of the next round.
 
-        With `--yes` the answer is to go on. Raises `Waiting` if nobody is there. With `can_pause`, to stop is to pause:
-        the same question waits for whoever resumes the run.
+        With `--yes` the answer is "go on". Raises `Waiting` if nobody is there. With `can_pause`, "stop" pauses the
+        run: the same question is asked again on resume.
         """
         context, key = self._steps.context, self._steps.key(name)
 
@@ -37,8 +37,9 @@ class People:
         return Answer(answer)
 
     async def review(self, subject: Task | str) -> Approval | None:
-        """A person's decision on a task, or on one requirement, at this head: the first rejection, else the approval
-        of all of it. None: nobody is there, so it is parked, and the run continues with what does not need it."""
+        """A person's decision on a task, or on one requirement, at this head: the first rejection, or the last approval
+        if everything is approved. None if nobody is there: it is parked, and the run continues with what does not need
+        it."""
         name = subject if isinstance(subject, str) else subject.id
         key = self._steps.key(f"by hand {name}")
         contract = self._judgement.contract(key)
@@ -57,14 +58,14 @@ class People:
     async def decisions(self) -> tuple[Approval, ...]:
         """After `finish`: rejections, and approvals of parked requirements, that no step has taken up yet.
 
-        None yet is not recorded, so that a resumed run looks again. A workflow that gets some works by them and
-        finishes again.
+        If there are none, no step is recorded, so that a resumed run looks again. If there are some, the workflow acts
+        on them and calls `finish` again.
         """
         await manual_review.ask_about_missing(self._steps, self._judgement.contract(), self._steps.state.proof.final)
         return await manual_review.new_approvals(self._steps, every=self._steps.context.records_approvals)
 
     async def rejected_tasks(self, plan: Plan) -> tuple[Task, ...] | None:
-        """The same, as tasks to redo: `run.take_feedback` has the reasons for each. None: no new decisions."""
+        """The new decisions as tasks to redo; `run.take_feedback` has the reasons for each. None: no new decisions."""
         found = await self.decisions()
         if not found:
             return None
@@ -77,7 +78,7 @@ class People:
 
 
 def confirmation(subject: Task, verdict: Verdict, *, pauses: bool = False) -> str:
-    """The question whether to continue after a task. `pauses`: say what to stop means."""
+    """The question whether to continue after a task. `pauses`: explain the answers; "stop" pauses the run."""
     gaps = "".join(f"\n  - {gap.what}" for gap in verdict.gaps)
     state = "holds" if verdict.holds else f"⚠ rounds are used up, with gaps:{gaps}"
     ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"

@@ -21,14 +21,14 @@ from trued.protocols import CommandResult, Emit, Server, Workspace
 HOST = "127.0.0.1"
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
-LAST_WORDS = 300  # characters of what a server said that never answered
+LAST_WORDS = 300  # characters of the output of a server that never answered
 
 
 class Preview(Value):
     """The address of the work, or why there is none."""
 
     url: str = ""
-    port: int = 0  # of this machine; 0 where the preview is somebody else's
+    port: int = 0  # on this machine; 0 if the preview is not served here
     why: str = ""
 
     @property
@@ -55,7 +55,7 @@ class Show:
     contract: Contract
     commit: str
     port: int
-    within_s: float  # all the time that it may have
+    within_s: float  # the whole time limit
     tell: Emit = discard_event
 
 
@@ -76,7 +76,7 @@ class Showing:
         await self._open.aclose()
 
     async def up(self) -> str:
-        """Start it, unless it is up already. Returns "" when it answers, else why it does not."""
+        """Start the server unless it is up already. Returns "" once it answers, else why it does not."""
         if self._why is None:
             show = self.show
             scan = Scanner(show.workspace, show.contract, show.commit, show.tell)
@@ -98,7 +98,7 @@ class Showing:
             return str(error)
 
     async def _served(self, bench: Bench) -> str:
-        assert bench.serve is not None  # noqa: S101  (looked at by the caller)
+        assert bench.serve is not None  # noqa: S101  (checked by the caller)
         serving = await self._open.enter_async_context(exchanges.start_server(bench, self.show.within_s))
         if why := await exchanges.wait_until_up(serving, bench.serve.ready):
             return _never_up(why, bench.serve.ready.within_s, await serving.end())
@@ -149,7 +149,7 @@ async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, servi
     link = serving.connect()
     try:
         said, ask = await asyncio.open_connection(sock=link)
-    except BaseException:  # cancelled on the way: nobody else would close it
+    except BaseException:  # cancelled in between: nobody else would close the connection
         link.close()
         raise
     asking = asyncio.create_task(_piped(caller, ask))

@@ -1,4 +1,4 @@
-"""What the project on the run's branch is, by the files of one commit."""
+"""Detects the kind of project on the run's branch from the files of one commit."""
 
 from trued.inputs.project.kind import ProjectKind, files_to_read, project_kind
 from trued.run.branch import Branch

@@ -11,7 +11,7 @@ from trued.model import Answer, Question
 from trued.model.events.people import QuestionAnswered, QuestionAsked
 from trued.run.context import RunContext
 
-LOOK_S = 0.3  # between two looks at the journal, while somebody sits at the terminal
+LOOK_S = 0.3  # how often to poll the journal while somebody sits at the terminal
 T = TypeVar("T")
 
 
@@ -27,7 +27,7 @@ async def ask_person(context: RunContext, key: str, text: str, options: Sequence
         asked = Question(key=key, text=text, options=tuple(options))
         elsewhere = partial(journal.question, key, text, options)
         answer, given = await ask_here_and_elsewhere(context, asked, elsewhere)
-        if given is not None:  # already recorded where it was answered
+        if given is not None:  # recorded by the process that got the answer
             return given
         if answer is None:
             raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
@@ -41,7 +41,7 @@ async def ask_person(context: RunContext, key: str, text: str, options: Sequence
 async def ask_here_and_elsewhere(
     context: RunContext, question: Question, elsewhere: Callable[[], T | None]
 ) -> tuple[tuple[str, str, str] | None, T | None]:
-    """Ask the person at this terminal until they answer, or until `elsewhere` finds that somebody did in another place.
+    """Ask the person at this terminal until they answer, or until `elsewhere` finds an answer given in another place.
     Returns the answer given here, and what was found elsewhere; both are None if there is nobody."""
     asking = asyncio.ensure_future(context.person(question))
     try:
@@ -57,9 +57,9 @@ async def ask_here_and_elsewhere(
 
 
 async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str]:
-    """A person's answer, which is never to stop: then the run pauses, and the question is asked again on resume.
+    """A person's answer other than "stop": "stop" pauses the run, and the question is asked again on resume.
 
-    Raises `Waiting` if nobody is there, or if the person wants to stop here.
+    Raises `Waiting` if nobody is there, or if the answer is "stop".
     """
     for number in count(1):
         name = key if number == 1 else f"{key} (asked again, {number})"
@@ -75,7 +75,7 @@ async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequen
 
 
 async def answer_for_agent(context: RunContext, key: str, text: str) -> str:
-    """A person's answer to an agent's question, as the agent's next brief."""
+    """Ask a person an agent's question, and return the answer as the agent's next brief."""
     answer, comment, who = await ask_person(context, key, text)
     words = f"{answer}: {comment}" if comment else answer
     said_by = who or "The person in charge"

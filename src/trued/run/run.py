@@ -33,7 +33,7 @@ class ProposedPlan(Reply):
 
 
 class PlanOnly(Ended):
-    """The contract is sealed and shown; nothing has been spent on work."""
+    """The run ends after its contract is sealed and shown; nothing has been spent on work."""
 
     code = 0
 
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def ticket(self) -> Ticket | None:
-        """The ticket that the run was started with, if it was."""
+        """The ticket that the run was started with, if there was one."""
         return self.context.ticket
 
     @property
@@ -88,13 +88,13 @@ class Run:
         return Run(self.context, self.steps.below(name))
 
     def part(self, name: str) -> "Run":
-        """A scope with a position of its own: its work moves nobody else's head until it is merged. It proves
+        """A scope with a position of its own: its work does not move the run's head until it is merged. It proves
         nothing."""
         return Run(self.context, self.steps.below(name).apart())
 
     async def record(self, event: JournalEvent, *, step: str = "") -> None:
-        """Emit an event for people, once, however often the workflow is replayed. `step` names the step if another
-        step has the name of the event."""
+        """Emit an event for people, once, however often the workflow is replayed. `step`: the step's name, if another
+        step already has the name of the event."""
         kind = event.stored_kind
 
         async def emit() -> str:
@@ -106,8 +106,8 @@ class Run:
     async def fail_unless_resumed(self, why: str) -> None:
         """End the run because an agent failed for good: raises `AgentFailed`.
 
-        When the failure only comes from the journal, somebody has resumed the run since: it is recorded that the step
-        is tried again, and the caller tries it.
+        If the failure is replayed from the journal, somebody has resumed the run since: then this records the retry and
+        returns, and the caller tries the step again.
         """
         if self.is_live:
             raise AgentFailed(why)
@@ -125,15 +125,16 @@ class Run:
         only: Sequence[str] = (),
         name: str = "",
     ) -> Session[R]:
-        """An agent that remembers: every ask continues the same conversation, in the same clone.
+        """An agent that keeps its context: every ask continues the same conversation, in the same clone.
 
-        `publishes`: the run's branch follows its work at once. `before` is awaited whenever it is about to work.
-        `only`: the paths that it may write; its other changes are undone. `name`: its own, if several play the role.
+        `publishes`: move the run's branch to its work at once. `before`: awaited whenever the agent is about to work.
+        `only`: the paths that it may write; its other changes are undone. `name`: its own name, if several agents play
+        the role.
         """
         return Session(self.steps, role, reply, publishes=publishes, before=before, only=only, name=name)
 
     async def ask(self, role: str, subject: Subject, reply: type[R], **context: BriefContext) -> R:
-        """Ask a fresh agent, which knows its role, the subject and this context, nothing else."""
+        """Ask a fresh agent that knows only its role, the subject and this context."""
         session = Session(self.steps, role, reply)
         try:
             return await session.ask(subject, **context)
@@ -143,8 +144,8 @@ class Run:
     # -- plan and contract ---------------------------------------------------------------------------------------------
 
     async def plan(self, goal: Goal, *, planner: str = "planner") -> Plan:
-        """The user's plan or ticket as a plan. For plain text: what a planner proposes and a person confirms, or,
-        without a planner, the text as its one task."""
+        """The user's plan or ticket as a plan. For plain text: a plan that a planner proposes and a person confirms,
+        or, without a planner, a plan with the text as its only task."""
         if self.ticket:
             return ticket_plan(self.ticket)
         if is_plan(goal.text, goal.source.file):
@@ -177,7 +178,7 @@ class Run:
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:
-        """Take what a person wrote about this subject, as the gaps of a verdict to start from; see
+        """Return what a person wrote about this subject, as the gaps of a verdict to start from; see
         `Judgement.take_feedback`."""
         return self.judgement.take_feedback(subject)
 
@@ -194,7 +195,8 @@ class Run:
         return await self.judgement.prove(subject, objections, by=by, disputes=disputes, also=also)
 
     async def finish(self, plan: Plan) -> Outcome:
-        """The only way to be done: every check once more, on the last commit, with every objection still open."""
+        """Run every check again on the last commit, with every objection still open. The only way for a run to be
+        done."""
         verdict = await self.judgement.prove_finally(plan)
         self.steps.state.position.live = True
         await self.steps.publish()

@@ -21,14 +21,14 @@ from trued.run.examination.start_command import run_server, with_server
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 
-Ask: TypeAlias = Callable[[str, str], Awaitable[Answer]]  # the name of a question and its text → what a person decides
+Ask: TypeAlias = Callable[[str, str], Awaitable[Answer]]  # name and text of a question → what a person decides
 
 
 async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contract:
     """The plan's contract: requirements accounted for, cases written by an examiner, every check run on the base.
 
-    `ask`: whether to continue where this machine lacks what checks need. "redo" runs the checks on the base again,
-    after somebody has set it right; no agent is called again. Raises `Stopped`.
+    `ask`: asks whether to continue if this machine lacks what checks need. "redo" runs the checks on the base again,
+    after somebody has fixed the machine; no agent is called again. Raises `Stopped` if the person stops.
     """
     context, tell = steps.context, steps.emitter("seal")
     known = plan if plan.source.file or plan.requirements else None
@@ -37,13 +37,13 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     environment = given.environment.over(context.settings.environment)
     served = {"environment": environment, "serve": given.serve or context.settings.serve}
     asked = given.model_copy(update={"requirements": requirements, **served})
-    if context.requirements and not asked.serve:  # what the user's own file needs is known before anybody is paid
+    if context.requirements and not asked.serve:  # find a missing server before any agent is paid
         asked = await with_server(asked, run_server(steps, environment))
     own = {one.id for one in given.requirements}
     commands = with_named_commands(one for one in requirements if one.id not in own)
     named = commands if not plan.author else ()
     provable = bool(commands) or any(one.checks for one in (*requirements, *plan.requirements))
-    provable |= any(not is_open(one) for one in requirements if not one.parts)  # existing tests decide about it
+    provable |= any(not is_open(one) for one in requirements if not one.parts)  # existing tests check it
     examination = await examine_before_work(steps.below("seal"), asked, provable=provable)
     brought, unserved = servable_requirements(plan.requirements, examination.asked.serve)
     asked = with_visible_checks(examination.asked, (*named, *brought))

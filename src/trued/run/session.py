@@ -24,7 +24,7 @@ from trued.support.redaction import subject_line
 from trued.wire import Usage, add_usage
 
 MOST_NAMED = 50  # files in one event
-NOBODY_WORKS = ("auth", "credit", "missing", "refused")  # a fault of the set-up: asking others would only cost more
+NOBODY_WORKS = ("auth", "credit", "missing", "refused")  # faults of the set-up: asking others would only cost more
 
 Subject: TypeAlias = Goal | Plan | Task
 BriefContext: TypeAlias = BaseModel | Sequence[BaseModel] | Mapping[str, BaseModel] | str
@@ -47,10 +47,10 @@ class Session(Generic[R]):
         only: Sequence[str] = (),
         name: str = "",
     ) -> None:
-        """`before` is awaited whenever the agent is really about to work, to prepare what it needs.
+        """`before`: awaited whenever the agent is really about to work (not in a replay), to prepare what it needs.
 
-        `only` are the paths that it may write, if it may not write everything. `name` tells it from other sessions of
-        the same role. Raises BadInput if there is no such role, or no agent for it.
+        `only`: the paths that it may write, if it may not write everything. `name` distinguishes it from other sessions
+        of the same role. Raises BadInput if there is no such role, or no agent for it.
         """
         self.steps, self.reply, self.publishes, self.before = steps, reply, publishes, before
         self.role, self.agent = _role_and_agent(steps.context, role, agent)
@@ -66,8 +66,8 @@ class Session(Generic[R]):
         return self.reply.model_validate((await self._ask_durably(subject, context)).reply)
 
     async def try_once(self, subject: Subject, **context: BriefContext) -> R | None:
-        """Ask the agent once and close the session. None if the agent failed: that is a result, and is not tried again
-        on resume."""
+        """Ask the agent once and close the session. None if the agent failed: the failure is recorded as the result, so
+        a resume does not try again."""
         try:
             return await self.attempt(subject, **context)
         finally:
@@ -87,7 +87,7 @@ class Session(Generic[R]):
         return self
 
     async def attempt(self, subject: Subject, **context: BriefContext) -> R | None:
-        """The same without closing the session."""
+        """`try_once` without closing the session."""
         got = await self._ask_durably(subject, context, keep_failure=True)
         return self.reply.model_validate(got.reply) if not got.failure else None
 
@@ -164,7 +164,7 @@ class Session(Generic[R]):
         got = AgentAnswer.model_validate_json(await steps.once(ask.key, inputs, step))
         self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
         self.used = add_usage(self.used, got.usage) if got.thread is None else got.thread
-        if got.changed and not self.only:  # writing documents does not make an implementer
+        if got.changed and not self.only:  # an agent that only writes documents is not an implementer
             steps.state.implementers.add((self.role.name, self.agent))
         here.head, here.when, here.changes = got.head, got.when, here.changes + bool(got.changed)
         await self._publish_and_clean(got, live=bool(fresh))
@@ -179,7 +179,7 @@ class Session(Generic[R]):
         return subject_line(kind, "", words)
 
     def _broken(self, reply: object) -> str:
-        """What is wrong with a reply that fits its schema but not its type; "" if nothing."""
+        """What is wrong with a reply that matches its schema but not its type; "" if nothing."""
         try:
             self.reply.model_validate(reply)
         except ValidationError as error:
@@ -194,7 +194,7 @@ class Session(Generic[R]):
             return
         if got.clone != self.clone:
             await run.workspace.drop_clone(got.clone, "the call has ended")
-        allowed = (*self.only, *steps.state.files.noted)  # its own documents, and notes in the engine's
+        allowed = (*self.only, *steps.state.files.noted)  # its own documents, and notes in the engine's files
         changed, undone = (paths_outside(some, allowed) for some in (got.changed, got.undone))
         edits = foreign_edits(changed, undone, steps.protected, steps.frozen_files)
         if edits.files:
@@ -206,8 +206,8 @@ class Session(Generic[R]):
 
 @cache
 def reply_schema(reply: type[Reply], edition: int, *, asks: bool = True) -> dict[str, Any]:
-    """The JSON Schema of a reply, without the question to a person where agents may not ask one; for runs of the first
-    edition without the fields that it was given later."""
+    """The JSON Schema of a reply. If agents may not ask people, it has no field for a question; for runs of the first
+    edition it lacks the fields that were added later."""
     schema = reply.model_json_schema()
     if not asks:
         schema["properties"] = {name: one for name, one in schema["properties"].items() if name != "question"}

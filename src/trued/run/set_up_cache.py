@@ -1,4 +1,4 @@
-"""SetUpCache: what a project's set-up installed in one clone, kept for the next clones of the same run."""
+"""SetUpCache: what a project's set-up installed in one clone, cached for the next clones of the same run."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 from trued.support.hashing import digest
 
 INSTALLED = (".venv", "node_modules")  # folders that installers fill
-# Files that may say what is installed. One too many costs an installation; one too few would keep an old one.
+# Files that may declare packages. One too many costs an installation; one too few would keep an outdated one.
 DECLARING = re.compile(r"(?:[^/]+/)?(?:Pipfile|setup\.py|[^/]+\.(?:txt|toml|lock|lockb|json|ya?ml|cfg))")
 
 
@@ -21,20 +21,20 @@ def set_up_key(blobs: Mapping[str, str], script: str, owned: tuple[str, ...]) ->
 
 
 class SetUpCache:
-    """Installed packages by key, in a folder of the run. Only what a set-up left before an agent worked is kept."""
+    """Installed packages by key, in a folder of the run. Keeps only what a set-up left before an agent worked."""
 
     def __init__(self, folder: Path, key: str) -> None:
         self._kept = folder / key
 
     def restore(self, clone: Path) -> None:
-        """Copy what is kept into a fresh clone; nothing if there is nothing."""
+        """Copy what is cached, if anything, into a fresh clone."""
         for place in _installed(self._kept):
             target = clone / place
             if target.parent.is_dir() and not target.is_symlink() and not target.exists():
                 _copy(self._kept / place, target)
 
     def save(self, clone: Path) -> None:
-        """Keep what the set-up installed in this clone, unless it is kept already. May be repeated after a crash."""
+        """Cache what the set-up installed in this clone, unless it is cached already. May be repeated after a crash."""
         if self._kept.is_dir():
             return
         half = self._kept.with_suffix(".half")
@@ -58,7 +58,7 @@ def _is_folder(place: Path) -> bool:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Files, folders and links as links. Whatever else a script may have made there is left out."""
+    """Copy files, folders and symbolic links (as links). Anything else that a script may have created is left out."""
 
     def others(folder: str, names: list[str]) -> list[str]:
         modes = {name: os.lstat(Path(folder, name)).st_mode for name in names}

@@ -9,7 +9,7 @@ from trued.model import Contract, Evidence, Finding, Heard, Judged, Verdict
 
 @dataclass(frozen=True)
 class Unmerged:
-    """A conflict that a part still has to resolve."""
+    """A merge conflict that a part still has to resolve."""
 
     files: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()  # the lines by which git separates the two sides
@@ -18,10 +18,10 @@ class Unmerged:
 
 @dataclass
 class Position:
-    """Where one line of work is. A part that works beside the others has its own."""
+    """The state of one line of work. A part that works concurrently has a position of its own."""
 
     head: str
-    when: float  # time of the last accepted work: the engine dates its commits by it, so that a replay repeats them
+    when: float  # time of the last accepted work: the engine's commits have this date, so that a replay repeats them
     live: bool = False  # a step has really run in this process; until then everything came from the journal
     changes: int = 0  # agent calls that changed something
     published: str = ""  # the head that the run's branch shows
@@ -34,8 +34,8 @@ class FileState:
     """Files on the branch that are not the agents' work."""
 
     owned: tuple[str, ...] = ()  # the engine's own files: agents' changes to them are undone
-    noted: tuple[str, ...] = ()  # of these, where agents may write notes: their workflow reads what they write
-    background: tuple[str, ...] = ()  # documents from before the work: anybody may change them, none of it counts
+    noted: tuple[str, ...] = ()  # owned files into which agents may write notes: the workflow reads them
+    background: tuple[str, ...] = ()  # documents from before the work: anybody may change them, no change counts
     edits: dict[str, tuple[str, str]] = field(default_factory=dict)  # file → hash and text of a person's last edit
 
 
@@ -48,16 +48,16 @@ class ProofState:
     amendments: int = 0  # how many of the context's amendments are in force
     evidence: list[Evidence] = field(default_factory=list)
     upheld: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections whose case fails, by subject
-    open_objections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by task, or by who raised them
-    fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)  # failing set of a subject, for how long
-    stuck: dict[str, tuple[object, int]] = field(default_factory=dict)  # gaps and changes of a scope, for how long
+    open_objections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by task, or by author
+    fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)  # subject → failing cases, number of rounds
+    stuck: dict[str, tuple[object, int]] = field(default_factory=dict)  # scope → gaps and changes, number of rounds
     tried_cases: set[tuple[str, str]] = field(default_factory=set)  # role and case of every objection that was run
     disputed: set[str] = field(default_factory=set)  # requirements whose cases a second examiner has answered again
     also: set[str] = field(default_factory=set)  # further tasks that the current commit is evaluated for
     unverified: dict[str, tuple[str, ...]] = field(default_factory=dict)  # beyond the contract; in every verdict
-    outside: tuple[Judged, ...] = ()  # criteria that the contract does not hold; in the verdict of `finish`
+    outside: tuple[Judged, ...] = ()  # criteria that are not in the contract; in the verdict of `finish`
     last: tuple[str, str, str] = ("", "", "")  # the last verdict: hash of its inputs, its step, the verdict as JSON
-    final: Verdict | None = None  # what `finish` found, before anybody approved anything
+    final: Verdict | None = None  # the verdict of `finish`, before approvals are applied
 
 
 @dataclass
@@ -66,12 +66,12 @@ class PeopleState:
 
     heard: list[Heard] = field(default_factory=list)  # approvals that a step took up, and what was parked meanwhile
     comments: dict[str, Finding] = field(default_factory=dict)  # the comment of a redo, by scope
-    rejections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by task, for its next agent
+    rejections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # task → rejections, for its next agent
 
 
 @dataclass
 class RunState:
-    """All of it, by the part of the run that it belongs to."""
+    """The whole state of a run, by area."""
 
     position: Position
     counts: Counter[str] = field(default_factory=Counter)  # how often each step name was used
@@ -82,5 +82,5 @@ class RunState:
     people: PeopleState = field(default_factory=PeopleState)
 
     def apart(self) -> "RunState":
-        """The same state with a position of its own: what is accepted there moves nobody else's head."""
+        """The same state with a position of its own: work accepted there moves only its own head."""
         return replace(self, position=copy(self.position))

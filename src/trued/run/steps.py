@@ -21,7 +21,7 @@ class Steps:
         return Steps(self.context, self.state, f"{self.path}{name}/")
 
     def apart(self) -> "Steps":
-        """The same scope with a position of its own: what is accepted there moves nobody else's head."""
+        """The same scope with a position of its own: work accepted there moves only its own head."""
         return Steps(self.context, self.state.apart(), self.path)
 
     def key(self, name: str) -> str:
@@ -51,9 +51,10 @@ class Steps:
         return partial(self.emit, name)
 
     async def publish(self) -> None:
-        """Move the run's branch to the newest commit. If somebody else moved it, say so and leave it alone."""
+        """Move the run's branch to the newest commit. If somebody else moved the branch, report that and leave it
+        alone."""
         here = self.state.position
-        # What only comes from the journal was published when it happened, or will be with the next real step.
+        # A replayed step was published when it happened, or will be with the next real step.
         replayed = not here.live
         if replayed or here.published == here.head or here.head == self.context.workspace.base:
             return
@@ -79,7 +80,7 @@ class Steps:
 
     @property
     def protected(self) -> tuple[str, ...]:
-        """Documents of people and of the engine: what an agent writes there is put back."""
+        """Documents of people and of the engine: an agent's changes to them are undone."""
         return protected_files(self.owned, self.context.person_files)
 
     @property

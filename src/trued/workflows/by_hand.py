@@ -8,7 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from trued.agents.roles.export import Export, plan_export, with_mark
 from trued.agents.roles.other_tools import RoleFormat
 
-COMMANDS = {  # tool → where its commands are; {} is the name
+COMMANDS = {  # tool → path of its commands; {} is the name
     "claude": ".claude/commands/{}.md",
     "github": ".github/prompts/{}.prompt.md",
     "opencode": ".opencode/command/{}.md",

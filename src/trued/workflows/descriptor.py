@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trued.run.run import Run
 
 Flow: TypeAlias = "Callable[[Run, Goal], Awaitable[Outcome]]"
-CallRange: TypeAlias = tuple[int, int]  # the fewest and the most calls
+CallRange: TypeAlias = tuple[int, int]  # fewest and most calls
 Reference: TypeAlias = str  # "package.module:name", loaded when it is used
 
 REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -39,7 +39,7 @@ class Input(StrEnum):
 
 
 def no_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
-    """The engine owns no file from the beginning."""
+    """The default of `owned_files`: the engine owns no file when the run starts."""
     return ()
 
 
@@ -55,7 +55,7 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class BranchState:
-    """A file that the engine keeps on the branch, so that a new run can continue from the branch alone."""
+    """A file that the engine keeps on the branch, so that a new run needs only the branch to continue."""
 
     file: str
     read: Reference  # text → an object with `run`, `specification` and `digest` (sha256 of the specification)
@@ -63,12 +63,12 @@ class BranchState:
 
 @dataclass(frozen=True, slots=True)
 class SealedWork:
-    """What an estimate may look at: a run whose contract is sealed and that has built nothing yet."""
+    """The input of an estimate: a run whose contract is sealed and that has built nothing yet."""
 
     goal: "Goal"
     settings: "Settings"
     events: "Sequence[Event]"
-    reply: Callable[[str], Mapping[str, Any]]  # role → what an agent of it replied last; {} if nobody was asked
+    reply: Callable[[str], Mapping[str, Any]]  # role → the last reply of an agent in this role; {} if nobody was asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,16 +80,16 @@ class WorkflowDescriptor:
 
     name: str  # of letters, digits and hyphens
     flow: Reference  # the async function: (run, goal) → outcome
-    roles: tuple[str, ...]  # that must have an agent before it starts
+    roles: tuple[str, ...]  # they must have an agent before the run starts
 
-    spared_roles: Reference = ""  # goal → roles that it does not need; for such a goal they need no agent
+    spared_roles: Reference = ""  # goal → roles that this goal does not need, so that they need no agent
 
     # what it takes
-    takes: Input = Input.PLAN  # how a file that is handed to it is read
-    default_for: frozenset[Input] = frozenset()  # inputs that it gets if nobody names a workflow
+    takes: Input = Input.PLAN  # how a file given to this workflow is read
+    default_for: frozenset[Input] = frozenset()  # inputs that go to this workflow if nobody names one
     is_baseline: bool = False  # `trued compare` compares others with it
     check_input: Reference = ""  # (goal, requirements, ticket) → None; raises BadInput before anything is written
-    takes_parts: bool = False  # of a plan, chosen with --chunk and --phase
+    takes_parts: bool = False  # whether parts of a plan can be chosen, with --chunk and --phase
     starts_empty: bool = False  # it can begin in a repository without a commit
     branch_state: BranchState | None = None  # it can continue from a branch that an earlier run left
 
@@ -100,22 +100,22 @@ class WorkflowDescriptor:
     # they check the work; one that changes code counts as an implementer from then on
     repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # they write about code and never write code
-    other_vendor_roles: frozenset[str] = frozenset()  # given to another vendor than the builder's, where there are two
+    other_vendor_roles: frozenset[str] = frozenset()  # given to another vendor than the builder's, if there are two
     asks_people: bool = True  # its agents may put a question to a person; if not, their replies have no such field
-    estimate: Reference = ""  # SealedWork → role → CallRange; else every role works on every task, in every round
+    estimate: Reference = ""  # SealedWork → role → CallRange; default: every role works on every task, in every round
 
     # what it writes
     # files that only the engine writes; they are not part of the work
     owned_files: Callable[["Settings", "Goal"], tuple[str, ...]] = no_files
-    rewritten_folders: tuple[str, ...] = ()  # owned, and written whole by each run: the last one that lands wins
+    rewritten_folders: tuple[str, ...] = ()  # owned, and rewritten completely by each run: the last run to land wins
     writes_into: str = ""  # a folder of the repository; the run is refused if a file is in its place
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
     editable: str = ""  # a file of the branch in whose live copy people may write, also after the run has ended
     reopen: Reference = ""  # (its text, ids) → its text with these parts open again; raises BadInput for unknown ids
     records_approvals: bool = False  # its files on the branch say what people approved
-    offers_pull_request: bool = False  # its work goes to the forge, if there is one
+    offers_pull_request: bool = False  # its work is offered as a pull request, if there is a forge
 
-    takes_more_rounds: bool = False  # after its end, with `trued resume RUN --rounds N`: see `People.granted_rounds`
+    takes_more_rounds: bool = False  # after its end, by `trued resume RUN --rounds N`; see `People.granted_rounds`
 
     # how people see it
     # (run id, its events) → how to continue a run that ended without success: (command, what it does)
@@ -141,7 +141,7 @@ class WorkflowDescriptor:
             raise ValueError(f"role_folder = {self.role_folder!r} is not like 'package:folder'")
 
     def needed_roles(self, goal: "Goal") -> tuple[str, ...]:
-        """The roles that must have an agent before it works on this goal."""
+        """The roles that must have an agent before the workflow starts on this goal."""
         spared = load(self.spared_roles)(goal) if self.spared_roles else ()
         return tuple(role for role in self.roles if role not in spared)
 
@@ -161,7 +161,7 @@ class WorkflowDescriptor:
         return sorted(place.glob("*.md"))
 
     def handbook_files(self, form: "RoleFormat", top: Path) -> "list[Export]":
-        """The files with which another tool follows it by hand, below a folder; none if it has no handbook."""
+        """The files below `top` with which another tool follows the workflow by hand; none if it has no handbook."""
         return cast("list[Export]", self._loaded("handbook", self.handbook)(form, top)) if self.handbook else []
 
     def load_flow(self) -> Flow:
@@ -169,7 +169,7 @@ class WorkflowDescriptor:
         return cast(Flow, self._loaded("flow", self.flow))
 
     def check(self, goal: "Goal", requirements: "Requirements | None", ticket: "Ticket | None") -> None:
-        """Raise BadInput for what the flow would stumble over later."""
+        """Raise BadInput for input that the flow could not work with."""
         default = f"trued.workflows.input_checks:check_{self.takes}"
         self._loaded("check_input", self.check_input or default)(goal, requirements, ticket)
 
@@ -182,7 +182,7 @@ class WorkflowDescriptor:
     def _loaded(self, field: str, reference: Reference) -> Callable[..., Any]:
         try:
             found = load(reference)
-        except (Exception, SystemExit) as error:  # somebody else's code may raise anything
+        except (Exception, SystemExit) as error:  # third-party code may raise anything
             what = f"the {field} of the workflow {self.name} cannot be loaded: {type(error).__name__}: {error}"
             raise BadInput(what, reference, AGAIN) from error
         if not callable(found):

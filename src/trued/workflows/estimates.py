@@ -7,7 +7,7 @@ from trued.workflows.descriptor import CallRange, SealedWork
 
 
 def planned_tasks(work: SealedWork) -> int:
-    """The chunks of the plan file; without one, the tasks that the planner named."""
+    """The number of chunks in the plan file; without a plan file, of the tasks that the planner named."""
     goal, settings = work.goal, work.settings
     if not is_plan(goal.text, goal.source.file):
         return replied(work, "planner", "tasks")
@@ -20,6 +20,7 @@ def replied(work: SealedWork, role: str, field: str) -> int:
 
 
 def calls_per_task(work: SealedWork, roles: tuple[str, ...]) -> dict[str, CallRange]:
-    """The estimate of a workflow that brings none: every role is called for every task, once to once a round."""
+    """The estimate for a workflow that has none of its own: each role is called once to `rounds` times for each
+    task."""
     tasks = planned_tasks(work)
     return {role: (tasks, tasks * work.settings.rounds) for role in roles}

@@ -1,6 +1,6 @@
-"""What is checked of a workflow's input before anything is written, by the kind of input that it takes.
+"""Checks of a workflow's input before anything is written, by the kind of input that it takes.
 
-Each raises BadInput for a file that cannot be read, and for criteria that the requirements leave out.
+Each check raises BadInput for a file that cannot be read, and for criteria that the requirements leave out.
 """
 
 from trued.errors import BadInput
@@ -33,7 +33,7 @@ def check_plan(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
 
 
 def check_plan_or_words(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    """For a workflow that takes a file without chunks as a goal."""
+    """The check for a workflow that takes a file without chunks as a goal."""
     check = check_plan if is_plan(goal.text, goal.source.file) else check_words
     check(goal, requirements, ticket)
 

@@ -1,6 +1,6 @@
 """The installed workflows: ours and a user's alike are entry points of the group `trued.workflows`.
 
-Nothing is looked up before it is asked for: commands that only list runs never come here.
+Workflows are looked up lazily: commands that only list runs never do so.
 """
 
 import sys
@@ -42,8 +42,8 @@ def descriptor(name: str) -> WorkflowDescriptor:
 
 
 def find_descriptor(name: str) -> WorkflowDescriptor | None:
-    """The same for readers of an old run, who can do without: None if the workflow is gone or broken; ours if another
-    package takes its name."""
+    """The workflow of this name, for code that shows an old run and can do without it: None if it is gone or broken;
+    ours if another package uses the same name."""
     try:
         return _own(name) or descriptor(name)
     except BadInput:
@@ -53,10 +53,10 @@ def find_descriptor(name: str) -> WorkflowDescriptor | None:
 def _own(name: str) -> WorkflowDescriptor | None:
     """Our own workflow of this name, which is in a folder beside this file.
 
-    A short command that shows a run need not read what is installed: that takes longer than all else that it does.
+    It is found without reading the installed packages, which would take most of the time of a short command.
     """
     folders = [one.parent.name for one in Path(__file__).parent.glob("*/__init__.py")]
-    for folder in sorted(folders, key=lambda one: one != name):  # most are called like their folder
+    for folder in sorted(folders, key=lambda one: one != name):  # most workflows have the name of their folder
         for found in vars(import_module(f"trued.workflows.{folder}")).values():
             if isinstance(found, WorkflowDescriptor) and found.name == name:
                 return found
@@ -78,7 +78,7 @@ def problems() -> Iterator[BadInput]:
 
 
 def default_workflow(given: Input) -> WorkflowDescriptor:
-    """The one that gets this kind of input if nobody names a workflow."""
+    """The workflow that gets this kind of input if nobody names one."""
     found = [one for one in descriptors() if given in one.default_for]
     if len(found) != 1:
         names = " and ".join(one.name for one in found) or "no workflow"
@@ -87,8 +87,9 @@ def default_workflow(given: Input) -> WorkflowDescriptor:
 
 
 def registrations(path: Iterable[str]) -> dict[str, list[Registration]]:
-    """Name → who registers it, for the packages on this path; ours first. A package counts once, where it is first."""
-    from importlib import metadata  # which loads much: whoever reads an old run may need no workflow
+    """Name → its registrations by packages on this path, ours first. If a package is there twice, its first place
+    counts."""
+    from importlib import metadata  # imported late because it is slow: reading an old run may need no workflow
 
     packages: dict[str, list[Registration]] = {}
     for one in metadata.distributions(path=list(path)):
@@ -104,7 +105,7 @@ def registrations(path: Iterable[str]) -> dict[str, list[Registration]]:
 
 @cache  # what is installed does not change while a command runs
 def _installed() -> dict[str, list[Registration]]:
-    # `python -m trued` puts the working folder on the path. A repository must not bring code along that way.
+    # `python -m trued` puts the working folder on the path. A repository must not inject code that way.
     here = Path.cwd().resolve()
     found = registrations(one for one in sys.path if Path(one).resolve() != here)
     if not any(one.package == OURS for each in found.values() for one in each):
@@ -118,7 +119,7 @@ def _loaded(one: Registration) -> WorkflowDescriptor:
     where, then = f"the workflow {one.name!r} of {one}", f"repair that package, or pip uninstall {one.package}"
     try:
         found = load(one.reference)
-    except (Exception, SystemExit) as error:  # somebody else's code may raise anything
+    except (Exception, SystemExit) as error:  # third-party code may raise anything
         raise BadInput(f"{where} cannot be loaded: {type(error).__name__}: {error}", then=then) from error
     if not isinstance(found, WorkflowDescriptor):
         raise BadInput(f"{where} is no WorkflowDescriptor: {one.reference} is {type(found).__name__}", then=then)

@@ -1,4 +1,4 @@
-"""What a workflow's view needs of the tree in which a run is shown to people."""
+"""The part of the tree shown to people that a workflow's view uses."""
 
 from typing import Protocol
 

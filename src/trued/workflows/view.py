@@ -1,4 +1,4 @@
-"""WorkflowView: how people see what is special about a workflow. Calls, checks and grades are shown without it."""
+"""WorkflowView: shows people what is special about a workflow. Calls, checks and grades are shown without it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from trued.workflows.registry import find_descriptor
 from trued.workflows.tree import CallRow, RunTree
 
 StyledLine: TypeAlias = Sequence[tuple[str, str]]  # pieces of one line: the text, and a style of the terminal or ""
-HeadFigure: TypeAlias = tuple[str, str, str]  # of the report's head: the number, what it counts, a remark
+HeadFigure: TypeAlias = tuple[str, str, str]  # in the report's head: the number, what it counts, a remark
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +23,18 @@ class ReportSection:
 
 
 class WorkflowView:
-    """Takes a run's events one by one and says what readers are shown of them. Subclass it; override what you need."""
+    """Takes a run's events one by one and decides what readers see of them. Subclass it; override what you need."""
 
-    EVENTS: ClassVar[tuple[type[JournalEvent], ...]] = ()  # kinds that this workflow alone emits
+    EVENTS: ClassVar[tuple[type[JournalEvent], ...]] = ()  # kinds that only this workflow emits
     KEY: ClassVar[str] = ""  # of `data` in `trued show --json`
     SECTION: ClassVar[ReportSection | None] = None
-    WARNINGS: ClassVar[Mapping[type[JournalEvent], str]] = {}  # events that the report warns of, with the heading
+    WARNINGS: ClassVar[Mapping[type[JournalEvent], str]] = {}  # event → heading of its warning in the report
 
     def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
         """Take the next event of the run, under its step key; remarks go into the tree."""
 
     def place(self, key: str) -> str:
-        """The scope under which a row without a scope is shown; "" if it stands alone."""
+        """The scope under which a row without a scope is shown; "" if it is shown on its own."""
         return ""
 
     def data(self, calls: Sequence[CallRow]) -> Any:
@@ -79,10 +79,10 @@ class WorkflowView:
 
 
 def view_of(workflow: str) -> WorkflowView:
-    """A new view of that workflow. One that is gone, broken or has no view is shown like any run."""
+    """A new view of that workflow; the default view if the workflow is gone, is broken or has no view."""
     found = find_descriptor(workflow) if workflow else None
     try:
         made = load(found.view)() if found and found.view else None
-    except Exception:  # noqa: BLE001  somebody else's code must not keep a run from being shown
+    except Exception:  # noqa: BLE001  third-party code must not keep a run from being shown
         made = None
     return made if isinstance(made, WorkflowView) else WorkflowView()

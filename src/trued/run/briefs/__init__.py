@@ -1,4 +1,4 @@
-"""What an agent is told: its role, the subject in the user's words, what is known, and how it must answer."""
+"""Briefs, the prompts for agents: the role, the subject in the user's words, what is known, and how to answer."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from trued.model import Comment, Goal, Plan, Role, Task
 
 SUBJECT_LIMIT = 60_000  # characters; a brief is a page or two, not a history
 CONTEXT_LIMIT = 20_000
-FIRST_TURN_ONLY = ("plan", "interface", "requirements", "memory")  # they do not change, and the conversation has them
+FIRST_TURN_ONLY = ("plan", "interface", "requirements", "memory")  # they do not change: later turns have them already
 FENCE = "`"
 CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 TITLES = {
@@ -43,8 +43,8 @@ def brief(
 ) -> str:
     """The whole text for one ask. The same inputs give the same text: its hash is part of a step's name.
 
-    `resumed` is a further turn of a conversation that has the rest already: only what is new is said. `edition`: of
-    the version that began the run (`RunContext.edition`). `comments`: what people say to this agent.
+    `resumed`: this is a further turn of a conversation, so the brief has only what is new. `edition`: the edition that
+    the run began with (`RunContext.edition`). `comments`: what people say to this agent.
     """
     known = [
         (title_of(name), quoted(readable(value), CONTEXT_LIMIT))
@@ -82,7 +82,7 @@ def title_of(name: str) -> str:
 
 
 def quoted(text: str, limit: int) -> str:
-    """The text between fences that are longer than any in it, so that it cannot end the quotation."""
+    """The text between fences that are longer than any fence in the text, so that it cannot end the quotation."""
     text = text.translate(CONTROLS).strip("\n")
     if len(text) > limit:
         text = f"{text[:limit]}\n[… {len(text) - limit} characters more were cut]"
@@ -91,7 +91,7 @@ def quoted(text: str, limit: int) -> str:
 
 
 def readable(value: object) -> str:
-    """A value as a person would note it down: fields by name, items as a list, nothing that is empty."""
+    """A value as a person would write it: fields by name, items as a list, empty ones left out."""
     return "\n".join(_lines(value))
 
 

@@ -1,1 +1,1 @@
-"""Examination: agents that write held-out cases for a contract, and the tests of the base that guard it."""
+"""Examination: agents that write held-out cases for a contract, and the base's own tests as regression checks."""

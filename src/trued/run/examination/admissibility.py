@@ -1,4 +1,4 @@
-"""Rules for an examiner's cases: which count, which are refused and why, and which words no case shows. Pure."""
+"""Rules for an examiner's cases: which count, which are refused and why, and which words no case covers. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,12 +17,12 @@ from trued.support.plurals import counted
 
 LONGEST_LINE = 200
 _FUNCTION = re.compile(r"`([A-Za-z_][\w.]*)\(")
-MOST_CASES = 60  # of one requirement: what is more is no examination but a flood
-BACKGROUND = "text-"  # sentences by themselves; scopes and criteria of a plan are never background
+MOST_CASES = 60  # of one proposal; further ones are dropped
+BACKGROUND = "text-"  # ids of single sentences begin so; scopes and criteria of a plan are never background
 
 
 def is_open(one: Requirement) -> bool:
-    """Does the requirement have no check of the user's, and none by the base's own tools?"""
+    """Whether the requirement has no check yet, neither the user's nor one by the base's own tools."""
     return not one.checks and not guard_kind(one.text)
 
 
@@ -37,8 +37,8 @@ class WeighedCases(Value):
     """What the rules leave of an examiner's proposals."""
 
     kept: tuple[Proposed, ...] = ()
-    origins: tuple[Proposed, ...] = ()  # the same, as they were proposed
-    faults: tuple[Fault, ...] = ()  # the examiner is asked once to fix them; then they are noted
+    origins: tuple[Proposed, ...] = ()  # the kept cases, as they were proposed
+    faults: tuple[Fault, ...] = ()  # the examiner is asked once to fix them; those that remain become notes
     interface: tuple[str, ...] = ()
     serve: Serve | None = None
     caps: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
@@ -51,7 +51,7 @@ class WeighedCases(Value):
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A proposal as it was made, and what is left of it to be run."""
+    """A proposal as it was made, and the part of it that will be run."""
 
     origin: Proposed
     run: Proposed
@@ -68,12 +68,14 @@ class CaseRules:
         self.known = KnownNames(every, base)
 
     def text_of(self, name: str) -> str:
-        """What a case of this requirement may quote; of the whole source, all of it."""
+        """The text that a case of this requirement may quote; for the requirement of the whole source, all of the
+        goal."""
         one = self.open[name]
         return f"{one.text}\n{self.words}" if one.parts else one.text
 
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
-        """All replies of one examiner together, less what a second one answers otherwise."""
+        """Apply the rules to all replies of one examiner, without the cases that a second examiner answers
+        differently."""
         proposed = [each for reply in replies for one in reply.cases for each in _apart(one)]
         proposed = list({one.model_dump_json(): one for one in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
@@ -103,13 +105,13 @@ class CaseRules:
         return self._settled(kept, faults, replies, interface, serve).model_copy(update={"unsure": tuple(unsure)})
 
     def _shows(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> set[str]:
-        """The entry points that its cases tell something of, and the clauses that they quote."""
+        """The entry points that the cases of a requirement test, and the clauses that they cover."""
         doors = {declared_entry(one, interface) for item in items for _, one in proving_cases(item.run)}
         rest = self._rest(name, items)
         return doors | {clause for clause in clauses(self.open[name].text) if not any(clause in one for one in rest)}
 
     def _quoted(self, name: str, firm: Sequence[_Item], told: Sequence[_Item]) -> str:
-        """What only unsure cases show."""
+        """The clauses that only unsure cases quote."""
         sure = {one.quotes for item in firm for _, one in proving_cases(item.run)}
         quotes = dict.fromkeys(
             one.quotes for item in told for _, one in proving_cases(item.run) if one.quotes not in sure
@@ -117,7 +119,7 @@ class CaseRules:
         return "; ".join(quotes) or one_line(self.open[name].text)
 
     def _told(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> tuple[list[_Item], list[Fault]]:
-        """Without cases that a mutant passes; exchanges stay where others build on them."""
+        """The items without the cases that a mutant passes, and the faults. Exchanges stay if others build on them."""
         places = [(item, place, one) for item in items for place, one in proving_cases(item.run)]
         why = passing_mutants([one for _, _, one in places], interface)
         hollow = [(item.origin, place) for (item, place, _), said_so in zip(places, why, strict=True) if said_so]
@@ -166,8 +168,8 @@ class CaseRules:
     def _sound(
         self, one: Proposed, interface: Sequence[str], serve: Serve | None
     ) -> tuple[Proposed | None, list[Fault]]:
-        """What of a proposal can be run, and why the rest cannot. Each exchange is judged by itself: one that shows
-        little prepares the others; one that cannot be run takes those along that may build on it, and no other."""
+        """The part of a proposal that can be run, and why the rest cannot. Each exchange is judged separately: one that
+        shows little is kept as set-up for the others; one that cannot be run is dropped with all exchanges after it."""
 
         def fault(what: str) -> list[Fault]:
             return [Fault(requirement=one.requirement, what=what)]
@@ -198,7 +200,7 @@ class CaseRules:
         return left, []
 
     def _unfit(self, shown: Shown, interface: Sequence[str], serve: Serve | None) -> str:
-        """Why it cannot be run at all, or starts what nobody will build."""
+        """Why the case cannot be run, or calls something that nobody will build; "" if nothing is wrong."""
         if not isinstance(shown, BrowserCheck) and (why := case_flaw(shown)):
             return f"it is broken: {why}"
         if isinstance(shown, HttpCase | BrowserCheck) and serve is None:
@@ -206,12 +208,12 @@ class CaseRules:
         return why_strange(shown, interface, self.known)
 
     def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
-        """A sentence by itself, of a source that stays a requirement as a whole."""
+        """Whether the aside is about a single sentence without cases, while the whole source stays a requirement."""
         whole = any(aside.requirement in one.parts for one in self.open.values())
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
     def _rest(self, name: str, kept: Sequence[_Item]) -> tuple[str, ...]:
-        """Words that no quotation reaches; or all of them, where one case is to show many clauses."""
+        """The clauses that no case covers; the whole text if there are fewer cases than clauses."""
         one = self.open[name]
         if one.parts:
             return ()
@@ -234,7 +236,8 @@ class CaseRules:
         )
 
     def _no_name(self, line: str, proposed: Sequence[Proposed]) -> str:
-        """Why an interface line is refused, or "": implementers see it, so it may hold names and shapes, no values."""
+        """Why an interface line is refused, or "": implementers see it, so it may hold names and shapes but no
+        values."""
         if not line or "\n" in line or len(line) > LONGEST_LINE:
             return "it is no single line with an entry point"
         values = {value for one in proposed for shown in cases_of(one) for value in _results(shown)}
@@ -243,7 +246,7 @@ class CaseRules:
 
 
 def _apart(one: Proposed) -> Iterator[Proposed]:
-    """Each call and command line by itself; exchanges stay together, they build on each other."""
+    """Split a proposal into single calls and command lines. Exchanges stay together: they build on each other."""
     exchanges = tuple(case for case in one.cases if isinstance(case, HttpCase))
     for case in one.cases[:MOST_CASES]:
         if not isinstance(case, HttpCase):
@@ -253,20 +256,21 @@ def _apart(one: Proposed) -> Iterator[Proposed]:
     if one.page:
         hidden = one.page.model_copy(
             update={"visible": False}
-        )  # whether it is known to others is not the author's to say
+        )  # the author does not decide whether others see the check
         yield Proposed(requirement=one.requirement, page=hidden)
     if not one.cases and not one.page:
         yield one
 
 
 def _trimmed(one: Proposed, cases: Sequence[Case]) -> Proposed | None:
-    """With these exchanges, up to the last that shows something: what nothing follows prepares nothing."""
+    """The proposal with these exchanges, up to the last that shows something: set-up at the end prepares nothing."""
     last = max((place for place, case in enumerate(cases) if not getattr(case, "setup", False)), default=-1)
     return one.model_copy(update={"cases": tuple(cases[: last + 1])}) if last >= 0 else None
 
 
 def _answered(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
-    """The check without the cases that the second examiner answered so; exchanges stay as set-up for later ones."""
+    """The proposal without the cases that the second examiner answered with `what`; exchanges stay as set-up for later
+    ones."""
     places = {one.number for one in doubts if one.of == origin and one.what == what}
     if not places or not run.cases:
         return None if places else run
@@ -302,12 +306,12 @@ def _bounded(one: Proposed) -> Proposed:
 
 
 def _called(clause: str) -> list[str]:
-    """Functions that a clause names: a case that starts none of them shows nothing of it, whatever it quotes."""
+    """Functions that a clause names: unless the cases call them, they do not cover the clause, whatever they quote."""
     return [name.rpartition(".")[2] for name in _FUNCTION.findall(clause)]
 
 
 def _results(shown: Shown) -> Iterator[str]:
-    """The words and numbers of what must come, long enough to be told from others."""
+    """The words and numbers of a case's expected result, if they are long enough to be distinctive."""
     if isinstance(shown, BrowserCheck):
         yield from (word for word in shown.sees if len(word) > 2)
         return
@@ -324,13 +328,13 @@ def _results(shown: Shown) -> Iterator[str]:
 
 
 def describe_proposal(one: Proposed) -> str:
-    """A proposal in a few words."""
+    """A short name of a proposal, for messages."""
     shown = next((each for _, each in proving_cases(one)), None) or next(iter(cases_of(one)), None)
     return describe_shown(shown) if shown else "a proposal"
 
 
 def describe_shown(shown: Shown) -> str:
-    """A case in a few words."""
+    """A short name of a case, for messages."""
     if isinstance(shown, BrowserCheck):
         return f"page {shown.page}"
     if isinstance(shown, HttpCase):
@@ -339,9 +343,9 @@ def describe_shown(shown: Shown) -> str:
 
 
 def leftover_requirements(one: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
-    """Words that no case shows, as requirements of their own: unproven until a person looks at them.
+    """The words that no case covers, as requirements of their own: unproven until a person reviews them.
 
-    `taken`: names that are in use; the new ones are added to it.
+    `taken`: ids that are in use; the new ones are added to it.
     """
     for rest in rests:
         name, number = f"{one.id}-rest", 2

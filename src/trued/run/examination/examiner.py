@@ -1,4 +1,4 @@
-"""Asks an examiner for cases where a requirement has none, and a second one to answer them blind."""
+"""Asks an examiner for cases for requirements that have none, and a second examiner to answer them blind."""
 
 import os
 import shlex
@@ -31,7 +31,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 EXAMINER, SECOND = EXAMINERS
-TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file of the base, and of all that are looked at for names
+TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file of the base, and of all files that are searched for names
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
 _WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"
 TEXTS = frozenset(("", *_CODE.split(), *_WORDS.split()))
@@ -57,12 +57,12 @@ class Examination:
 
     @property
     def hides(self) -> list[tuple[str, str]]:
-        """Clone and key of every session that saw a case."""
+        """The clone and the key of every session that saw a case."""
         return [(one.clone, f"{one.steps.path}{one.role.name}") for one in self.sessions]
 
     @property
     def is_fruitless(self) -> bool:
-        """Was an examiner asked, and is there not one case of it?"""
+        """Whether an examiner was asked and not one of its cases is left."""
         return bool(self.sessions) and not self.authors
 
     @property
@@ -77,8 +77,8 @@ class Examination:
 
 
 async def examine(steps: Steps, asked: Requirements) -> Examination:
-    """The requirements with an examiner's cases where they have none. Where no agent plays the examiner they stay as
-    they are, with a note.
+    """The requirements, with an examiner's cases for those that have no check. If no agent plays the examiner, they
+    stay as they are, with a note.
     """
     if not any(is_open(one) and not one.parts for one in asked.requirements):
         return Examination(asked)
@@ -89,7 +89,7 @@ async def examine(steps: Steps, asked: Requirements) -> Examination:
 
 
 class ExaminerConversation:
-    """One examiner's conversation about one contract, at the base; it moves nobody else's head."""
+    """One examiner's conversation about one contract, at the base; it does not move the run's head."""
 
     def __init__(
         self,
@@ -100,14 +100,14 @@ class ExaminerConversation:
         always_second: bool = False,
         agent: str = "",
     ) -> None:
-        """`agent`: another one than the settings name for the examiner."""
+        """`agent`: used instead of the agent that the settings name for the examiner."""
         self.steps, self.asked, self.context = steps, asked, steps.context
         steps.state.position.head = self.context.workspace.base
         self.first = Session(steps, EXAMINER, Examined, publishes=False, agent=agent)
         self.second = _second(steps, self.first.agent, always=always_second)
         self.replies = [before] if before else []
-        self.put: list[Proposed] = []  # to the second examiner, as they were proposed
-        self.alike: list[tuple[Proposed, int]] = []  # which of their cases it answered as their author did
+        self.put: list[Proposed] = []  # proposals that the second examiner has answered, as they were proposed
+        self.alike: list[tuple[Proposed, int]] = []  # their cases that it answered as the author did
         self.said: list[str] = []
 
     async def run(self) -> Examination:
@@ -115,7 +115,7 @@ class ExaminerConversation:
         return await self.conclude(await self.ask_for_cases())
 
     async def conclude(self, weighed: WeighedCases) -> Examination:
-        """The result for these cases. If there is a second examiner, it has answered them before."""
+        """Put these cases to the second examiner, if there is one, and return the result."""
         if self.second and weighed.kept:
             weighed = await self.put_to_second_examiner(weighed)
         elif weighed.kept:
@@ -123,7 +123,7 @@ class ExaminerConversation:
         return self.assemble(weighed)
 
     async def ask_for_cases(self, *gaps: Finding) -> WeighedCases:
-        """The examiner's cases by the rules. It is told once what is wrong with them."""
+        """The examiner's cases that the rules keep. If they have faults, the examiner is asked once to fix them."""
         weighed = await self._asked_for(*gaps)
         if self.replies and weighed.faults:
             weighed = await self._asked_for(
@@ -143,7 +143,7 @@ class ExaminerConversation:
         return await self.weigh(doubts)
 
     async def weigh(self, doubts: Sequence[Doubt]) -> WeighedCases:
-        """All replies so far by the rules, less what the second examiner doubts; a durable step."""
+        """Apply the rules to all replies so far, with the second examiner's doubts, as a durable step."""
         data = [one.model_dump(mode="json") for one in (*self.replies, *doubts)]
 
         async def step() -> str:
@@ -154,7 +154,8 @@ class ExaminerConversation:
         return WeighedCases.model_validate_json(await self.steps.once(self.steps.key("weighed"), digest(data), step))
 
     async def _served(self) -> Requirements:
-        """With the server that the base's files tell of, if a case needs one: it was tried, an agent's was not."""
+        """The requirements, with the server found in the base's files if a case needs one: unlike an agent's, it was
+        tried."""
         shown = [each for reply in self.replies for one in reply.cases for each in cases_of(one)]
         if self.asked.serve or not any(isinstance(one, HttpCase | BrowserCheck) for one in shown):
             return self.asked
@@ -164,11 +165,11 @@ class ExaminerConversation:
     # -- the second examiner -------------------------------------------------------------------------------------------
 
     async def put_to_second_examiner(self, weighed: WeighedCases) -> WeighedCases:
-        """The cases after the second examiner answered them.
+        """Have the second examiner answer the cases, and return those that are left.
 
-        Answered alike, a case stays. Answered otherwise, it is withdrawn with a note, and new ones are written for its
-        clause and answered, too. Not sure: it stays on its author's word alone, unless the others show as much without
-        it.
+        A case that it answers alike stays. One that it answers otherwise is withdrawn with a note; new ones are written
+        for its clause, and answered, too. One that it is not sure of stays without a second opinion, unless the other
+        cases show as much without it.
         """
         doubts = await self._doubts(weighed)
         otherwise = [one for one in doubts if one.what == "otherwise" and one.why != STATUS]
@@ -183,8 +184,8 @@ class ExaminerConversation:
         return await self.weigh((*doubts, *await self._doubts(again)))
 
     async def _doubts(self, weighed: WeighedCases) -> list[Doubt]:
-        """The second examiner's, about all that it was not asked before."""
-        assert self.second is not None  # noqa: S101  (looked at by the caller)
+        """The second examiner's doubts about the cases that it has not answered before."""
+        assert self.second is not None  # noqa: S101  (checked by the caller)
         fresh = [(one, run) for one, run in zip(weighed.origins, weighed.kept, strict=True) if one not in self.put]
         if not fresh:
             return []
@@ -205,10 +206,10 @@ class ExaminerConversation:
         return doubts
 
     def _agreed(self, origin: Proposed, run: Proposed) -> bool:
-        """Was everything that it shows answered alike?"""
+        """Whether the second examiner answered alike all of a proposal's cases that show something."""
         return all((origin, place) in self.alike for place, _ in proving_cases(run))
 
-    # -- what comes of it ----------------------------------------------------------------------------------------------
+    # -- the result ----------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """End the sessions of both examiners."""
@@ -243,7 +244,8 @@ class ExaminerConversation:
         return Examination(asked, authors, dict(weighed.caps), self._undecided(weighed), tuple(sessions))
 
     def _checks(self, weighed: WeighedCases, name: str, authors: dict[str, Author]) -> list[Check]:
-        """Calls and command lines of one standing together; exchanges and pages each by themselves."""
+        """The requirement's checks: one for all agreed calls and command lines, one for the others, one for each group
+        of exchanges and each page."""
         together: dict[str, list[Proposed]] = {}
         agreed: dict[str, bool] = {}
         for number, (origin, one) in enumerate(zip(weighed.origins, weighed.kept, strict=True)):
@@ -278,7 +280,7 @@ class ExaminerConversation:
         return tuple(dict.fromkeys((*self.said, *words)))
 
     def _parked(self, one: Proposal) -> str:
-        """What only the user may set, with the command that sets it; until then it changes nothing for the better."""
+        """The note about a proposal that only the user can accept, with the command that accepts it."""
         if not any(each.id == one.requirement and is_open(each) for each in self.asked.requirements):
             return f"{one.requirement}: the examiner proposes {one.what}, and there is no such open requirement"
         given = {
@@ -300,9 +302,10 @@ def _doubted(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> 
 
 
 def _second(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:
-    """The agent that is named for it; else one of another vendor than the examiner's; else nobody.
+    """A session with the agent named as second examiner; else with one of another vendor than the examiner's; else
+    None.
 
-    Where a case is disputed it is always answered: by the examiner's own agent, in a session that knows nothing.
+    `always` (for disputed cases): instead of None, a fresh session with the examiner's own agent.
     """
     context = steps.context
     agent = (
@@ -312,7 +315,7 @@ def _second(steps: Steps, examiner: str, *, always: bool = False) -> Session[Ans
 
 
 def other_examiner(context: RunContext, asked: Sequence[str]) -> str:
-    """An agent of this run that was not asked for cases yet, of another vendor if there is one; else the same again."""
+    """An agent of this run that was not asked for cases yet, if possible of another vendor; else the last one again."""
     left = [one for one in dict.fromkeys(context.settings.agents.values()) if one not in asked]
     elsewhere = _of_another_vendor(context, asked[-1])
     return elsewhere if elsewhere in left else next(iter(left), asked[-1])
@@ -329,7 +332,7 @@ def _of_another_vendor(context: RunContext, examiner: str) -> str:
 
 
 async def base_texts(workspace: Workspace) -> dict[str, str]:
-    """The base's text files: an agent's case may call what they name."""
+    """The base's text files by path: an agent's case may call what they name."""
     texts: dict[str, str] = {}
     left = MOST_BYTES
     async with workspace.room(workspace.base) as room:

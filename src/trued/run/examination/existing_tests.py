@@ -1,4 +1,4 @@
-"""Regression checks that every run has: the base's own tests, and what the user's words ask of the base's tools."""
+"""Regression checks of every run: the base's own tests, and the base's own tools that the user's words ask for."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -24,13 +24,13 @@ from trued.proof.room.frozen_files import (
 from trued.proof.runners.command_parser import RunnerCall, recognise_runner
 from trued.protocols import Workspace
 
-LOUDNESS = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # words that choose no tests
+LOUDNESS = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # flags that select no tests
 MOST_READ = 40  # test files that are read before concluding that there is no suite
-COUNTED = ("vitest", "jest", "mocha")  # packages that bring a runner whose results are counted
+COUNTED = ("vitest", "jest", "mocha")  # packages with a test runner whose results the engine can count
 TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
 TESTS_MODULE = "tests.py"
 TEST_TARGETS = ("test", "tests", "check")
-# How a suite of another language is known. None of these can be counted here: a note says so.
+# Files by which a suite of another language is recognised. The engine cannot count these tests: a note says so.
 FOREIGN = {
     "Cargo.toml": "cargo test",
     "Gemfile": "rspec or rake test",
@@ -46,9 +46,10 @@ _Blobs: TypeAlias = Mapping[str, str]
 
 
 async def with_existing_tests(workspace: Workspace, asked: Requirements) -> tuple[Requirements, list[str]]:
-    """The requirements with the base's own tests beside them, and the hashes of checks that can refute and never prove.
+    """The requirements together with the base's own tests, and the hashes of the checks that can refute but never
+    prove.
 
-    The tests are not a requirement: they have no grade, and refute every requirement when they fail.
+    The tests are not a requirement: they have no grade, and if they fail they refute every requirement.
     """
     tools, unguarded = await _tools(workspace, workspace.base)
     there = await workspace.blobs(workspace.base)
@@ -78,10 +79,11 @@ def _suite(check: Check, number: int) -> Requirement:
 def _by_its_runner(
     one: Requirement, suites: tuple[Check, ...], scripts: Mapping[str, str], there: _Blobs
 ) -> Requirement:
-    """A sentence that names a runner ("`pytest -q` passes") asks for the base's own tests, counted, as guards.
+    """The requirement; if its sentence names a runner ("`pytest -q` passes"), with the base's own tests as counted
+    guards.
 
-    As a command it would be an exit code, in surroundings that are not those of tests. Files that the base does not
-    have are the implementer's to bring: what they show is `self-tested`.
+    A command check would see only an exit code, and would not run in the environment of tests. Test files that the base
+    does not have come from the implementer: what they show is `self-tested`.
     """
     command = named_command(one.text)
     named = (CommandCheck(command=command),)
@@ -110,7 +112,8 @@ def _same_run(asked: RunnerCall, check: TestsCheck, scripts: Mapping[str, str]) 
 
 
 def _recognised(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Requirement:
-    """A sentence that asks for the base's own tests, build, lint or types is checked by the base's own means."""
+    """The requirement; if its sentence asks for tests, build, lint or types to pass, with the base's own checks for
+    them."""
     if one.checks or one.parts:
         return one
     kind = "tests" if one.keep else guard_kind(one.text)
@@ -136,7 +139,7 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
         suites.append(TestsCheck(command=command))
     else:
         if "test" in manifest.scripts:
-            suites.append(CommandCheck(command="npm test"))  # nothing can be counted: its exit code guards
+            suites.append(CommandCheck(command="npm test"))  # its tests cannot be counted: the exit code is the guard
         if await _has_tests(workspace, base, scripts):
             suites.append(TestsCheck(command="node --test"))
     for folder in await workspace.submodules(base):
@@ -159,8 +162,8 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
 
 
 async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs) -> list[Check]:
-    """Tests that pytest finds by its own names for them, or by the project's; and modules `tests.py`, which have to be
-    named: unittest and frameworks on top of it know them."""
+    """Tests that pytest finds by its default file names or the project's configured ones; and modules `tests.py`, which
+    unittest and frameworks on top of it know, and which pytest has to be given by path."""
     python = [path for path in blobs if path.endswith(".py")]
     named = await _test_names(workspace, commit, blobs)
     matching = [path for path in python if any(_is_called(path, one) for one in named)]
@@ -176,12 +179,12 @@ async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs) -> li
 
 
 def _is_called(path: str, pattern: str) -> bool:
-    """As pytest reads a pattern: with a slash it is one of paths, without it is one of names."""
+    """Whether pytest's pattern matches the file: a pattern with a slash matches paths, one without matches names."""
     return fnmatchcase(f"/{path}", f"*/{pattern}") if "/" in pattern else fnmatchcase(PurePosixPath(path).name, pattern)
 
 
 async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs) -> list[str]:
-    """How the project's own configuration of pytest calls test files."""
+    """The file name patterns of tests in the project's pytest configuration."""
     for path in [one for one in CONFIGURED if one in blobs]:
         text = await _text(workspace, commit, path)
         if configures_pytest(path, text):
@@ -198,7 +201,7 @@ async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> boo
 
 
 def _foreign(blobs: _Blobs) -> Iterator[str]:
-    """Suites of languages whose runners are not known here."""
+    """Tools of suites in languages whose runners the engine does not know."""
     for name, tool in FOREIGN.items():
         if name in blobs and any(_among_tests(path) for path in blobs):
             yield tool
@@ -210,7 +213,7 @@ def _among_tests(path: str) -> bool:
 
 
 def _inner_packages(blobs: _Blobs) -> Iterator[str]:
-    """Node packages below the root that have tests of their own, where the root is no package."""
+    """Node packages below the root that have tests of their own, if the root is not a package."""
     if "package.json" in blobs:
         return
     for path in blobs:
@@ -231,7 +234,8 @@ async def _package(workspace: Workspace, commit: str, blobs: _Blobs) -> PackageM
 
 
 def _node_suite(manifest: PackageManifest, blobs: _Blobs) -> str:
-    """The project's own test command if it starts a runner that can be counted; else its package's."""
+    """`npm test` if it starts a runner that can be counted; if there is no test script, the command of an installed
+    runner."""
     if recognise_runner("npm test", manifest.scripts) is not None:
         return "npm test"
     if "test" in manifest.scripts:

@@ -1,4 +1,4 @@
-"""Tries whether agents can read what is held out, with a canary file wherever an examiner was."""
+"""Tests whether agents can read what is held out, with a canary file in every place that an examiner used."""
 
 import secrets
 from collections.abc import Iterable, Iterator
@@ -12,9 +12,9 @@ from trued.support.hashing import folder_name
 async def check_held_out(
     context: RunContext, examiners: Iterable[tuple[str, str]], *, examined: bool
 ) -> tuple[bool, str]:
-    """Whether nobody but the engine can read the cases, and how that is known.
+    """Whether only the engine can read the cases, and how that is known.
 
-    `examiners`: the clone and the calls' key of each session that saw them.
+    `examiners`: the clone and the key of the calls, for each session that saw the cases.
     """
     if context.requirements is None and not examined:
         return False, "there is no requirements file"
@@ -34,7 +34,7 @@ async def check_held_out(
 
 
 def _places(run: Path, clone: str, key: str) -> Iterator[Path]:
-    """Clone, HOME and transcripts of one session."""
+    """The clone, HOME and transcripts of one session."""
     for name in ("work", "home"):
         yield from run.glob(f"clones/{clone}*/{name}")
     yield from run.glob(f"spool/{folder_name(key)[:40]}*")

@@ -1,4 +1,4 @@
-"""Whether an agent's cases are independent: of another vendor than every agent that writes code."""
+"""Whether an agent's cases are independent: its vendor differs from that of every agent that writes code."""
 
 from collections.abc import Iterable, Set
 
@@ -22,7 +22,7 @@ def implementers(context: RunContext) -> set[str]:
 
 
 def authors_of(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
-    """The author of each check that an agent of this role named: it is not the user's own, and visible."""
+    """The author of each check that an agent of this role named: the check is visible, and not the user's own."""
     checks = [check for one in brought for check in one.checks if not isinstance(check, ManualCheck)] if role else []
     return {check_hash(check): Author(role=role) for check in checks}
 

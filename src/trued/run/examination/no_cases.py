@@ -1,4 +1,4 @@
-"""No case, no bill: where no case could be sealed, another agent tries once; then a person is asked before work."""
+"""Avoids paying for unprovable work: if no case could be sealed, another agent tries once; then a person is asked."""
 
 from dataclasses import replace
 
@@ -14,15 +14,15 @@ from trued.support.hashing import digest
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
 ASKING = 2  # the edition since which another examiner tries and a person is asked; earlier runs continue as they began
 NOBODY_TWICE = 4  # the edition since which no agent is asked for cases a second time unless a person says so
-REASONS = 4  # that the question names; the contract's notes have them all
+REASONS = 4  # listed in the question; the contract's notes have them all
 
 
 async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bool) -> Examination:
     """The requirements with cases. If an examiner was asked and no case is left, another agent of the run tries once;
-    if that gives none either, or there is no other agent, a person decides whether the work is built without.
+    if that gives none either, or there is no other agent, a person decides whether to build the work without cases.
 
-    `provable`: something else than an examiner's case can prove a part of it, so that building it is not pointless.
-    Raises `Waiting` if nobody answers, `Stopped` if the person says so.
+    `provable`: something other than an examiner's case can prove a part of the work, so that building it is worthwhile.
+    Raises `Waiting` if nobody answers, `Stopped` if the person decides to stop.
     """
     found, context = await examine(steps, asked), steps.context
     told = context.settings.without_cases or context.edition < ASKING
@@ -41,7 +41,8 @@ async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bo
 
 
 async def _examine_again(steps: Steps, asked: Requirements, before: Examination) -> Examination:
-    """What the next examiner makes of the same words, in a session that knows nothing of those before."""
+    """Ask the next examiner for cases for the same requirements, in a session that knows nothing of the earlier
+    ones."""
     agent = _next_agent(steps, before)
     found = await ExaminerConversation(steps.below("again").apart(), asked, agent=agent).run()
     sessions = (*before.sessions, *found.sessions)
@@ -58,7 +59,8 @@ def _next_agent(steps: Steps, before: Examination) -> str:
 
 
 async def _decision(steps: Steps, asked: Requirements, found: Examination) -> str:
-    """A person's decision, as a durable step. With `--yes` nobody is asked here: the question waits for its answer."""
+    """A person's decision, as a durable step. With `--yes` nobody is asked at the terminal: the question stays open
+    until it is answered."""
     context, key = steps.context, steps.key("no cases")
     names = [one.id for one in asked.requirements if is_open(one) and not one.parts]
     why = "; ".join(found.undecided[:REASONS])

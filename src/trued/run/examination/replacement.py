@@ -1,4 +1,4 @@
-"""Replaces cases that were disclosed or disputed while the work goes on: by new ones that fail on the base."""
+"""Replaces cases that were disclosed or disputed during the work with new ones that fail on the base."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from trued.support.hashing import digest
 
 @dataclass(frozen=True)
 class FailingCase:
-    """A case of an agent's that the head does not pass."""
+    """An agent's case that the head does not pass."""
 
     requirement: str
     check: str
@@ -25,7 +25,7 @@ class FailingCase:
 
 
 def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
-    """Held-out cases of agents that failed, in order. The user's own are never disclosed."""
+    """The failed held-out cases that agents wrote, in order. The user's own are left out: they are never disclosed."""
     checks = {check_hash(check): check for one in contract.requirements for check in one.checks}
     found: dict[tuple[str, int], FailingCase] = {}
     for fact in verdict.evidence:
@@ -37,13 +37,13 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
             if one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and number.isdigit():
                 place = int(number) - 1
                 if getattr(check.cases[place], "setup", False):
-                    continue  # it shows nothing by itself
+                    continue  # it only prepares other exchanges
                 found[fact.check, place] = FailingCase(fact.requirement, fact.check, place, check.cases[place])
     return [found[key] for key in sorted(found)]
 
 
 async def replace_case(steps: Steps, contract: Contract, gone: FailingCase) -> Contract:
-    """The contract with another case in place of a disclosed one; without it where nobody writes one."""
+    """The contract with a new case in place of the disclosed one, or without it if no new case was written."""
     conversation = _conversation(steps, contract, gone.requirement, without=gone.case)
     words = f"a case for “{gone.case.quotes}” was disclosed: write another one that shows the same words"
     weighed = await conversation.ask_for_cases(Finding(what=words, requirement=gone.requirement))
@@ -51,8 +51,8 @@ async def replace_case(steps: Steps, contract: Contract, gone: FailingCase) -> C
 
 
 async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> Contract | None:
-    """Has another examiner answer the requirement's cases blind. Returns the new contract, or None where all are
-    answered alike.
+    """Have another examiner answer the requirement's cases blind. Returns the new contract, or None if all are answered
+    alike.
     """
     conversation = _conversation(steps, contract, requirement, always_second=True)
     weighed = await conversation.weigh(())
@@ -81,7 +81,7 @@ def _conversation(
 
 
 def _left(cases: Sequence[Case], gone: Case | None) -> Iterator[Case]:
-    """Without one; an exchange that is gone still prepares those after it."""
+    """The cases without `gone`; if it is an exchange, it stays as set-up for those after it."""
     for one in cases:
         if one != gone:
             yield one
@@ -90,7 +90,8 @@ def _left(cases: Sequence[Case], gone: Case | None) -> Iterator[Case]:
 
 
 async def _amended(steps: Steps, contract: Contract, requirement: str, found: Examination) -> Contract:
-    """A step of its own: the requirement's new checks, with red taken anew for what changed."""
+    """Seal the contract again with the requirement's new checks, as a step: changed checks are run on the base
+    again."""
     one = _of(contract, requirement)
     own = tuple(check for check in one.checks if check_hash(check) not in contract.authors)
     made = next(each for each in found.asked.requirements if each.id == requirement)
@@ -138,5 +139,5 @@ def failing_signature(found: Sequence[FailingCase]) -> tuple[tuple[str, int], ..
 
 
 def written_by_agents(contract: Contract, one: Requirement) -> bool:
-    """Did an agent write any check of this requirement?"""
+    """Whether an agent wrote any check of this requirement."""
     return any(check_hash(check) in contract.authors for check in one.checks)

@@ -1,4 +1,4 @@
-"""What examiners answer: cases and names for both sides from the first, blind answers from the second."""
+"""Replies of examiners: cases and interface names from the first, blind answers from the second."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal

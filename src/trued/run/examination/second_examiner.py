@@ -1,4 +1,4 @@
-"""The second examiner: answers the inputs of cases blind, and is compared with their author. Pure."""
+"""The second examiner answers the inputs of cases blind; its answers are compared with the author's. Pure."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -22,17 +22,17 @@ class Doubt(Value):
     """What the second examiner holds against one case of a proposal."""
 
     of: Proposed  # as it was proposed
-    number: int  # of the case in it
+    number: int  # index of the case in `of`
     what: Literal["otherwise", "unsure"]
     why: str = ""
 
 
-STATUS = "another status"  # of an exchange that only prepares others: any status will do, and nothing is asked again
+STATUS = "another status"  # doubt about a set-up exchange: then any status will do, and no new case is asked for
 SecondOpinion: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 
 def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[tuple[SecondOpinion, str]]]:
-    """For each case of each proposal: was it answered alike, otherwise, or not with certainty; and why."""
+    """For each case of each proposal: whether it was answered alike, otherwise, or without certainty, and why."""
     given = {one.number: one for one in answers}
     found, number = list[list[tuple[SecondOpinion, str]]](), 0
     for one in proposed:
@@ -44,7 +44,7 @@ def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> l
 
 
 def _heard(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[SecondOpinion, str]:
-    if isinstance(shown, HttpCase) and shown.setup:  # it shows nothing: only its status could be wrong
+    if isinstance(shown, HttpCase) and shown.setup:  # it only prepares others: only its status could be wrong
         other = answer is not None and None not in (shown.status, answer.status) and answer.status != shown.status
         return ("otherwise", STATUS) if other else ("alike", "")
     if answer is None:
@@ -60,12 +60,12 @@ def cases_of(proposed: Proposed) -> tuple[Case | BrowserCheck, ...]:
 
 
 def proving_cases(proposed: Proposed) -> list[tuple[int, Case | BrowserCheck]]:
-    """The cases that show something by themselves, with their places; the others only prepare them."""
+    """The cases that show something, with their indexes; the others only prepare them."""
     return [(place, one) for place, one in enumerate(cases_of(proposed)) if not getattr(one, "setup", False)]
 
 
 def as_setup(case: HttpCase, *, status: bool = True) -> HttpCase:
-    """The exchange as one that only prepares others: its status, if it has one, must come; it shows nothing else."""
+    """The exchange as set-up for others: only its status is checked, if it has one."""
     kept = {"status": case.status} if status and case.status is not None else {}
     return HttpCase(http=case.http, within_s=case.within_s, setup=True, **kept)
 
@@ -93,7 +93,7 @@ def _same(shown: Case | BrowserCheck, answer: Blind) -> bool:
 
 
 def is_same_json(one: Any, two: Any) -> bool:
-    """The same JSON; 2 and 2.0 are one number, 1 and true are not one thing."""
+    """Whether both are the same JSON: 2 equals 2.0, but 1 does not equal true."""
     if isinstance(one, bool) or isinstance(two, bool):
         return one is two
     if isinstance(one, int | float) and isinstance(two, int | float):

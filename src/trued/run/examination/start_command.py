@@ -1,4 +1,4 @@
-"""The server of a contract: found in the base's files and tried there, if a check needs one and nobody named one."""
+"""Finds the server of a contract in the base's files and tries it, if a check needs a server and nobody named one."""
 
 from collections.abc import Awaitable, Callable, Iterable
 
@@ -12,9 +12,9 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 STEP = "seal/server#1"  # one for the whole run: the first check that needs a server tries the commands
-MOST_TRIED = 4  # each that does not answer costs its `within_s`
+MOST_TRIED = 4  # commands; each that does not answer costs its `within_s`
 TRIAL_S = 20.0
-MOST_WHY = 200  # characters of why one did not come up
+MOST_WHY = 200  # characters of the reason why a server did not start
 TEXT_BYTES = 200_000
 HOW_TO_WRITE = (
     'write how it is started: serve: {command: ["python", "app.py"], port_env: PORT} in a requirements file, '
@@ -30,7 +30,7 @@ class FoundServer(Value):
 
 
 def needs_server(checks: Iterable[Check]) -> bool:
-    """Is there a page or an HTTP exchange among the checks?"""
+    """Whether there is a page or an HTTP exchange among the checks."""
     return any(
         isinstance(one, BrowserCheck)
         or (isinstance(one, ExamplesCheck) and any(isinstance(case, HttpCase) for case in one.cases))
@@ -50,7 +50,7 @@ async def with_server(asked: Requirements, find: Callable[[], Awaitable[FoundSer
 
 
 def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable[FoundServer]]:
-    """How the server is found in a run: once, as a step of its own, whichever part of sealing asks first."""
+    """A function that finds the server of a run: once, as a step, whichever part of sealing calls it first."""
     context = steps.context
 
     async def find() -> FoundServer:
@@ -67,7 +67,7 @@ def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable
 
 
 async def find_server(workspace: Workspace, environment: Environment, *, said: str = "", tell: Emit) -> FoundServer:
-    """The first of the base's start commands that answers there."""
+    """The first of the base's start commands whose server answers on the base."""
     candidates = await _candidates(workspace, said)
     failed: list[str] = []
     for one in candidates[:MOST_TRIED]:

@@ -1,4 +1,4 @@
-"""agent_state.json: how far a run was when it was written, and how the project is set up. A hint, never trusted."""
+"""agent_state.json: how far a run was when it wrote the file, and how the project is set up. A hint, never trusted."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from trued.model import Value
 NAME = "agent_state.json"
 VERSION = 1
 TEXT_LIMIT = 500
-COMMAND_LIMIT = 8000  # of one command line
+COMMAND_LIMIT = 8000  # characters of one command line
 COUNT_LIMIT = 10**9
 COMMANDS = ("start", "test")
 TEXTS = ("run", "feature", "last_agent", "specification", "digest", "base")
@@ -36,11 +36,11 @@ class AgentState(Value):
     test: str = ""  # the command that runs all tests
     set_up: tuple[str, ...] = ()  # commands that init.sh runs beyond installing what the manifests name
     version: int = VERSION  # of this format
-    more: dict[str, Any] = Field(default_factory=dict)  # what the file says beyond this; kept
+    more: dict[str, Any] = Field(default_factory=dict)  # other fields of the file; kept
 
 
 def parse_agent_state(text: str) -> AgentState:
-    """Read what can be used of the file; an unreadable one gives an empty state."""
+    """Parse the usable parts of the file; an unreadable file gives an empty state."""
     try:
         value = json.loads(text.removeprefix("\ufeff"), parse_constant=_number, parse_float=_number)
     except (ValueError, RecursionError):

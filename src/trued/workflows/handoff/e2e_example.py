@@ -7,7 +7,7 @@ PATH = "tests/e2e/test_example.py"
 
 
 def e2e_example(start: str = "python app.py", port_env: str = "PORT", sees: str = "") -> tuple[str, str]:
-    """Its path and text. `start` starts the app; `sees` is a text on its first page ("": any text)."""
+    """Path and text of the example. `start` starts the app; `sees` is a text on its first page ("": any text)."""
     port = port_env if port_env.isidentifier() else "PORT"
     text = files(__package__).joinpath("e2e_example.txt").read_text(encoding="utf-8")
     shown = _literal(sees) if sees else 're.compile(r"\\S")'

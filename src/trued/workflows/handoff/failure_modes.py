@@ -12,7 +12,7 @@ from trued.workflows.handoff.feature_list import STATUS, TOTALS
 ModeName: TypeAlias = Literal["one-shot attempt", "premature victory", "guesswork", "meddling"]
 EVIDENCE_LIMIT = 300
 VALUE_LIMIT = 60
-MODE_LIMIT = 40  # of one kind in one turn; the first ones tell enough
+MODE_LIMIT = 40  # failures of one kind in one turn; the first ones are enough
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
 
@@ -31,7 +31,7 @@ class CoderClaims(Value):
     tests_passing: int = 0
     tests_total: int = 0
     tests: tuple[str, ...] = ()  # ids or files of tests
-    files: tuple[str, ...] = ()  # that it says it changed
+    files: tuple[str, ...] = ()  # that the coder says it changed
 
 
 class EngineCounts(Value):
@@ -40,7 +40,7 @@ class EngineCounts(Value):
     passes: bool
     tests_passing: int = 0
     tests_total: int = 0
-    files: frozenset[str] = frozenset()  # of the commit
+    files: frozenset[str] = frozenset()  # all files of the commit
 
 
 def _mode(name: ModeName, feature: str, evidence: str) -> Mode:
@@ -53,7 +53,7 @@ def _mode(name: ModeName, feature: str, evidence: str) -> Mode:
 
 
 def meddling(before: str, theirs: str | None, file: str, feature: str = "") -> tuple[Mode, ...]:
-    """Edits that an agent tried to make to the feature list. `feature`: the one that it worked on."""
+    """Edits that an agent tried to make to the feature list. `feature`: the feature that it worked on."""
     if theirs == before:
         return ()
     found = [(name or feature, words) for name, words in _tries(before, theirs)]
@@ -169,7 +169,7 @@ def _there(path: str, files: Collection[str]) -> bool:
 
 
 def one_shot(feature: str, turned_green: Collection[str]) -> tuple[Mode, ...]:
-    """Other open features whose cases the commit for this one turned green."""
+    """A failure mode if the commit for this feature also turned the cases of other open features green."""
     others = [name for name in turned_green if name != feature]
     return (_mode("one-shot attempt", feature, f"its commit also turns green: {', '.join(others)}"),) if others else ()
 
@@ -244,7 +244,7 @@ def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[
 
 
 def _said(script: str) -> Iterator[str]:
-    """Commands that the script only prints: how to start the app."""
+    """Commands that the script only prints, such as how to start the app."""
     for words, _ in simple_commands(script):
         if words[0] in _SAYING:
             for said in words[1:]:
@@ -269,13 +269,14 @@ def _kind(words: CommandWords) -> str:
 
 
 def _plain(arguments: Sequence[str]) -> list[str]:
-    """Arguments that are no options, nor say where to work."""
+    """Arguments that are neither options nor the place after an option such as `-C`."""
     before = ("", *arguments)
     return [word for word, last in zip(arguments, before, strict=False) if word[:1] != "-" and last not in _PLACES]
 
 
 def _unwrapped(words: CommandWords) -> CommandWords:
-    """`python manage.py …` is manage.py's; `npm exec x` and `uv run x` are x's."""
+    """The command without its launcher: `python manage.py …` becomes manage.py, `npm exec x` and `uv run x` become
+    x."""
     program, *rest = words
     if _RUNNERS.fullmatch(program) and rest and _name(rest[0]) in ("manage.py", "setup.py"):
         return (_name(rest[0]), *rest[1:])
@@ -290,12 +291,13 @@ def _quoted(word: str) -> str:
 
 
 def _downloads(before: CommandWords, words: CommandWords) -> bool:
-    """A script from elsewhere, fed to a shell."""
+    """Whether a downloaded script is piped into an interpreter."""
     return before[0] in ("curl", "wget") and words[0] in ("sh", "bash", "python3", "python")
 
 
 def _same(words: CommandWords, held: CommandWords, what: str) -> bool:
-    """The same program, and no package that the script does not name; a server's port may be another."""
+    """Whether the script has this command: the same program, and no package that the script does not name. A server's
+    port may differ."""
     (program, mine), (other, theirs) = _signed(words), _signed(held)
     if program != other or not mine or not theirs:
         return program == other and mine == theirs

@@ -18,7 +18,7 @@ FeatureStatus: TypeAlias = Literal["not_started", "in_progress", "completed", "f
 METHODS = ("automated", "e2e", "manual")
 STATES = ("not_started", "in_progress", "completed", "failed")
 TOTALS = ("total_features", "completed", "in_progress", "failed", "not_started")
-# What the engine alone writes.
+# Fields that only the engine writes.
 STATUS = (
     "passes",
     "status",
@@ -31,11 +31,11 @@ STATUS = (
     "agent_notes",
 )
 RANKS = {"critical": 0.0, "high": 1.0, "medium": 2.0, "low": 3.0}
-UNKNOWN = RANKS["medium"]  # an unknown word moves a feature neither forward nor back
-SAID = ("description", "passes")  # of all else null says as much as leaving it out
-NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as null where there is nothing to say
+UNKNOWN = RANKS["medium"]  # an unknown priority counts as medium
+SAID = ("description", "passes")  # may not be null; any other field with null counts as left out
+NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as null if there is no value
 ID_LIMIT = 80
-NOTE_LIMIT = 4000  # of what a failed check printed: the coder reads it at the start of a turn
+NOTE_LIMIT = 4000  # characters of a failed check's output: the coder reads it at the start of a turn
 _ID = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 _CONTROLS = {code: None for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) not in "\n\t"}
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -77,12 +77,12 @@ class Feature(Value):
     )
     verification_tool: str = Field(default="", description="pytest, playwright, puppeteer, human, or another runner")
     depends_on: tuple[Name, ...] = Field(default=(), description="ids of features that must hold before it is begun")
-    more: dict[str, Any] = Field(default_factory=dict)  # what the file says beyond this; kept
-    line: int = 0  # on which it stands in its file
+    more: dict[str, Any] = Field(default_factory=dict)  # other fields of the file; kept
+    line: int = 0  # number of its line in the file
 
     @property
     def state(self) -> FeatureStatus:
-        """The state that counts: only `passes` makes a feature completed, whatever `status` says."""
+        """The effective state: only `passes` makes a feature completed, whatever `status` says."""
         if self.passes:
             return "completed"
         if self.status is None:
@@ -133,7 +133,7 @@ class Blocked(Value):
 
 
 def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
-    """Read the full form, the plain one, or a bare list. Missing ids are made up; raises `BadInput` with the line."""
+    """Read the full form, the plain one, or a bare list. Missing ids are generated. Raises `BadInput` with the line."""
     located = read_json(text, file)
     value, spot = located.value, tuple[str | int, ...]()
     if isinstance(value, dict):
@@ -235,7 +235,7 @@ def _connected(features: list[Feature], located: Located, spot: tuple[str | int,
     try:
         TopologicalSorter({one.id: one.depends_on for one in features}).prepare()
     except CycleError as error:
-        ring = list(reversed(error.args[1]))  # graphlib tells it from the needed to the needing
+        ring = list(reversed(error.args[1]))  # graphlib lists the needed one first
         where = located.where(*spot, names[ring[0]], "depends_on")
         raise BadInput(f"features wait for each other: {' → '.join(ring)}", where, "leave one of these out") from error
 
@@ -265,7 +265,7 @@ def _others(more: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
 
 
 def trimmed(output: str) -> str:
-    """A check's output for `agent_notes`: plain text; of a long one mostly the end."""
+    """A check's output for `agent_notes`, as plain text; a long output is cut to mostly its end."""
     plain = _COLOURS.sub("", output.replace("\r\n", "\n").replace("\r", "\n")).translate(_CONTROLS)
     plain = plain.encode("utf-8", "replace").decode().strip()
     if len(plain) <= NOTE_LIMIT:
@@ -315,7 +315,7 @@ def schema() -> dict[str, Any]:
 
 
 def upcoming(features: FeatureList, holding: Collection[str] = (), *, aside: Collection[str] = ()) -> Feature | None:
-    """The next feature to build, by priority and then by place, among those whose dependencies pass or hold.
+    """The next feature to build, by priority and then by position, among those whose dependencies pass or hold.
 
     `aside`: features that are built and cannot be judged yet.
     """

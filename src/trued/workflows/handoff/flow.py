@@ -33,7 +33,8 @@ async def handoff(run: Run, goal: Goal) -> Outcome:
 
 
 async def list_features(run: Run, goal: Goal) -> HandoffProject:
-    """Read the feature list of the user or of an earlier run; else an initializer makes one of the specification."""
+    """Read the feature list of the user or of an earlier run; if there is none, an initializer makes one from the
+    specification."""
     project = await steps.find_feature_list(run, goal)
     if project is None:
         initializer, gaps = run.session("initializer", Initialized), tuple[Finding, ...]()
@@ -47,7 +48,7 @@ async def list_features(run: Run, goal: Goal) -> HandoffProject:
 
 
 async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
-    """Prove again what the files call passed, and reopen what does not hold."""
+    """Prove the features again that the files call passed, and reopen those that do not hold."""
     claimed, awaited, project = project.claimed, project.awaited, project.unproven
     if not claimed and not run.branch.is_continued:
         return project
@@ -62,9 +63,9 @@ async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
 
 
 async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
-    """Build all features, each in so many attempts (0: as many as the settings say).
+    """Build all features. `attempts`: for each feature (0: as many as the settings say).
 
-    Those that could not be judged are judged again whenever somebody resumes the run; no agent is called for that.
+    Features that could not be judged are judged again whenever somebody resumes the run, without calling an agent.
     Raises `CannotJudge` while the environment still lacks something.
     """
     project = await build_features(run, project, attempts)
@@ -79,7 +80,7 @@ async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) 
 
 
 async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
-    """Build feature by feature, until none is left that can be begun."""
+    """Build feature by feature, until none is left that can be started."""
     while feature := project.next_feature:
         scope, holds = run.scope(f"feature {feature.id}"), False
         if feature.id in project.green:  # its checks passed after the work on another feature
@@ -93,7 +94,7 @@ async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -
 
 
 async def build_feature(run: Run, project: HandoffProject, feature: Feature, attempts: int) -> HandoffProject:
-    """One fresh coder after another works on a feature, until nothing speaks against it or the attempts are used up."""
+    """Let one fresh coder after another work on a feature, until no gap is left or the attempts are used up."""
     task, before, work = task_of(feature), run.branch.head, ""
     gaps, project = run.take_feedback(task).gaps, project.with_feature_begun(feature, run.branch.when)
     for number in range(attempts):
@@ -113,7 +114,7 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
         project = await steps.record_attempt(run, project, attempt, gaps, broken)
         await coder.close()
         if not gaps and (why := steps.unjudged(verdict)):
-            # Nothing that an agent could repair: no attempt is lost.
+            # No agent could fix the environment: this does not count as an attempt.
             return project.with_feature_unjudged(feature, why, steps.judging_again(run))
         if not gaps:
             approval = await run.people.review(task) if feature.verification_method == "manual" else None
@@ -121,7 +122,7 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
                 return project.with_verdict(feature, verdict, attested=run.people.approved_now(approval))
             gaps = (approval.gap,)
         if broken:
-            run.branch.reset(before)  # work that breaks a finished feature is not built upon
+            run.branch.reset(before)  # the next attempt does not build on work that breaks a finished feature
         if run.judgement.check_for_stall(verdict.model_copy(update={"remarks": gaps})):
             break
     kept = await run.branch.set_aside(project.side_name(feature), back_to=before, work=work)
@@ -129,7 +130,7 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
 
 
 async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], set_up: SetUp) -> tuple[str, SetUp]:
-    """Have `init.sh` fixed before any feature is begun; finished features must still hold.
+    """Have `init.sh` fixed before any feature is started; finished features must still hold.
 
     Returns the head with the fix, and the set-up of the coder's clone. Raises `Stopped` when the rounds are used up.
     """

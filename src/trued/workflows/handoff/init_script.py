@@ -8,7 +8,7 @@ from importlib.resources import files
 from trued.inputs.project.manifests import Project, Read, projects
 
 SCRIPT = "init.sh"
-COMMAND_LIMIT = 8000  # of one command line; a longer one is a program, and belongs into a file
+COMMAND_LIMIT = 8000  # characters of one command line; a longer one is a program and belongs in a file
 MADE = "# Made by trued for this project as it was found. Edit it as you need; then it is not made anew."
 MARK = "# sha256 of what follows: "
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
@@ -24,7 +24,7 @@ def init_script(
 
 
 def untouched(script: str) -> bool:
-    """Whether nobody changed the script since it was made; then it may be replaced when the project has grown."""
+    """Whether nobody has changed the generated script; if so, it may be replaced when the project has grown."""
     _, _, rest = script.partition(f"\n{MARK}")
     digest, _, body = rest.partition("\n")
     return bool(digest) and digest == _digest(body)
@@ -82,7 +82,7 @@ def _python(one: Project, test: str) -> Iterator[str]:
     yield f"    {'venv' if one.tool == 'pip' else f'bring {one.tool}'}"
     for arguments in one.commands:
         yield f"    {_called(one.tool)} {shlex.join(arguments)}"
-    if "pytest" in (test or one.test) and one.tool == "pip":  # what runs the tests is often not written down
+    if "pytest" in (test or one.test) and one.tool == "pip":  # the test runner is often not declared
         yield "    .venv/bin/python -c 'import pytest' 2>/dev/null ||"
         yield "      .venv/bin/python -m pip install --quiet --retries 1 --timeout 10 pytest ||"
         yield "      say '  pytest is not among the dependencies, and could not be installed'"
@@ -96,7 +96,7 @@ def _python(one: Project, test: str) -> Iterator[str]:
 
 
 def _called(tool: str) -> str:
-    """How a tool is called so that it installs into .venv."""
+    """The command of a tool that makes it install into .venv."""
     return {
         "pip": ".venv/bin/python -m pip --quiet",
         "uv": "UV_PROJECT_ENVIRONMENT=.venv uv",

@@ -1,4 +1,4 @@
-"""The specification of a handoff before any agent works on it: is it readable, and how many calls will it take?"""
+"""A handoff's specification before any agent works: whether it is readable, and which roles and calls it needs."""
 
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -16,7 +16,7 @@ def check_specification(goal: Goal, requirements: Requirements | None, ticket: T
 
 
 def spared_roles(goal: Goal) -> tuple[str, ...]:
-    """Roles that this goal does not need: a feature list that the user hands in is not written by an agent."""
+    """Roles that this goal does not need: if the user provides the feature list, no agent writes one."""
     return ("initializer",) if is_feature_list(goal.text) else ()
 
 

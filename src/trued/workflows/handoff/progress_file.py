@@ -12,13 +12,13 @@ from trued.model import Value
 PROGRESS = ("progress.txt", "claude-progress.txt")
 LINE = "--- DO NOT EDIT ABOVE THIS LINE ---"
 BELOW = "(agents add their notes below)"
-QUOTED = "| "  # before whatever agents write that looks like a part of the note
-TEXT_LIMIT = 600  # of one entry: who reads it has a feature to build
+QUOTED = "| "  # prefix of agents' lines that look like a part of the note
+TEXT_LIMIT = 600  # characters of one entry: its reader has a feature to build
 ENTRY_LIMIT = 40
-BELOW_LIMIT = 20_000  # of what agents wrote; the last words count
+BELOW_LIMIT = 20_000  # characters of agents' notes; the end is kept
 LEFT_OUT = "[… earlier notes left out …]"
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
-# Letters that nobody sees, or that turn the writing round: a line made with them would look like ours.
+# Invisible characters, and those that reverse text: a line made with them could look like ours.
 _UNSEEN = {
     code: None for code in (0xAD, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))
 }
@@ -69,14 +69,14 @@ class HandoffNote(Value):
     """The note for the next coder. Every field is one line or a list of lines, so no text can pass for another part."""
 
     session: Line = ""  # when it was written, and by which run
-    feature: Line = ""  # id of the current one
+    feature: Line = ""  # id of the current feature
     status: Line = ""  # "In progress (15/20 tests)"; see `standing`
     last_agent: Line = ""
     did: Lines = ()
     next_agent: Line = ""
     to_do: Lines = ()
-    failed: Lines = ()  # each with its last error, its branch, and how to continue
-    waiting: Lines = ()  # each with what a person must do, and the command
+    failed: Lines = ()  # failed features, each with its last error, its branch, and how to continue
+    waiting: Lines = ()  # waiting features, each with what a person must do, and the command
     do_not_touch: Lines = ()
     context: Lines = ()
     coverage: Percent | None = None  # per cent, now
@@ -87,13 +87,13 @@ class HandoffNote(Value):
 
 
 def standing(state: str, passing: int = 0, total: int = 0) -> str:
-    """A state with its test counts, in words: `In progress (15/20 tests)`."""
+    """A state with its test counts: `In progress (15/20 tests)`."""
     words = state.replace("_", " ").strip().capitalize()
     return f"{words} ({passing}/{total} tests)" if total else words
 
 
 def render(note: HandoffNote, below: str = "") -> str:
-    """The whole file: the note, the line above which nobody edits, and agents' notes below it."""
+    """The whole file: the note, the dividing line above which nobody edits, and agents' notes below it."""
     kept = tidied(below)
     return "\n".join((*_note(note), "", LINE, BELOW, *(["", kept] if kept else []))) + "\n"
 
@@ -149,7 +149,7 @@ def above_line(text: str) -> str:
 
 
 def notes_below(text: str) -> str:
-    """Agents' notes below the dividing line. The first such line counts, so that a second one hides nothing.
+    """Agents' notes below the dividing line. The first dividing line counts, so that a second one hides nothing.
 
     Without the line, the notes are what follows the note's last heading; without that, the whole file.
     """
@@ -165,12 +165,13 @@ def notes_below(text: str) -> str:
 
 
 def tidied(below: str) -> str:
-    """Agents' notes, made safe: cut to size, plain, and marked where they look like a part of the engine's note."""
+    """Agents' notes, made safe: plain text, cut to size; lines that look like a part of the engine's note are
+    marked."""
     text = "\n".join(_harmless(line) for line in _plain(below).split("\n")).strip("\n")
     if len(text) <= BELOW_LIMIT:
         return text
     last = text[-(BELOW_LIMIT - len(LEFT_OUT) - 2 * len(QUOTED)) :]
-    whole = last.partition("\n")[2].strip("\n")  # half a line tells half of it
+    whole = last.partition("\n")[2].strip("\n")  # begin with a whole line
     return f"{LEFT_OUT}\n{whole or _harmless(last)}"
 
 

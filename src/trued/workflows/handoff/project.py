@@ -1,4 +1,4 @@
-"""HandoffProject: a project that is built feature by feature, its state, and the files that show it."""
+"""HandoffProject: the state of a project that is built feature by feature, and the files that show this state."""
 
 from collections.abc import Collection, Iterable, Iterator
 from shlex import quote
@@ -24,14 +24,14 @@ from trued.workflows.handoff.feature_list import (
 from trued.workflows.handoff.init_script import SCRIPT
 from trued.workflows.handoff.progress_file import HandoffNote, standing
 
-SHOWN = Grade.SELF_TESTED  # from here on something went from red to green
-HOLDS = "holds; a person's word is missing"  # notes of features that are built begin so, also in files of earlier runs
+SHOWN = Grade.SELF_TESTED  # the lowest grade at which a check went from red to green
+HOLDS = "holds; a person's word is missing"  # notes of built features begin with this, also in files of earlier runs
 KEPT = "built, and nothing speaks against it; a person decides"
 UNJUDGED = "built, and not judged yet"
 BLOCKED = "blocked: "
 NOTHING_LEFT = "nothing is left to be built: every feature passes"
 PERSON_DECIDES = "no coder is needed until a person has decided about the features below"
-ATTEMPTS = 3  # more of them, in the command that grants some
+ATTEMPTS = 3  # that the suggested command grants in addition
 LOG_LIMIT = 40  # entries of the running log
 TITLE_LIMIT = 80
 
@@ -45,19 +45,19 @@ class HandoffProject(Value):
     note: str = progress.PROGRESS[0]  # the progress file's name
     state: AgentState = AgentState()
     holding: tuple[str, ...] = ()  # features that hold and wait for a person's approval
-    unjudged: tuple[str, ...] = ()  # features that are built; the environment lacks something to judge them
-    # feature → the requirements that stand for it, where the user's own file has some
+    unjudged: tuple[str, ...] = ()  # built features that cannot be judged, because the environment lacks something
+    # feature → the requirements that stand for it, if the user's own file has some
     requirements: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     # failed feature → the branches with its work, the newest last
     side_branches: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    green: tuple[str, ...] = ()  # features whose checks turned green, whoever worked on them
+    green: tuple[str, ...] = ()  # features whose checks turned green, whichever feature was being worked on
     did: tuple[str, ...] = ()
     log: tuple[str, ...] = ()  # how each attempt and feature ended, oldest first
-    when: float = 0.0  # when the last of that was recorded
-    commands: dict[str, str] = Field(default_factory=dict)  # feature that waits → what a person types
+    when: float = 0.0  # when the last entry of `log` was recorded
+    commands: dict[str, str] = Field(default_factory=dict)  # waiting feature → the command that a person has to run
     left_at: str = ""  # path:line, where to continue
     below: str = ""  # what agents wrote under the note
-    target: float | None = None  # of coverage, in per cent
+    target: float | None = None  # target coverage, in per cent
 
     # -- what is to be done --------------------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class HandoffProject(Value):
         )
 
     def with_verdict(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "HandoffProject":
-        """With work that nothing speaks against. The feature passes if it is proven or attested; else it waits for a
+        """With work that nothing refutes. The feature passes if it is proven or attested; otherwise it waits for a
         person, and the note says what for."""
         judged = verdict.requirements
         met = verdict.holds and bool(judged) and all(one.grade.is_met() or one.id in attested for one in judged)
@@ -171,13 +171,14 @@ class HandoffProject(Value):
         return self._with(now, holding=tuple(sorted(waiting)), green=green, unjudged=parked, commands=commands)
 
     def _command_for(self, judged: Iterable[Judged]) -> str:
-        """What a person types to accept these requirements: each by its name, or the contract that they rest on."""
+        """The command by which a person accepts these requirements: each by its id, or the contract that they depend
+        on."""
         names = [one.id for one in judged if not one.grade.is_met() and one.lacks != "approve"]
         return f"trued approve {' '.join(map(quote, (self.state.run, *names)))} --as NAME --reason TEXT"
 
     def with_feature_unjudged(self, feature: Feature, why: Iterable[str], command: str) -> "HandoffProject":
-        """With work that is kept, and that could not be judged because the environment lacks something. `command`: how
-        it is judged again."""
+        """With work that is kept although it could not be judged, because the environment lacks something. `command`:
+        judges it again."""
         notes = trimmed(f"{UNJUDGED}: {'; '.join(why)}")
         now = self.features[feature.id].model_copy(
             update={"passes": False, "status": "in_progress", "agent_notes": notes}
@@ -187,7 +188,8 @@ class HandoffProject(Value):
         return self._with(now, unjudged=parked, holding=holding, commands={**self.commands, feature.id: command})
 
     def with_feature_failed(self, feature: Feature, branch: str = "") -> "HandoffProject":
-        """With the feature failed, its work on that branch; features that depend on it are blocked, and say why."""
+        """With the feature failed and its work on that branch. Features that depend on it are blocked, and their notes
+        say why."""
         failed = self.features[feature.id].model_copy(update={"status": "failed", "passes": False})
         kept = (*self.side_branches.get(feature.id, ()), *([branch] if branch else []))
         found = self._with(failed, side_branches={**self.side_branches, feature.id: kept})
@@ -203,7 +205,7 @@ class HandoffProject(Value):
                 found = found._with(one.model_copy(update={"passes": False, "status": "not_started"}))
             elif one.agent_notes.startswith(BLOCKED):
                 found = found._with(one.model_copy(update={"agent_notes": ""}))
-        left = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}  # green is not enough any more
+        left = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}  # green no longer suffices
         return found.model_copy(
             update={key: tuple(name for name in names if name not in gone) for key, names in left.items()}
         )
@@ -219,7 +221,7 @@ class HandoffProject(Value):
         return self.model_copy(update={"log": (*self.log, entry)[-LOG_LIMIT:], "when": when})
 
     def with_result_logged(self, feature: Feature, when: float) -> "HandoffProject":
-        """With the log entry of a feature that nobody works on any more."""
+        """With a log entry on the result of a feature that nobody works on any more."""
         if feature.id in self.holding:
             result = "WAITS for a person"
         elif feature.id in self.unjudged:
@@ -294,18 +296,18 @@ class HandoffProject(Value):
             yield f"more attempts at all of these: trued resume {quote(self.state.run)} --rounds {ATTEMPTS}"
 
     def side_name(self, feature: Feature) -> str:
-        """A name for the branch of work that is given up; work that was given up before keeps its own."""
+        """A name for the branch of abandoned work; earlier abandoned work keeps its own branch."""
         number = len(self.side_branches.get(feature.id, ())) + 1
         return feature.id if number == 1 else f"{feature.id}-{number}"
 
     def reopening(self, name: str) -> str:
-        """The commands that give a feature more attempts, and its coder a reason."""
+        """The commands that give a feature more attempts, with a reason for its coder."""
         run = quote(self.state.run)
         what = " ".join(map(quote, self.requirements.get(name, (name,))))
         return f"trued reject {run} {what} --as NAME --reason 'what to do differently' && trued resume {run}"
 
     def _waiting(self) -> Iterator[str]:
-        """Features that wait for a person, each with the command; and those that wait for such a feature."""
+        """Features that wait for a person, each with the command, and features that depend on one of these."""
         for one in self.features.features:
             if one.id in self.holding:
                 yield f"{one.id}: {_first_line(one.agent_notes)}: {self.commands.get(one.id, '')}".rstrip(": ")

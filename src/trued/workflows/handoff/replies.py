@@ -50,7 +50,7 @@ class Coded(Reply):
     )
 
 
-REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
+REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → the replies that it can be asked for
     "initializer": (Initialized,),
     "coder": (Coded,),
 }

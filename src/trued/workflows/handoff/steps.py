@@ -52,7 +52,7 @@ class Attempt:
     left: AgentAnswer
     verdict: Verdict
     tests: CountedTests | None  # of the feature's own command
-    changed: tuple[str, ...]  # files of the work for this feature, whatever was changed before it
+    changed: tuple[str, ...]  # files changed by the work on this feature, not by earlier work
 
     @property
     def figures(self) -> Figures | None:
@@ -60,7 +60,7 @@ class Attempt:
 
     @property
     def gaps(self) -> tuple[Finding, ...]:
-        """What speaks against the attempt. What only the environment lacks does not."""
+        """The gaps of the attempt. What only the environment lacks is not a gap."""
         idle = () if self.changed or is_met(self.verdict) else (NOTHING_CHANGED,)
         own = self.tests.gaps if self.tests and not unjudged(self.verdict) else ()
         refuted = [one for one in self.verdict.requirements if one.grade is Grade.REFUTED]
@@ -75,8 +75,8 @@ NOTHING_CHANGED = Finding(what="nothing was changed for this feature", where="th
 
 
 def unjudged(verdict: Verdict) -> tuple[str, ...]:
-    """What kept requirements or existing tests from being judged, with the line that fixes it; () if all were judged.
-    No agent could repair that."""
+    """Why requirements or existing tests could not be judged, each with its fix; () if all were judged. No agent could
+    fix these causes."""
     held_up = [one for one in (*verdict.requirements, *verdict.suites) if _is_unjudged(one)]
     return tuple(dict.fromkeys(words for one in held_up for words in map(str, one.missing or one.why)))
 
@@ -85,11 +85,11 @@ def _is_unjudged(judged: Judged) -> bool:
     return judged.grade is Grade.UNJUDGED
 
 
-EDITION = 2  # since then the files, the script and what counts as an attempt are as they are here
+EDITION = 2  # the first edition with these files, this script and this way to count attempts
 
 
 def refuse_earlier(run: Run) -> None:
-    """Raise `Diverged` for a run that an earlier version began: its files are part of recorded steps, and differ."""
+    """Raise `Diverged` for a run that an earlier version began: its recorded steps contain files in another form."""
     if run.context.edition < EDITION:
         file = quote(run.context.goal.source.file or "SPECIFICATION")
         command = f"trued run {file} --from {run.branch.name}"
@@ -107,9 +107,9 @@ async def find_feature_list(run: Run, goal: Goal) -> HandoffProject | None:
     if not is_feature_list(text):
         landed = agent_state.parse_agent_state(await run.branch.read(agent_state.NAME, run.branch.base) or "").digest
         if landed and landed != _run_facts(run, goal)["digest"] and not run.branch.is_continued:
-            return None  # an earlier run's list, for other words
+            return None  # an earlier run's list, for another specification
         theirs = await run.branch.read(feature_list.NAME, run.branch.base) if not landed else None
-        # The user's own list is read from the base, not as it is on the branch by now.
+        # The user's own list is read from the base: the branch may have a changed version.
         text, file = theirs or await run.branch.read(feature_list.NAME) or "", feature_list.NAME
         author = "" if theirs else "initializer"
     if not text:
@@ -121,7 +121,7 @@ async def find_feature_list(run: Run, goal: Goal) -> HandoffProject | None:
 
 
 async def _refuse_folders(run: Run) -> None:
-    """Raise `BadInput` if a folder of the user's has the name of a file that a handoff writes."""
+    """Raise `BadInput` if the user has a folder with the name of a file that a handoff writes."""
     names = (feature_list.NAME, agent_state.NAME, SCRIPT, run.settings.progress)
     for name in names if not run.branch.is_continued else ():
         if any(path.startswith(f"{name}/") for path in await run.branch.paths()):
@@ -151,7 +151,7 @@ async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> H
 
 
 async def with_notes(run: Run, project: HandoffProject) -> HandoffProject:
-    """The project with the notes that are in the progress file already; they stay below the line."""
+    """The project with the notes that the progress file already has; they stay below the dividing line."""
     there = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
     note = there[0] if there else run.settings.progress
     text = await run.branch.read(note) or ""
@@ -178,7 +178,7 @@ def project_of_reply(
         if not again:
             raise AgentFailed(f"the initializer's features cannot be used: {error.what}") from error
         return None, (Finding(what=f"the features cannot be used: {error.what}"),)
-    features = parse_feature_list(feature_list.render(features), feature_list.NAME)  # with the lines that it will have
+    features = parse_feature_list(feature_list.render(features), feature_list.NAME)  # with its final line numbers
     project = HandoffProject(
         features=features,
         author="initializer",
@@ -213,7 +213,7 @@ async def write_first_files(run: Run, project: HandoffProject) -> None:
 
 
 async def _new_script(run: Run, project: HandoffProject) -> dict[str, str]:
-    """`init.sh` for the project as it is now; nothing if it is up to date, or if somebody else wrote or changed it."""
+    """`init.sh` for the project as it is now; {} if it is up to date, or if somebody else wrote or changed it."""
     before = await run.branch.read(SCRIPT)
     if before is not None and not untouched(before):
         return {}
@@ -247,7 +247,7 @@ async def set_up_clone(
 ) -> SetUp:
     """Write the files and an up-to-date `init.sh`, and run that script in the coder's clone.
 
-    `attempt`: the number of the coder's attempt at its feature, `of` so many.
+    `attempt`: the number of the coder's attempt at its feature. `of`: how many it may have.
     """
     files = {**project.files, **await _new_script(run, project)}
     listed = project.list_event(attempt, of)
@@ -281,14 +281,16 @@ async def write_files(run: Run, project: HandoffProject, feature: Feature) -> No
 async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -> CountedTests | None:
     """The tests of the feature's own command on the newest commit; None if it names none.
 
-    `changed`: files of the work for the feature. Coverage is measured of these: what others built is not its to test.
+    `changed`: files of the work for the feature. Coverage is measured only for them, because the feature need not test
+    what others built.
     """
     checks = [one for one in requirement_of(feature).checks if isinstance(one, TestsCheck)]
     return await run.judgement.count_named_tests(checks[0], of=changed) if checks else None
 
 
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
-    """Whether each requirement holds, and a check of it went from red to green or it was satisfied already."""
+    """Whether each requirement holds and either one of its checks went from red to green or it was already
+    satisfied."""
     judged = verdict.requirements
     return bool(judged) and all(one.holds and one.grade >= by for one in judged)
 
@@ -299,7 +301,7 @@ def is_met(verdict: Verdict) -> bool:
 
 
 async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:
-    """Files that differ from the commit `since`, without those that are no part of the work."""
+    """Files that differ from the commit `since`, without those that are not part of the work."""
     changed = await run.context.workspace.changed_files(since, run.branch.head)
     return tuple(paths_outside(changed, run.steps.not_part_of_work))
 
@@ -307,10 +309,10 @@ async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:
 async def judge_unbuilt(
     run: Run, project: HandoffProject, feature: Feature, verdict: Verdict, *, awaited: bool = False
 ) -> tuple[HandoffProject, bool]:
-    """Whether a feature that no coder works on holds by this verdict, as if somebody had just built it.
+    """Judge a feature that no coder works on by this verdict. Returns the project, and whether the feature holds.
 
-    `awaited`: the files call it built; then it is not built again only because nobody has accepted it yet, or because
-    it cannot be judged here. Of others the coder's own tests show nothing: they were written for another feature.
+    `awaited`: the files call it built; then it is not rebuilt merely because nobody has accepted it yet, or because it
+    cannot be judged here. For other features a coder's own tests do not count: they were written for another feature.
     """
     own = run.judgement.verdict_on(feature.id, verdict)
     if awaited and (why := unjudged(own)) and not own.gaps:
@@ -328,7 +330,7 @@ async def judge_unbuilt(
 async def wait_for_environment(run: Run, project: HandoffProject) -> None:
     """End the run here, because features cannot be judged: raises `CannotJudge`.
 
-    When that only comes from the journal, somebody has resumed the run since: the caller tries again.
+    If this is replayed from the journal, somebody has resumed the run since: it returns, and the caller tries again.
     """
     notes = {name: project.features[name].agent_notes.partition(": ")[2] for name in project.unjudged}
     why = "; ".join(dict.fromkeys(notes.values()))
@@ -339,9 +341,10 @@ async def wait_for_environment(run: Run, project: HandoffProject) -> None:
 
 
 def judging_again(run: Run) -> str:
-    """The command that judges kept work again, when the environment has what it lacked.
+    """The command that judges kept work again, once the environment has what it lacked.
 
-    What could not be judged on the base, either, was sealed so: it needs a run that seals anew, from the same branch.
+    If checks could not be judged on the base either, the contract was sealed without their results: then a new run has
+    to seal again, from the same branch.
     """
     blind = any(one.outcome is Outcomes.UNJUDGED for fact in run.judgement.contract().base_facts for one in fact.tried)
     file = run.context.goal.source.file
@@ -349,7 +352,8 @@ def judging_again(run: Run) -> str:
 
 
 async def judge_again(run: Run, project: HandoffProject, feature: Feature, verdict: Verdict) -> HandoffProject:
-    """A feature that was built and could not be judged, by a new verdict: it waits on, is judged, or is open again."""
+    """Judge by a new verdict a feature that was built but could not be judged: it keeps waiting, is judged, or is
+    reopened."""
     own = run.judgement.verdict_on(feature.id, verdict)
     gaps, why = own.gaps, unjudged(own)
     if why and not gaps:
@@ -361,7 +365,7 @@ async def judge_again(run: Run, project: HandoffProject, feature: Feature, verdi
 
 
 def regressions(run: Run, project: HandoffProject, verdict: Verdict) -> tuple[Finding, ...]:
-    """A gap for each requirement of a finished feature that does not hold by this verdict."""
+    """A gap for each requirement of a finished feature that does not hold in this verdict."""
     finished = {name: run.judgement.verdict_on(name, verdict).requirements for name in project.finished}
     return tuple(
         Finding(what=f"{name} was finished, and this work breaks it: {one.reason}", requirement=one.id)
@@ -384,7 +388,7 @@ async def damaged_tests(run: Run, project: HandoffProject, since: str) -> tuple[
 
 
 def newly_green(run: Run, project: HandoffProject, attempt: Attempt) -> tuple[str, ...]:
-    """Other features, not begun yet, that this commit shows to be there."""
+    """Other features, not started yet, that the checks on this commit show to be built."""
     known = {*project.finished, *project.green, attempt.feature.id}
     others = [one.id for one in project.features.features if one.id not in known]
     verdicts = {name: run.judgement.verdict_on(name, attempt.verdict) for name in others}
@@ -396,7 +400,7 @@ async def record_attempt(
 ) -> HandoffProject:
     """Record how an attempt ended, for the files and the next coder, and emit its failure modes.
 
-    `gaps`: what speaks against it; of these, `broken` are finished features that it breaks.
+    `gaps`: all gaps of the attempt. `broken`: those of them that are about finished features that it breaks.
     """
     reply, green = attempt.reply, newly_green(run, project, attempt)
     modes = [*await _failure_modes(run, project, attempt, gaps), *one_shot(attempt.feature.id, green)]
@@ -475,7 +479,7 @@ async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> H
     if wrong:
         await run.record(PassUndone(features=tuple(wrong), why="the proof of the last commit found otherwise"))
         reopened = corrected.with_features_reopened(wrong)
-        # A feature that is still green is proven again before a coder works on it.
+        # A reopened feature that is still green is proven again before a coder works on it.
         corrected = reopened.model_copy(update={"green": corrected.green})
     if corrected != project:
         await run.branch.write(

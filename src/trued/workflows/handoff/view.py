@@ -1,4 +1,4 @@
-"""Features of a handoff as people see them: how far each is, as the engine found it, and what went wrong with it."""
+"""Features of a handoff as people see them: how far each is, by the engine's checks, and what went wrong with it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import ReportSection, WorkflowView
 
 SCOPE = "feature "
-ATTEMPTS = 3  # as many as a feature had before, by default
+ATTEMPTS = 3  # the default number of a feature's attempts
 NAMED = 5  # features in one sentence
 
 
@@ -53,7 +53,7 @@ def tests(feature: Mapping[str, Any]) -> str:
 
 
 def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How a handoff that ended continues: more attempts at its failed features, by the newest list."""
+    """How to continue a handoff that ended: more attempts at its failed features, by the newest list."""
     lists = [one for _, one in of_kind(events, FeatureListWritten)]
     failed = [str(one.get("id")) for one in lists[-1].features if one.get("state") == "failed"] if lists else []
     if failed:
@@ -85,7 +85,7 @@ class HandoffView(WorkflowView):
             case FeatureListWritten():
                 self.written = event
             case FailureMode():
-                # Counted for the feature that was being worked on, even if checks of other features showed it.
+                # Recorded for the feature that was being worked on, even if checks of other features revealed it.
                 feature = feature_scope(key).removeprefix(SCOPE) or event.feature
                 mode = {"name": event.stored_kind, "evidence": event.evidence}
                 self.failures.setdefault(feature, []).append(mode)
@@ -103,7 +103,7 @@ class HandoffView(WorkflowView):
                 pass
 
     def data(self, calls: Sequence[CallRow]) -> list[dict[str, Any]]:
-        """The list as it was written last, each feature with what went wrong on its way."""
+        """The list as it was written last, each feature with its failure modes."""
         features = self.written.features
         return [{**row, "failure_modes": self.failures.get(str(row.get("id")), [])} for row in features]
 

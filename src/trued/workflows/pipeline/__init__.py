@@ -2,7 +2,7 @@
 
 from trued.workflows.descriptor import Input, Rounds, WorkflowDescriptor
 
-# Named here once more and not imported from the decision tables: a descriptor loads nothing.
+# Repeated here instead of imported from the decision tables: a descriptor imports no other modules.
 REVIEWING = (
     *("ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"),
     *("v-build", "v-tests", "v-tasks", "v-feature"),

@@ -1,4 +1,4 @@
-"""Decision tables: the result of a cluster of agents, from their memories alone. The first rule that matches wins."""
+"""Decision tables: the result of a cluster of agents, from nothing but their memories. The first matching rule wins."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,8 +14,8 @@ GATE, CHECKERS = "v-build", ("v-tests", "v-tasks", "v-feature")
 VERIFIERS = (GATE, *CHECKERS)
 SECURITY, KNOWLEDGE, OTHERS = "r-security", "r-knowledge", ("r-quality", "r-testing")
 REVIEWERS = ("r-quality", SECURITY, "r-testing", KNOWLEDGE)
-REVISING = (*CRITICS, *CHECKERS, *REVIEWERS)  # who may ask for a revision; everybody else is done, or failed
-LEAST = 2  # outputs that are worth deciding on
+REVISING = (*CRITICS, *CHECKERS, *REVIEWERS)  # may ask for a revision; any other agent is done or has failed
+LEAST = 2  # the fewest outputs on which a decision is worthwhile
 
 
 class Scale(StrEnum):
@@ -31,7 +31,7 @@ class Scale(StrEnum):
 
     @classmethod
     def read(cls, word: str) -> "Scale | None":
-        """The severity that a word names; None for no severity. An unknown word is read as the worst."""
+        """The severity that a word names; None if it means that there is none. An unknown word counts as the worst."""
         said = word.strip().casefold()
         if said in NOTHING:
             return None
@@ -139,9 +139,9 @@ class Opinion(NamedTuple):
             return cls(name, Status.ERROR, None, f"{name}: missing")
         severity, status = scale.read(memory.severity), allowed_status(name, memory.status)
         if severity is None and memory.status is Status.NEEDS_REVISION:
-            severity = scale.worst()  # asks for a revision and names no severity
+            severity = scale.worst()  # it asks for a revision without a severity
         if severity is Result.FAIL and status is Status.DONE:
-            # Status and severity contradict each other: the worse counts.
+            # Status and severity contradict each other: the worse one counts.
             status = allowed_status(name, Status.NEEDS_REVISION)
         told = f"{name}: {memory.status.value}"
         return cls(name, status, severity, f"{told}, {memory.severity}" if memory.severity else told)
@@ -153,7 +153,7 @@ class Opinion(NamedTuple):
 
 
 def allowed_status(name: str, status: Status) -> Status:
-    """The status that counts: an agent that may not ask for a revision, and does, has failed."""
+    """The effective status: an agent that asks for a revision although it may not has failed."""
     return Status.ERROR if status is Status.NEEDS_REVISION and name not in REVISING else status
 
 
@@ -197,7 +197,7 @@ REVIEW_TABLE = DecisionTable(
         Rule(least=1, of=(SECURITY,), are=_ERROR, then=_ERROR, note="it is mandatory: the run is `ERROR`"),
         Rule(least=1, of=(SECURITY,), are=Flaw.BLOCKER, then=_ERROR, note="its Critical is a Blocker, too"),
         Rule(least=2, of=OTHERS, are=_ERROR, then=_ERROR),
-        # A Major of the security reviewer is no less than anybody else's: any Major asks for a revision.
+        # The security reviewer's Major counts like any other: one Major asks for a revision.
         Rule(least=1, of=(SECURITY, *OTHERS), are=Flaw.MAJOR, then=_REVISE, note="to the implementers, once"),
     ),
     note=f"{KNOWLEDGE} never changes the result",

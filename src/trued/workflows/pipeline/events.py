@@ -11,7 +11,7 @@ class StepReported(JournalEvent, kind="step"):
 
     step: str
     agents: tuple[str, ...] = ()
-    result: str = ""  # "" has just begun
+    result: str = ""  # "": the step has just begun
     why: tuple[str, ...] = ()
 
 

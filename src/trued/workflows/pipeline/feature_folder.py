@@ -55,7 +55,7 @@ class FeatureFolder(Value):
         return self.path(name) if (name := artifact_of(agent)) else ""
 
     def own(self, agent: str) -> tuple[str, ...]:
-        """What an agent may write here."""
+        """The paths in this folder that an agent may write."""
         if agent == "planner":
             return self.path(PLAN), self.path("tasks/")
         return (self.artifact(agent),) if self.artifact(agent) else ()
@@ -65,7 +65,7 @@ class FeatureFolder(Value):
 
 
 def artifact_of(agent: str) -> str:
-    """By the agent's name alone: `v-tests` leaves `verification/v-tests.md`."""
+    """The path of an agent's document, derived from its name: `v-tests` writes `verification/v-tests.md`."""
     kind, _, focus = agent.partition("-")
     folders = {"ct": "ct-review", "v": "verification", "r": "review"}
     if kind == "researcher":
@@ -90,7 +90,7 @@ def slug_of(words: str) -> str:
 
 
 def folder_for(goal: Goal, paths: Iterable[str]) -> FeatureFolder:
-    """A new folder: no file of the user's is overwritten."""
+    """A new folder, so that no file of the user is overwritten."""
     there = {path.casefold() for path in paths}
     taken = {path.removeprefix(PLACE).partition("/")[0] for path in there if path.startswith(PLACE)}
     slug, number = slug_of(goal.text), 2
@@ -104,7 +104,7 @@ def folder_for(goal: Goal, paths: Iterable[str]) -> FeatureFolder:
 
 
 def initial_request(goal: Goal, base: str) -> str:
-    """The user's words, verbatim, below a line that says so."""
+    """The user's words, verbatim, below a line that introduces them."""
     where = f"from `{goal.source.file}`, " if goal.source.file else ""
     return f"# Initial request\n\nThe user's words, verbatim; {where}at commit {base[:10]}.\n\n---\n\n{goal.text}\n"
 
@@ -168,7 +168,7 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _line(words: str) -> str:
-    """A text on one line, escaped: it makes no table cell, link or tag."""
+    """A text on one line, escaped so that it cannot make a table cell, link or tag."""
     flat = " ".join(plain(words).split()) or "…"
     flat = flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1]}…"
     return re.sub(r"([\\|<>\[\]`])", r"\\\1", flat)

@@ -61,7 +61,8 @@ async def research(lead: Orchestrator) -> None:
 
 
 async def design(lead: Orchestrator) -> None:
-    """A design and its critics. A critique of High or worse is revised once; all who follow are told what is left."""
+    """Make a design and have it criticized. A critique of High or worse leads to one revision; later briefs list what
+    is left."""
     reads = (*RESEARCH_FILES, FEATURE)
     await lead.send_one("design", lead.errand("designer", Designed, reads))
     decision, before = await criticize(lead)
@@ -72,7 +73,7 @@ async def design(lead: Orchestrator) -> None:
 
 
 async def criticize(lead: Orchestrator) -> tuple[Status, dict[str, Returned[Critique]]]:
-    """Pattern A: four critics look at the design as it is now."""
+    """Pattern A: four critics review the current design."""
     errands = [lead.errand(name, Critique, (FEATURE, DESIGN)) for name in CRITICS]
     decision, returned = await lead.send_cluster("critique", errands, CRITIQUE_TABLE)
     return decision.status, returned
@@ -85,8 +86,8 @@ async def check(lead: Orchestrator, plan: Plan) -> tuple[Outcome, CheckEnd]:
 
 
 async def check_again(lead: Orchestrator, plan: Plan, end: CheckEnd) -> tuple[Outcome, CheckEnd]:
-    """A person resumed a run whose checks had ended badly: ask those who gave no answer, and them alone; if all
-    answered, fix what they found and check everything again."""
+    """Check again after a person resumed a run whose checks had ended badly: ask only the agents that gave no answer;
+    if all answered, fix what they found and check everything again."""
     await lead.run.record(StepRepeated(why=end.why_again))
     if end.verified.silent:
         verified = await verify(lead, plan, end.verified.good)
@@ -120,8 +121,8 @@ async def conclude(
 
 
 async def ask_critics_again(lead: Orchestrator) -> None:
-    """A critique that was still Critical after the revision stays open until its critic, who sees the work now, takes
-    it back."""
+    """Ask critics whose critique was still Critical after the revision about the finished work: it stays open until
+    they withdraw it."""
     names = {one.by for one in lead.critiques.values() if one.severity >= Severity.CRITICAL}
     if not names or lead.run.edition == 1:
         return
@@ -138,8 +139,8 @@ async def ask_critics_again(lead: Orchestrator) -> None:
 
 
 async def verify(lead: Orchestrator, plan: Plan, kept: AgentAnswers | None = None) -> CheckResult:
-    """Pattern B: if it does not build, nobody looks further. The engine checks, too, and the worse result counts.
-    `kept`: answers to the same work that need not be given again."""
+    """Pattern B: if the work does not build, no other verifier is asked. The engine checks, too, and the worse result
+    counts. `kept`: answers on the same work that are not asked for again."""
     known = dict(kept or {})
     reads, build = (FEATURE, PLAN, *lead.task_files), await verification.build_project(lead)
     gate = lead.errand("v-build", BuildChecked, reads, evidence=verification.build_in_words(build))
@@ -158,7 +159,7 @@ async def verify(lead: Orchestrator, plan: Plan, kept: AgentAnswers | None = Non
 
 
 async def replan(lead: Orchestrator, found: CheckResult) -> bool:
-    """The planner reads the verification files and assigns every failure to a task; those tasks are fixed."""
+    """Have the planner read the verification files and assign every failure to a task, and have those tasks fixed."""
     reads = (FEATURE, DESIGN, PLAN, *lead.task_files, *VERIFICATION)
     before = lead.tasks
     reply = await lead.make_plan(lead.errand("planner", TasksPlanned, reads, gaps=found.gaps), again=True)
@@ -167,14 +168,14 @@ async def replan(lead: Orchestrator, found: CheckResult) -> bool:
 
 
 async def fix(lead: Orchestrator, gaps: Gaps) -> bool:
-    """Implement the tasks that have gaps once more. Returns whether there were any."""
+    """Implement again the tasks that have gaps. Returns whether there were any."""
     await implement(lead, [one for one in lead.tasks if one.id in gaps], gaps)
     return bool(gaps)
 
 
 async def review(lead: Orchestrator, plan: Plan, kept: AgentAnswers | None = None) -> CheckResult:
-    """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give.
-    `kept`: answers to the same work that need not be given again."""
+    """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give. `kept`:
+    answers on the same work that are not asked for again."""
     known = dict(kept or {})
     await lead.begin_step("review", REVIEWERS)
     reads = (FEATURE, PLAN, *lead.task_files, *VERIFICATION)

@@ -15,13 +15,13 @@ MOST_LINES = 30  # of one agent's memory
 FINDINGS = 5  # key findings of one agent; all of them are in its artifact
 DECISIONS = 5
 ARTIFACTS = 8  # named in one agent's memory; the index has the others
-INDEXED = 40  # of one agent: documents are few, and for what is more there is the diff
-LINE = 200  # characters of a finding or a decision: it points, the artifact tells
+INDEXED = 40  # paths of one agent: it writes few documents, and the diff has the rest
+LINE = 200  # characters of a finding or a decision: the details are in the artifact
 RECENT_DECISIONS = 20
 RECENT_UPDATES = 12  # three clusters of four
 MISSING = "missing"
 
-# The order of the flow; others come after, by name: implementers and writers by their tasks.
+# The order of the flow. Other agents follow by name; implementers and writers by their tasks.
 ORDER = (
     *("researcher-architecture", "researcher-impact", "researcher-dependencies", "researcher-patterns"),
     *("spec", "designer"),
@@ -31,8 +31,8 @@ ORDER = (
     *("r-quality", "r-security", "r-testing", "r-knowledge"),
 )
 
-_MARKUP = re.compile(r"([\\\[\]<>])")  # links, images and HTML; the rest of a line can only be bold or code
-_BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")  # at its start: heading, quotation, point, fence, rule
+_MARKUP = re.compile(r"([\\\[\]<>])")  # links, images and HTML; other markup inside a line can only be bold or code
+_BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")  # begins a heading, quotation, item, fence or rule
 
 
 def _flat(words: object) -> str:
@@ -42,7 +42,7 @@ def _flat(words: object) -> str:
 
 
 def inert_line(words: str) -> str:
-    """The same, escaped for Markdown: it stays one item of its list."""
+    """A text on one line, escaped for Markdown, so that it stays one item of its list."""
     quiet = _MARKUP.sub(r"\\\1", _flat(words))
     starts = _BLOCK.match(quiet)
     return f"{starts[1] or ''}\\{quiet[len(starts[1] or '') :]}" if starts else quiet
@@ -57,7 +57,7 @@ def _few(most: int) -> Any:
 
 
 def _name(words: Any) -> str:
-    """The name of an agent, safe as a file name: a task's name may be anything."""
+    """The name of an agent, made safe as a file name, because a task's name may be anything."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain(str(words))).strip(".-")[:80] or "nobody"
 
 
@@ -119,7 +119,7 @@ class Kept(Value):
 
 class Update(Value):
     agent: str
-    status: str  # or missing
+    status: str  # or "missing"
     severity: str = ""
     findings: tuple[str, ...] = ()
 
@@ -131,7 +131,7 @@ class SharedMemory(Value):
     artifacts: tuple[Kept, ...] = ()
     decisions: tuple[Kept, ...] = ()
     updates: tuple[Update, ...] = ()
-    older_decisions: int = 0  # that left this file; everybody's memory keeps its own
+    older_decisions: int = 0  # decisions that were dropped from this file; each agent's memory keeps its own
     older_updates: int = 0
 
     def render(self) -> str:
@@ -173,15 +173,15 @@ def _updated(one: Update) -> Iterator[str]:
 def merge_memories(
     shared: SharedMemory, memories: Mapping[str, Memory | None], left: Mapping[str, Sequence[str]] | None = None
 ) -> SharedMemory:
-    """The shared memory with these added, in the order of the flow, whoever finished first. Contradictions stay side by
-    side. None: an agent without a memory; the documents that it `left` are still listed."""
+    """The shared memory with these added, in the order of the flow, whichever agent finished first. Contradictory lines
+    are all kept. None: an agent without a memory; the documents that it `left` are still listed."""
     for name in sorted(memories, key=_place):
         shared = _with(shared, name, memories[name], (left or {}).get(name, ()))
     return shared
 
 
 def _place(agent: str) -> tuple[int, list[tuple[int, int, str]], str]:
-    """T2 comes before T10, and an implementer's T2 beside a writer's."""
+    """A sort key: T2 comes before T10, and an implementer's T2 next to a writer's T2."""
     known = ORDER.index(agent) if agent in ORDER else len(ORDER)
     task = re.sub(r"^(implementer|documentation-writer)-", "", agent)
     parts = re.split(r"([0-9]+)", task)
@@ -196,7 +196,7 @@ def _with(shared: SharedMemory, name: str, memory: Memory | None, left: Sequence
         update = Update(agent=by, status=MISSING, findings=("no reply, and so no memory",))
     said = [Kept(by=by, text=text) for text in (memory.decisions if memory else ())]
     updates, decisions = (*shared.updates, update), (*shared.decisions, *said)
-    paths = {one.text: one for one in shared.artifacts}  # a path keeps its place; whoever wrote it last is named
+    paths = {one.text: one for one in shared.artifacts}  # a path keeps its place, with its last author
     for path in _brief(memory.artifacts if memory else _paths(left), by):
         paths[path] = Kept(by=by, text=path)
     return shared.model_copy(

@@ -48,16 +48,16 @@ CRITIQUES = tuple(f"ct-review/{name}.md" for name in CRITICS)
 VERIFICATION = tuple(f"verification/{name}.md" for name in VERIFIERS)
 WORDS = 6_000  # characters of the request in a brief; the rest is in initial-request.md
 ARTIFACT = 200_000  # characters of one artifact
-FILES = 100  # that are named in a brief
+FILES = 100  # changed files that a brief lists
 ONLY_ENGINE = "only the engine writes it"
 FOUND_BY_ENGINE = "What the engine found itself"
-IN_ROUNDS = ("ct-review", "verification", "review", "memory")  # folders whose documents are written round by round
+IN_ROUNDS = ("ct-review", "verification", "review", "memory")  # folders whose documents are written anew each round
 SCALES: dict[str, type[Scale]] = {"ct": Concern, "r": Flaw}
 
 
 @dataclass
 class Orchestrator:
-    """What is known of one pipeline, and how its agents are sent. Every replay rebuilds it from the journal.
+    """The state of one pipeline, and the methods that start its agents. Every replay rebuilds it from the journal.
 
     No agent plays this role: the engine does. Only the engine writes `memory.md`.
     """
@@ -66,22 +66,22 @@ class Orchestrator:
     goal: Goal
     folder: FeatureFolder
     shared: SharedMemory
-    artifacts: set[str] = field(default_factory=set)  # documents that are there, by path in the folder
-    missing: dict[str, str] = field(default_factory=dict)  # documents that should be there, and why they are not
+    artifacts: set[str] = field(default_factory=set)  # existing documents, by path in the folder
+    missing: dict[str, str] = field(default_factory=dict)  # missing document → why it is missing
     tasks: tuple[Work, ...] = ()
     criteria: tuple[Acceptance, ...] = ()
     critiques: dict[str, Finding] = field(default_factory=dict)  # of the design, still High or worse, by id
     unfinished: set[str] = field(default_factory=set)  # tasks that no agent has finished
-    disputes: list[Finding] = field(default_factory=list)  # of implementers, about cases that they cannot see
-    objected: tuple[Finding, ...] = ()  # by verifiers and reviewers, to the work as it is now
-    objecting: dict[str, Memory] = field(default_factory=dict)  # by agent: objections not taken back
-    undone: dict[str, tuple[str, ...]] = field(default_factory=dict)  # agent → files that were not its to write
+    disputes: list[Finding] = field(default_factory=list)  # raised by implementers, about cases that they cannot see
+    objected: tuple[Finding, ...] = ()  # by verifiers and reviewers, to the current work
+    objecting: dict[str, Memory] = field(default_factory=dict)  # agent → objections not withdrawn
+    undone: dict[str, tuple[str, ...]] = field(default_factory=dict)  # agent → files that it was not allowed to write
     wave: int = 0
-    rounds: dict[str, int] = field(default_factory=dict)  # document → its earlier rounds that are kept
+    rounds: dict[str, int] = field(default_factory=dict)  # document → number of its earlier rounds that are kept
 
     @classmethod
     async def start(cls, run: Run, goal: Goal) -> "Orchestrator":
-        """Step 0: create a folder of the feature's own, with the request verbatim and an empty memory."""
+        """Step 0: create a folder for the feature, with the request verbatim and an empty memory."""
         folder = folder_for(goal, await run.branch.paths())
         run.branch.own(folder.root)
         lead = cls(run, goal, folder, SharedMemory(slug=folder.slug), {REQUEST})
@@ -101,8 +101,8 @@ class Orchestrator:
         return self.goal.model_copy(update={"text": text})
 
     def context_for(self, name: str, reads: Iterable[str]) -> dict[str, BriefContext]:
-        """What an agent is told: to read `memory.md` first, the paths of its inputs, which of them are missing, and
-        which documents are its own."""
+        """The context of an agent's brief: read `memory.md` first, the paths of its inputs, which of them are missing,
+        and which documents it writes."""
         reads = tuple(reads)
         path, own = self.folder.path, self.folder.own(name)
         gaps = [
@@ -127,11 +127,11 @@ class Orchestrator:
 
     @property
     def critique_context(self) -> dict[str, BriefContext]:
-        """Open critiques of the design, so that whoever finds one in the work can name it."""
+        """Open critiques of the design, so that an agent that finds one in the work can name it."""
         return {"open_critiques": dict(self.critiques)} if self.critiques else {}
 
     async def changes_context(self) -> dict[str, BriefContext]:
-        """What a verifier or reviewer has to look at: since which commit, and in which files."""
+        """What a verifier or reviewer has to check: the changes since which commit, and in which files."""
         changed = await self.run.branch.changes()
         more = [f"… {len(changed) - FILES} more"] if len(changed) > FILES else []
         return {
@@ -150,10 +150,10 @@ class Orchestrator:
     async def end_step(
         self, step: str, decision: ClusterDecision, agents: Iterable[str], silent: Sequence[str] = ()
     ) -> ClusterDecision:
-        """Record what a step came to. `silent`: who was asked and gave no good answer."""
+        """Record the result of a step. `silent`: agents that were asked and gave no good answer."""
         unheard = tuple(silent) if self.run.edition > 1 else ()
         decided = ClusterDecided(cluster=step, result=decision.status, why=decision.why, silent=unheard)
-        await self.run.record(decided, step="decision")  # `decided` is what people have
+        await self.run.record(decided, step="decision")  # the step name `decided` is used for people's decisions
         ended = StepReported(step=step, agents=tuple(agents), result=str(decision.status), why=decision.why)
         await self.run.record(ended)
         return decision
@@ -168,13 +168,13 @@ class Orchestrator:
     ) -> dict[str, Memory | None]:
         """Commit what an agent or a cluster left: documents, memories and `memory.md`. Returns the memories.
 
-        `notes`: by agent, what the engine found itself; it stands at the end of that agent's document.
+        `notes`: by agent, what the engine found itself; it is appended to that agent's document.
         """
         written = dict(files or {})
         for one in returned.values():
             written |= await self._take_artifact(one)
             await self._record_undone(one)
-            if one.reply is None:  # only a warning: the decision tables handle it
+            if one.reply is None:  # only warn here: the decision tables handle a missing reply
                 await self.run.record(MemoryMissing(agent=one.name, step=step))
         if self.run.edition > 1:
             written |= dict(self._noted(name, lines, written) for name, lines in (notes or {}).items() if lines)
@@ -189,7 +189,8 @@ class Orchestrator:
         return kept
 
     def _noted(self, name: str, lines: Sequence[str], written: Mapping[str, str]) -> tuple[str, str]:
-        """An agent's document of this round with what the engine found; one of its own if the agent left none."""
+        """Path and text of an agent's document of this round, with what the engine found; a new document if the agent
+        left none."""
         path = self.folder.artifact(name)
         text = written.get(path, f"# {name}\n\nThe agent left no document in this round.")
         self.artifacts.add(path.removeprefix(self.folder.root))
@@ -197,7 +198,7 @@ class Orchestrator:
         return path, f"{text.rstrip()}\n\n## {FOUND_BY_ENGINE}\n\n" + "".join(f"- {inert_line(one)}\n" for one in lines)
 
     async def _earlier_rounds(self, written: Mapping[str, str]) -> dict[str, str]:
-        """Documents and memories that this step writes over, under the number of their round."""
+        """Documents and memories that this step overwrites, under names with the number of their round."""
         found = dict[str, str]()
         for path, text in written.items():
             folder, _, name = path.rpartition("/")
@@ -209,7 +210,7 @@ class Orchestrator:
         return found
 
     def memories(self, returned: Mapping[str, Returned[Any]]) -> dict[str, Memory | None]:
-        """By agent: what it leaves in a few lines; None if it gave no reply."""
+        """The memory of each agent, made from its reply; None if it gave no reply."""
         return {name: self._memory(one) for name, one in returned.items()}
 
     def _memory(self, one: Returned[Any]) -> Memory | None:
@@ -255,7 +256,8 @@ class Orchestrator:
         return {path: f"{text[:ARTIFACT]}\n\n[… {more} characters more were cut]\n" if more > 0 else text}
 
     def _foreign_files(self, one: Returned[Any]) -> tuple[str, ...]:
-        """Files in the feature's folder that were not its to write: `memory.md`, another's memory or document."""
+        """Files in the feature's folder that the agent was not allowed to write: `memory.md`, another agent's memory or
+        document."""
         own = self.folder.path(memory_file(one.name))
         return tuple(sorted(path for path in one.undone if path.startswith(self.folder.root) and path != own))
 
@@ -292,7 +294,7 @@ class Orchestrator:
     # -- one agent -----------------------------------------------------------------------------------------------------
 
     async def send_one(self, step: str, errand: Errand[R]) -> R:
-        """A step with one agent. Without its reply the run ends; a resumed run sends it again."""
+        """Run a step with one agent. Without a reply the run ends; a resumed run sends the agent again."""
         await self.begin_step(step, (errand.name,))
         returned = await self.run.clusters.send_all((errand,))
         await self.write_files(step, returned)
@@ -312,12 +314,13 @@ class Orchestrator:
     # -- the plan ------------------------------------------------------------------------------------------------------
 
     async def make_plan(self, errand: Errand[TasksPlanned], *, again: bool = False) -> TasksPlanned | None:
-        """Have the planner make tasks, and write them as `plan.md` and `tasks/`. It is told once what is wrong with
-        them. Without a plan the run ends; with `again` an unusable reply leaves the plan as it is."""
+        """Have the planner make tasks, and write them as `plan.md` and `tasks/`. If something is wrong with them, it is
+        asked once to correct it. Without a plan the run ends; with `again` an unusable reply leaves the plan as it
+        is."""
         step = "plan"
         await self.begin_step(step, (errand.name,))
         wrong, one = tuple[Finding, ...](), Returned[TasksPlanned](errand.name, errand.role, None)
-        for known in ({each.id for each in self.criteria}, ()):  # a name that nobody knows ends no run
+        for known in ({each.id for each in self.criteria}, ()):  # in a second plan unknown criteria are accepted
             asked = replace(errand, context={**errand.context, **({"gaps": wrong} if wrong else {})})
             one = (await self.run.clusters.send_all((asked,)))[errand.name]
             tasks = self._with_tasks(one.reply.tasks if one.reply and one.good else ())
@@ -419,7 +422,7 @@ def _failed(step: str, one: Returned[Any]) -> str:
 
 
 def _why(one: Returned[Any]) -> str:
-    """The summary of its reply, or why it gave none."""
+    """The summary of an agent's reply, or why it gave none."""
     if one.reply is not None:
         return one.reply.summary or "it says ERROR"
     return next((left.failure for left in reversed(one.lefts) if left.failure), "no answer")

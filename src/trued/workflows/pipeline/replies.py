@@ -10,7 +10,7 @@ from trued.workflows.pipeline.decision_tables import CHECKERS, CRITICS, GATE, RE
 from trued.workflows.pipeline.feature_folder import Acceptance
 from trued.workflows.pipeline.task_plan import Work
 
-# of an agent that may not ask for a revision
+# the status of an agent that may not ask for a revision
 Final: TypeAlias = Literal[Status.DONE, Status.ERROR]
 
 
@@ -113,7 +113,7 @@ class Reviewed(PipelineReply):
     repeats: tuple[str, ...] = Field(default=(), description="ids of open critiques of the design that still hold")
 
 
-REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
+REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → the replies that it can be asked for
     "researcher": (Researched,),
     "spec": (Specified,),
     "designer": (Designed,),

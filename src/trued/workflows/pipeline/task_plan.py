@@ -9,11 +9,11 @@ from pydantic import Field
 from trued.model import Finding, Task, Value
 
 Kind: TypeAlias = Literal["implementation", "documentation"]
-# A task's id is part of names of files, agents and branches: no dot or dash at its end, no two dots, no `.lock`.
+# A task's id becomes part of file, agent and branch names: no dot or dash at its end, no two dots, no `.lock`.
 NAMED = re.compile(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)
-MOST = 200  # tasks: a plan of more is no plan for one feature
+MOST = 200  # tasks: a larger plan is not a plan for one feature
 TITLE, SHOWN = 80, 60
-WHOLE_REQUEST = ("goal", "plan")  # names of the whole request: what a user says of that is not said of one task
+WHOLE_REQUEST = ("goal", "plan")  # names of the whole request: what a user says about it is not about one task
 
 
 class Work(Value):
@@ -37,7 +37,7 @@ class Work(Value):
 
 def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:
     """The tasks in waves: each needs only tasks of earlier waves, in the order of the plan. A dependency that is not
-    among them counts as done; tasks in a circle are in no wave (`plan_problems` names them)."""
+    among them counts as done; tasks in a cycle are in no wave (`plan_problems` names them)."""
     left, found = list(works), list[tuple[Work, ...]]()
     while left:
         open_ids = {one.id for one in left}

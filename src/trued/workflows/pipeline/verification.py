@@ -31,10 +31,10 @@ from trued.workflows.pipeline.task_plan import Work
 
 TESTS, TASKS = "v-tests", "v-tasks"
 COMPILING = ["python3", "-m", "compileall", "-q"]
-COMMANDS = 8  # that a plan names for its tests, and the engine runs
+COMMANDS = 8  # test commands of a plan that the engine runs
 NOT_RUN = f"`{{command}}`, which the plan names for its tests, was not run: the engine runs {COMMANDS} such commands"
 NOT_COUNTED = "`{command}`, which the plan names for its tests, is of no runner whose tests can be counted"
-SHOWN = 20  # gaps in a brief: the verification files have them all
+SHOWN = 20  # gaps listed in a brief: the verification files have them all
 LINE = 300
 GRAVE = ("fail", "Major", "Blocker", "Critical")
 AgentAnswers: TypeAlias = Mapping[str, Returned[Any]]  # by agent
@@ -47,10 +47,10 @@ class CheckResult:
     """How a round of verification, or a review, ended."""
 
     decision: ClusterDecision
-    said: Mapping[str, Memory | None]  # what the agents say themselves
+    said: Mapping[str, Memory | None]  # the agents' own statements
     returned: Mapping[str, Returned[Any]]
     gaps: tuple[Finding, ...] = ()  # found by the engine itself
-    beyond: tuple[Finding, ...] = ()  # those of them that are not in a proof of the contract
+    beyond: tuple[Finding, ...] = ()  # gaps that are not in a proof of the contract
 
     @property
     def settled(self) -> bool:
@@ -63,7 +63,7 @@ class CheckResult:
 
     @property
     def good(self) -> AgentAnswers:
-        """Answers that need not be given again while the work stays as it is."""
+        """Answers that need not be asked for again while the work does not change."""
         return {name: back for name, back in self.returned.items() if back.good}
 
     @property
@@ -90,12 +90,12 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class CheckEnd:
-    """How the last verification and review ended. `was_resumed`: all of it came from the journal, so that a person who
-    resumes the run wants it to continue."""
+    """How the last verification and review ended. `was_resumed`: all of it was replayed from the journal, so a person
+    has resumed the run and wants it to continue."""
 
     verified: CheckResult
     reviewed: CheckResult
-    critiques: tuple[Finding, ...]  # that their critics still call Critical
+    critiques: tuple[Finding, ...]  # critiques that their critics still call Critical
     was_resumed: bool
 
     @property
@@ -105,7 +105,7 @@ class CheckEnd:
 
     @property
     def why_again(self) -> str:
-        """Why everything is checked once more, for people."""
+        """Why everything is checked again, for people."""
         silent = (*self.verified.silent, *self.reviewed.silent)
         if silent:
             return f"{', '.join(silent)} gave no answer and {'is' if len(silent) == 1 else 'are'} asked again"
@@ -139,7 +139,8 @@ def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
 
 
 async def build_project(lead: Orchestrator) -> CommitBuild | None:
-    """Build the project; None if nothing says how. The base's build command is used, even if the head changed it."""
+    """Build the project; None if no build command is known. The base's build command is used, even if the head changed
+    it."""
     run = lead.run
     if own := run.settings.commands.build:
         return await run.judgement.build(own)
@@ -174,7 +175,7 @@ async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
             named.setdefault(work.tests.strip(), []).append(work)
     found, unsure = list[Finding](), [NOT_RUN.format(command=one[:LINE]) for one in list(named)[COMMANDS:]]
     for command, works in list(named.items())[:COMMANDS]:
-        if not await is_countable(lead.run.branch, command):  # no implementer could fix that
+        if not await is_countable(lead.run.branch, command):  # no implementer could fix the command
             unsure.append(NOT_COUNTED.format(command=command[:LINE]))
             continue
         check = TestsCheck(command=command)
@@ -195,7 +196,7 @@ async def proof_gaps(lead: Orchestrator, plan: Plan, returned: Mapping[str, Retu
     lead.objected = own if GATE in returned else (*lead.objected, *own)
     verdict = await lead.run.prove(plan, lead.objected, disputes=lead.disputes)
     lead.disputes = []
-    shown = (one for one in verdict.objections if one.case is not None)  # the case was run, and it fails
+    shown = (one for one in verdict.objections if one.case is not None)  # the case was run and failed
     return (*verdict.remarks, *(gap for one in (*verdict.suites, *verdict.requirements) for gap in one.gaps), *shown)
 
 
@@ -220,7 +221,7 @@ def runnable_objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding,
 async def decide_verification(
     lead: Orchestrator, returned: Mapping[str, Returned[Any]], build: CommitBuild | None, gaps: tuple[Finding, ...]
 ) -> CheckResult:
-    """Decide by the table, once on what the agents say and once with what the engine saw; the worse decision counts."""
+    """Decide by the table twice: from what the agents say, and with what the engine saw. The worse decision counts."""
     counted_gaps, unfinished_ones = await planned_test_gaps(lead) if len(returned) > 1 else (), open_task_gaps(lead)
     gaps, beyond = (*gaps, *counted_gaps), counted_gaps
     said = {name: None for name in VERIFIERS} | lead.memories(returned)
@@ -266,7 +267,7 @@ def _by_engine(
 async def decide_review(
     lead: Orchestrator, returned: Mapping[str, Returned[Any]], gaps: tuple[Finding, ...]
 ) -> CheckResult:
-    """Decide by the table; a reviewer's case that fails asks for a revision even if all are content."""
+    """Decide by the table; if a reviewer's case fails, a revision is needed even if all reviewers are content."""
     memories = await lead.write_files("review", returned)
     _keep_objections(lead, memories)
     decision = REVIEW_TABLE.decide(memories)
@@ -279,12 +280,12 @@ async def decide_review(
 
 
 def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[str]) -> Memory:
-    """An agent's memory with what the engine saw before it, and at least this status."""
+    """An agent's memory, preceded by what the engine saw, with at least this status."""
     if memory is None:
         return Memory(agent=agent, role=agent, status=status, severity="fail", findings=why)
     worse = status if RANK.index(status) > RANK.index(memory.status) else memory.status
     if status is Status.NEEDS_REVISION and memory.status is Status.ERROR:
-        worse = status  # an agent that gave up does not hide what is known to fail
+        worse = status  # an agent's ERROR must not hide what is known to fail
     findings = (*why[:3], *memory.findings)
     return memory.model_copy(update={"status": worse, "severity": "fail", "findings": findings[:5]})
 
@@ -293,7 +294,7 @@ def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[s
 
 
 async def record_open_objections(lead: Orchestrator, verification: CheckResult, review: CheckResult) -> None:
-    """Record, for the final proof, every objection that is still open, under the name of who raised it."""
+    """Record, for the final proof, every objection that is still open, under the name of the agent that raised it."""
     lead.run.judgement.object("the engine", verification.beyond)
     for name in VERIFIERS:
         stands = _open_findings(name, verification) if not verification.settled else ()
@@ -318,7 +319,7 @@ async def record_open_objections(lead: Orchestrator, verification: CheckResult, 
 
 
 def note_unchecked_criteria(lead: Orchestrator) -> None:
-    """Make a note of each criterion of `feature.md` that the contract does not hold, because the user's file covers the
+    """Make a note of each criterion of `feature.md` that is not in the contract because the user's file covers the
     whole request."""
     if lead.run.edition == 1:
         return
@@ -350,18 +351,18 @@ def silent_agents(checked: CheckResult) -> tuple[str, ...]:
 
 
 def _open_findings(name: str, checked: CheckResult) -> tuple[Finding, ...]:
-    """The agent's open findings; one that says so if it gave no answer."""
+    """The agent's open findings; if it gave no answer, one finding that says so."""
     memory = checked.said.get(name)
     if memory is None:
         silent = Finding(what=f"{name} gave no answer", where=checked.decision.status)
-        return (silent,) if name in checked.returned else ()  # behind a closed gate no agent was asked
+        return (silent,) if name in checked.returned else ()  # if the gate stayed closed, the agent was not asked
     if memory.status is Status.DONE and memory.severity in ("", "pass", "Minor"):
         return ()
     return tuple(Finding(what=line) for line in memory.findings) or (Finding(what=f"{name}: {memory.status}"),)
 
 
 def _keep_objections(lead: Orchestrator, said: Mapping[str, Memory | None]) -> None:
-    """Remember who objects. Only the agent itself can take an objection back; silence or failure does not."""
+    """Remember which agents object. Only the agent itself can withdraw an objection; silence or failure does not."""
     for name, memory in said.items():
         if memory is None or memory.status is Status.ERROR or name == KNOWLEDGE:
             continue
@@ -371,7 +372,7 @@ def _keep_objections(lead: Orchestrator, said: Mapping[str, Memory | None]) -> N
 
 
 def _unretracted(lead: Orchestrator, name: str, checked: CheckResult) -> tuple[Finding, ...]:
-    """What an agent objected to earlier and has not taken back, if it gave no answer since."""
+    """The objections that an agent raised earlier and has not withdrawn, if it has given no answer since."""
     now, before = checked.said.get(name), lead.objecting.get(name)
     if before is None or (now is not None and now.status is not Status.ERROR):
         return ()
@@ -382,8 +383,8 @@ def _unretracted(lead: Orchestrator, name: str, checked: CheckResult) -> tuple[F
 def grave_critiques(
     returned: Mapping[str, Returned[Any]], before: Mapping[str, Returned[Any]] | None = None, *, edition: int = 2
 ) -> dict[str, Finding]:
-    """Critiques that are High or worse after the revision, by id. If a critic did not look again, what it said `before`
-    stands. Runs of the first edition called all of them High."""
+    """Critiques that are High or worse after the revision, by id. If a critic gave no second answer, its answer
+    `before` counts. Runs of the first edition called all of them High."""
     found = list[Finding]()
     for name, now in returned.items():
         back = now if now.good or not before else before[name]
@@ -398,8 +399,8 @@ def grave_critiques(
 
 
 def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
-    """Its grave findings, each as severe as it says; if there are none, all of them, or its key findings or summary, as
-    severe as its worst."""
+    """The grave findings of a reply, the gravest of them as severe as `worst`; if there are none, all findings (or the
+    key findings, or the summary), each as severe as `worst`."""
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [one for one in reply.findings if one.severity >= Severity.HIGH]
     if grave:
@@ -412,7 +413,7 @@ def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
 
 
 def _is_grave(severity: str, status: Status) -> bool:
-    """High or worse; a revision asked for without a severity counts as grave."""
+    """Whether it is High or worse; a request for a revision without a severity counts as grave."""
     return severity in ("High", "Critical") or (not severity and status is Status.NEEDS_REVISION)
 
 

@@ -34,7 +34,7 @@ STEPS = {  # in the order of work, each with its number
     "verification": "6",
     "review": "7",
 }
-ROLES = {  # which role works in which step: a call shows the step before the step's own event comes
+ROLES = {  # role → step: a call shows that the step has begun before the step's own event arrives
     "researcher": "research",
     "spec": "spec",
     "designer": "design",
@@ -44,11 +44,11 @@ ROLES = {  # which role works in which step: a call shows the step before the st
 }
 CLUSTERS = {"ct-": "critique", "v-": "verification", "r-": "review"}
 DONE = "DONE"
-APART = ("seal", "finish", "")  # what is of no step
+APART = ("seal", "finish", "")  # scopes that belong to no step
 ORDINALS = {2: "second", 3: "third", 4: "fourth"}
-NAMED = 6  # tasks of a wave, files of a conflict: more are counted
+NAMED = 6  # tasks of a wave, or files of a conflict, that are named; the rest is counted
 ROUNDS = 3
-MARKS = {  # by the state of a step, or its result once it has one
+MARKS = {  # by the result of a step, or its state while it has none
     "running": ("●", "bold cyan"),
     "unfinished": ("…", "yellow"),
     "DONE": ("✓", "green"),
@@ -68,12 +68,12 @@ class PipelineStage:
     result: str = ""  # DONE | NEEDS_REVISION | ERROR
     why: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
-    times: int = 0  # begun
+    times: int = 0  # how often it was begun
 
 
 @dataclass(slots=True)
 class Stages:
-    """All steps, and what the waves of implementers came to."""
+    """All steps, and the results of the waves of implementers."""
 
     all: dict[str, PipelineStage] = field(
         default_factory=lambda: {name: PipelineStage(name, number) for name, number in STEPS.items()}
@@ -90,7 +90,7 @@ class Stages:
 
     @property
     def rounds(self) -> int:
-        """Of verification."""
+        """The number of rounds of verification."""
         return sum(cluster == "verification" for cluster, *_ in list(self.decisions))
 
     @property
@@ -103,14 +103,15 @@ class Stages:
         return sum(state == "merged" for state in list(self.tasks.values()))
 
     def place(self, key: str) -> str:
-        """Where events without a part of their own are shown: at the running step, and "2nd time" if it repeats."""
+        """The scope in which events without a scope of their own are shown: the running step, with "2nd time" if it
+        repeats."""
         if not self.current or key.partition("#")[0] in APART:
             return ""
         times = self.all[self.current].times
         return self.current if times < 2 else f"{self.current}, {ORDINALS.get(times, f'{times}th')} time"
 
     def begin(self, name: str) -> None:
-        """Whatever was at work before has ended: steps follow each other."""
+        """Begin a step. The step before it has ended: steps follow each other."""
         stage = self.all.get(name, PipelineStage(name))
         if name == self.current and stage.state == "running":
             return
@@ -132,7 +133,7 @@ class Stages:
 
 
 def stages_of(stages: Stages, calls: Iterable[CallRow]) -> dict[str, Any]:
-    """`show --json`."""
+    """The steps for `show --json`."""
     calls = list(calls)
     return {
         "steps": [
@@ -160,7 +161,7 @@ def stages_of(stages: Stages, calls: Iterable[CallRow]) -> dict[str, Any]:
 
 
 def agents(stage: PipelineStage, calls: Iterable[CallRow]) -> list[dict[str, Any]]:
-    """Who worked in a step: how their last call stands, what they said, and how often they were asked."""
+    """The agents of a step: the state of their last call, what they said, and how often they were asked."""
     own: dict[str, list[CallRow]] = {name: [] for name in stage.agents}
     for one in calls:
         name = step_name(one.key)
@@ -182,7 +183,7 @@ def step_of(role: str) -> str:
 
 
 def waved(stages: Stages) -> str:
-    """Waves, merges, rounds and revisions in a few words; "" before the first."""
+    """Waves, merges, rounds and revisions in a few words; "" before the first wave."""
     tasks = len(stages.tasks)
     conflicts, turn = len(stages.conflicts), stages.all["verification"].times
     parts = [
@@ -246,7 +247,7 @@ def decision(cluster: str, result: str, why: Sequence[str], stages: Stages) -> s
 
 
 def normal_name(step: str) -> str:
-    """A step's name, however it is written."""
+    """A step's name in its normal form."""
     plain = step.strip().lower().replace("_", "-").replace(" ", "-")
     return {"setup": "set-up", "implement": "implementation", "verify": "verification"}.get(plain, plain)
 
@@ -257,7 +258,7 @@ def few(names: Sequence[str]) -> str:
 
 
 def _task(stages: Stages, part: str) -> str:
-    """The task that a part is for: its name, or the end of it (`implementer-T03`, `task T03`)."""
+    """The task of a part: the part's name, or the end of it (`implementer-T03`, `task T03`)."""
     last = label_of(part)
     if last in stages.tasks:
         return last
@@ -265,7 +266,7 @@ def _task(stages: Stages, part: str) -> str:
 
 
 def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How a pipeline that ended continues: agents that gave no answer are asked again; if all answered, their
+    """How to continue a pipeline that ended: agents that gave no answer are asked again; if all answered, their
     findings are fixed, and everything is checked again."""
     last = {one.cluster: one for _, one in of_kind(events, ClusterDecided)}
     checks = [last[name] for name in ("verification", "review") if name in last]
@@ -288,7 +289,7 @@ class PipelineView(WorkflowView):
         stages = self.stages
         match event:
             case call.CallAsked() if step := step_of(event.role):
-                # Its step is at work, whether or not the step was reported.
+                # The call's step is running, whether or not an event has reported that.
                 stages.begin(step)
                 stages.add_agents(step, (step_name(key),))
             case StepReported():
@@ -336,7 +337,7 @@ class PipelineView(WorkflowView):
         return pieces
 
     def _part(self, stage: PipelineStage, calls: Sequence[CallRow]) -> str:
-        """How many of those who work in it have ended; of implementation, how many tasks are merged."""
+        """How many agents of the step have ended; for implementation, how many tasks are merged."""
         stages, building = self.stages, stage.name == "implementation"
         wave = stages.wave if building else 0
         if stage.state != "running":
@@ -350,7 +351,7 @@ class PipelineView(WorkflowView):
         return f" {sum(ended.get(name, False) for name in stage.agents)}/{len(stage.agents)}"
 
     def ending(self, calls: Sequence[CallRow], branch: str) -> Iterator[StyledLine]:
-        """The steps, and those that ended otherwise than done, with the reasons."""
+        """The steps, and the reasons of those that did not end with DONE."""
         if not self.stages.seen:
             return
         yield self.steps_line(calls, running=False)

@@ -1,4 +1,4 @@
-"""Waves: tasks that do not depend on each other are implemented side by side and merged in the order of the plan."""
+"""Waves: tasks that do not depend on each other are implemented concurrently and merged in the order of the plan."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +19,9 @@ from trued.workflows.pipeline.orchestrator import Orchestrator
 from trued.workflows.pipeline.replies import Implemented
 from trued.workflows.pipeline.task_plan import Work, waves
 
-ATTEMPTS = 3  # of one task in one wave: its work, and what a failure or a conflict asks for on top
+ATTEMPTS = 3  # at one task in one wave: the first, and retries after a failure or a conflict
 TITLE, NAMED = 60, 5
-Gaps: TypeAlias = Mapping[str, Sequence[Finding]]  # by task: what stands in its way
+Gaps: TypeAlias = Mapping[str, Sequence[Finding]]  # task → what it has to fix
 NO_GAPS: Gaps = {}
 
 
@@ -31,8 +31,8 @@ class TaskTurn:
 
     work: Work
     part: Run
-    context: Mapping[str, BriefContext]  # what its agents are told
-    session: Session[Implemented] | None = None  # None: nobody has finished it
+    context: Mapping[str, BriefContext]  # of its agents' briefs
+    session: Session[Implemented] | None = None  # None: no agent has finished the task
     reply: Implemented | None = None
     lefts: tuple[AgentAnswer, ...] = ()
     attempts: int = 0
@@ -51,7 +51,7 @@ def agent_of(work: Work) -> str:
 
 
 async def implement(lead: Orchestrator, tasks: Iterable[Work], gaps: Gaps = NO_GAPS) -> None:
-    """Implement tasks, wave by wave. A task that nobody finishes stays open; verification finds it.
+    """Implement tasks, wave by wave. A task that no agent finishes stays open; verification reports it.
 
     `gaps`: what each task has to fix.
     """
@@ -75,7 +75,8 @@ async def implement(lead: Orchestrator, tasks: Iterable[Work], gaps: Gaps = NO_G
 async def _checked_memories(
     lead: Orchestrator, returned: Mapping[str, Returned[Implemented]]
 ) -> dict[str, Memory | None]:
-    """The implementers' memories. A false claim to have changed a file is its first finding."""
+    """The implementers' memories. If one falsely claims to have changed a file, that is the first finding in its
+    memory."""
     memories, changed = lead.memories(returned), {*await lead.run.branch.changes()}
     for name, memory in memories.items():
         reply = returned[name].reply
@@ -91,13 +92,13 @@ async def _checked_memories(
 
 
 async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> TaskTurn:
-    """Implement a task in a part of its own. An agent that fails is followed by a fresh one, from the same start."""
+    """Implement a task in a part of its own. If an agent fails, a fresh one starts again from the same commit."""
     part, open_ones = (
         lead.run.part(f"wave {lead.wave} {work.id}"),
         ", ".join(sorted({*work.depends_on} & lead.unfinished)),
     )
     told = lead.context_for(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
-    told |= lead.critique_context if lead.run.edition > 1 else {}  # so that the implementers can fix it
+    told |= lead.critique_context if lead.run.edition > 1 else {}  # so that the implementers can fix these
     turn, before = TaskTurn(work, part, {**told, "gaps": gaps, "still_open": open_ones}), part.branch.head
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), Implemented, publishes=False, name=agent_of(work))
@@ -124,7 +125,7 @@ async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
         turn = replace(
             turn, reply=said or turn.reply, lefts=(*turn.lefts, session.last_answer), attempts=turn.attempts + 1
         )
-        if said is not None and said.status is Status.DONE:  # without that, no one claims that both sides are in it
+        if said is not None and said.status is Status.DONE:  # otherwise no agent claims that both sides are in it
             conflict = await lead.run.parallel.merge(turn.part.branch, message)
     lead.disputes += turn.reply.disputes if turn.reply else ()
     await session.close()

@@ -1,4 +1,4 @@
-"""Purple: two teams build and check a plan chunk by chunk. Solo: one agent alone, the baseline to compare with."""
+"""Purple: two teams build and check a plan chunk by chunk. Solo: a single agent, the baseline for comparisons."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def owned_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
-    """MEMORY.md beside the plan; a plan from outside the repository has none there."""
+    """MEMORY.md beside the plan; none for a plan outside the repository."""
     from trued.workflows.purple.memory_log import memory_files
 
     return memory_files(goal.source.file)

@@ -1,4 +1,4 @@
-"""Chunks of a plan: which are chosen, which are met already, and whether each has a change of its own."""
+"""Chunks of a plan: which are chosen, which are already met, and whether each has a change of its own."""
 
 from collections.abc import Iterable
 
@@ -11,12 +11,12 @@ from trued.run.run import Run
 from trued.workflows.purple.memory import MemoryLog
 from trued.workflows.purple.replies import Built
 
-NO_ROUND_FOR_ENVIRONMENT = 3  # the edition since which what only the environment lacks ends a chunk's rounds
-OWN_CHANGE = 2  # the edition since which a chunk needs a change of its own, and is not built if it is met already
+NO_ROUND_FOR_ENVIRONMENT = 3  # the edition since which a chunk's rounds end if only the environment lacks something
+OWN_CHANGE = 2  # the edition since which a chunk needs a change of its own, and is not built if already met
 
 
 def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
-    """The parts of the plan that the user chose, with the marks of what it calls done, and its prose by section."""
+    """The parts of the plan that the user chose, with its marks for finished parts, and its prose by section."""
     if run.context.edition < OWN_CHANGE or not is_plan(goal.text, goal.source.file):
         return plan
     return plan_to_seal(plan, run.settings, run.context.requirements)
@@ -24,7 +24,7 @@ def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
 
 async def is_met_without_work(run: Run, memory: MemoryLog, chunk: Task, plan: Plan) -> bool:
     """Whether nobody has to build the chunk: the user's own cases pass on the base and here, or the plan marks it as
-    done and no check contradicts. The engine looks before it skips, and says what it skips."""
+    done and no check contradicts that. The engine checks before it skips a chunk, and reports what it skips."""
     marked = chunk.id in plan.done
     if run.context.edition < OWN_CHANGE or not (marked or run.judgement.was_met_on_base(chunk)):
         return False
@@ -46,8 +46,8 @@ def _is_uncontradicted(verdict: Verdict) -> bool:
 
 
 async def needs_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> Verdict:
-    """The verdict on a chunk, which does not hold if nothing was changed for it since the commit `start`: what others
-    built before is theirs. It stays so until a change is there, or a person accepts the chunk."""
+    """The verdict on a chunk, changed so that it does not hold if nothing was changed for the chunk since the commit
+    `start`: earlier work belongs to other chunks. It holds only after a change, or once a person accepts the chunk."""
     if run.context.edition < OWN_CHANGE:
         return verdict
     by, changed = f"the engine ({chunk.id})", await run.branch.changes(start)
@@ -60,13 +60,14 @@ async def needs_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> V
 
 
 def is_environment_alone(run: Run, verdict: Verdict) -> bool:
-    """Whether another round would be paid for what a person has to set right: nothing speaks against the work, and the
-    environment lacks something."""
+    """Whether only the environment lacks something and nothing refutes the work: a person has to fix that, so another
+    round would be wasted."""
     return run.context.edition >= NO_ROUND_FOR_ENVIRONMENT and verdict.lacks_only_environment
 
 
 async def claims_refuted(run: Run, built: Built, start: str) -> tuple[str, ...]:
-    """Files that Team A says it changed, and that git has no change of since the chunk began; each is an event."""
+    """Files that Team A says it changed, although git shows no change since the chunk began; each is reported as an
+    event."""
     if run.context.edition < OWN_CHANGE:
         return ()
     changed = await run.branch.changes(start)
@@ -78,15 +79,15 @@ async def claims_refuted(run: Run, built: Built, start: str) -> tuple[str, ...]:
 
 
 def _is_among(claimed: str, changed: Iterable[str]) -> bool:
-    """By its path, with or without a line number; a folder by any file below it."""
+    """Whether the claimed path (a line number is ignored) was changed; for a folder, whether any file below it was."""
     path = claimed.strip().strip("`").removeprefix("./")
     name = path if path in changed else path.partition(":")[0]
     return any(one == name or one.startswith(f"{name.rstrip('/')}/") for one in changed)
 
 
 def still_open(run: Run, plan: Plan, outcome: Outcome) -> tuple[tuple[Task, ...], tuple[Finding, ...]]:
-    """The chunks that do not hold at the end of a run, and the gaps to begin with. If only words of the whole plan
-    fail, the last chunk has to meet them."""
+    """The chunks that do not hold at the end of a run, and the gaps to begin with. If only requirements of the whole
+    plan fail, the last chunk has to meet them."""
     verdict = outcome.verdict or Verdict.open("plan")
     failing = {one.id for one in verdict.requirements if not one.holds}
     contract = run.judgement.contract()

@@ -10,7 +10,7 @@ def calls(work: SealedWork) -> Mapping[str, CallRange]:
     tasks, rounds = planned_tasks(work), work.settings.rounds
     return {
         "purple-team-a": (tasks, tasks * rounds),
-        "purple-team-b": (tasks, tasks * rounds * 2),  # asked once more about objections without a runnable case
+        "purple-team-b": (tasks, tasks * rounds * 2),  # × 2: it is asked again about objections without a case
     }
 
 

@@ -34,7 +34,7 @@ async def purple(run: Run, goal: Goal) -> Outcome:
     while True:
         if rounds := run.people.granted_rounds():
             chunks, gaps = still_open(run, plan, outcome)
-        elif (rejected := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are gaps
+        elif (rejected := await run.people.rejected_tasks(plan)) is not None:  # the reasons become gaps
             chunks, gaps = rejected, ()
         else:
             return outcome
@@ -56,8 +56,8 @@ async def build(
 ) -> Verdict:
     """The same pair works on one chunk until no gap is left, nothing changes any more, or the rounds are used up.
 
-    `start`: the commit before anybody worked on it; without a change since then it is not complete. `gaps`: known
-    from before. `rounds`: another number of them than the settings'.
+    `start`: the commit before anybody worked on the chunk; without a change since then it is not complete. `gaps`:
+    known gaps to begin with. `rounds`: overrides the number in the settings.
     """
     team_a = run.session("purple-team-a", Built)
     team_b = run.session("purple-team-b", Review)

@@ -45,7 +45,7 @@ class MemoryLog:
         await run.branch.write({self._path: text}, message, step="log", inputs=section.model_dump(mode="json"))
 
     async def recall(self, run: Run, chunk: Task) -> str:
-        """What the file has for the next agent on this chunk, with the name of the file; "" if nothing."""
+        """What the next agent on this chunk should know from the file, with the file's name; "" if nothing."""
         if run.context.edition < RECALLED:
             return ""
         others = [section for name, section in self._sections.items() if name != chunk.id or section.iterations]
@@ -55,18 +55,18 @@ class MemoryLog:
         return f"{place}{text}" if text else ""
 
     async def _before(self, run: Run) -> str:
-        """The file as the user's own commit has it: with people's sections, and the log of earlier runs."""
+        """The file on the base, with people's sections and the log of earlier runs."""
         workspace = run.context.workspace
         found = await workspace.read(workspace.base, self._path) if self._path else None
         return (found or b"").decode(errors="surrogateescape")
 
 
 class RoundFacts(NamedTuple):
-    """What the engine knows of one round beside the replies and the verdict."""
+    """What the engine knows about one round besides the replies and the verdict."""
 
-    asked: tuple[str, ...] = ()  # by a person, before the round
-    refuted: tuple[str, ...] = ()  # files that Team A names and git has no change of
-    put_back: tuple[str, ...] = ()  # documents of others that either team wrote
+    asked: tuple[str, ...] = ()  # what a person asked for before the round
+    refuted: tuple[str, ...] = ()  # files that Team A names although git shows no change
+    put_back: tuple[str, ...] = ()  # documents of others that a team changed
 
 
 def logged(run: Run, log: ChunkSection, round_: tuple[Built, Review, Verdict], facts: RoundFacts) -> ChunkSection:

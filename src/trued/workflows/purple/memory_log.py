@@ -26,7 +26,7 @@ MARKS: dict[ChunkStatus, str] = {
 }
 ITERATION = re.compile(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
 CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
-TEXT_LIMIT = 4000  # of one entry: the log is for reading
+TEXT_LIMIT = 4000  # characters of one entry: the log is meant to be read
 OWN_LIMIT, EARLIER_LIMIT, LEARNT_LIMIT = 3000, 2500, 5000  # characters in a brief; agents can read the file itself
 AT_LINE_START = (
     "#",
@@ -41,7 +41,7 @@ AT_LINE_START = (
     ":",
     "[",
     "```",
-)  # what could begin a heading, a list, a rule, a fence or a table
+)  # could begin a heading, a list, a rule, a fence or a table
 
 
 def _tidy(text: str) -> str:
@@ -74,13 +74,13 @@ class Iteration(Value):
 
     _as_before = newer_fields("asked", "refuted", "put_back", "assessed", "verdict", "reasons")
 
-    asked: Texts = ()  # of this round, by a person: the comment of a redo, the reason of a rejection
+    asked: Texts = ()  # what a person asked for: the comment of a redo, the reason of a rejection
     implemented: Texts = ()
     files: Files = ()  # path and what changed in it
-    refuted: Texts = ()  # files that Team A names and git has no change of
-    put_back: Texts = ()  # documents that either team wrote although they are not its own
+    refuted: Texts = ()  # files that Team A names although git shows no change
+    put_back: Texts = ()  # documents that a team changed although they are not its own
     notes: Texts = ()
-    assessed: Texts = ()  # each requirement as Team B judged it, with its place
+    assessed: Texts = ()  # Team B's judgement of each requirement, with its place
     steel_man: Texts = ()
     gaps: Texts = ()
     fixed: Texts = ()
@@ -98,8 +98,8 @@ class ChunkSection(Value):
     scope: Line
     iterations: tuple[Iteration, ...] = ()
     status: ChunkStatus = "in progress"
-    gaps: Texts = ()  # that are left
-    run: Line = ""  # told apart from the iterations of earlier runs
+    gaps: Texts = ()  # that remain
+    run: Line = ""  # distinguishes its iterations from those of earlier runs
 
     def with_round(self, iteration: Iteration, verdict: Verdict, status: ChunkStatus | None = None) -> "ChunkSection":
         """With one more round. The chunk's status is the engine's verdict, not Team B's."""
@@ -108,30 +108,31 @@ class ChunkSection(Value):
         return self._with(iterations=(*self.iterations, iteration), status=status, gaps=gaps)
 
     def without_work(self, verdict: Verdict) -> "ChunkSection":
-        """Of a chunk that nobody builds: its checks pass, or the plan marks it as done and nothing contradicts."""
+        """The section of a chunk that nobody builds: its checks pass, or the plan marks it as done and nothing
+        contradicts that."""
         status: ChunkStatus = "already met" if verdict.grade >= Grade.TESTED else "marked done"
         return self._with(status=status)
 
     def _with(self, **changed: object) -> "ChunkSection":
         fields = {
             name: getattr(self, name) for name in ChunkSection.model_fields
-        }  # a copy would keep the old text, too
+        }  # without the cached text, which a plain copy would keep
         return ChunkSection.model_validate({**fields, **changed})
 
     @cached_property
     def text(self) -> str:
-        """The section in Markdown; kept, because a log of a thousand chunks is written after every round."""
+        """The section in Markdown; cached, because a log of a thousand chunks is written after every round."""
         return "\n".join((_heading(self), *_body(self)))
 
     def continuing(self, earlier: str) -> str:
-        """The section with what earlier runs wrote into it before this one."""
+        """The section, preceded by what earlier runs wrote about the chunk."""
         last = max((int(number) for number in ITERATION.findall(earlier)), default=0)
         body = "\n".join((f"#### Run {self.run or 'after that'}\n", *_body(self, last)))
         return f"{earlier.rstrip()}\n\n{body}"
 
     @property
     def memory(self) -> str:
-        """What the next agent should know of this chunk, in a few lines."""
+        """What the next agent should know about this chunk, in a few lines."""
         last = self.iterations[-1] if self.iterations else None
         lines = [f"Chunk {self.chunk}: {self.scope} ({MARKS[self.status]})"]
         for one in self.iterations:
@@ -144,14 +145,15 @@ class ChunkSection(Value):
 
 
 def status_of(verdict: Verdict) -> ChunkStatus:
-    """Complete only by evidence: what no check covers stays open for a person, whatever the teams say."""
+    """The chunk's status: complete only by evidence. What no check covers stays open for a person, whatever the teams
+    say."""
     if not verdict.holds:
         return "gaps remain"
     return "complete" if verdict.grade > Grade.UNPROVEN else "not checked"
 
 
 def reasons_of(verdict: Verdict) -> tuple[str, ...]:
-    """Why a verdict is what it is, in what an implementer may know: nothing of a case that is held out."""
+    """The reasons for a verdict that an implementer may know: nothing about held-out cases."""
     states = (
         f"{one.id} is {one.grade}{f': {one.why[0]}' if one.holds and one.why else ''}" for one in verdict.requirements
     )
@@ -166,13 +168,13 @@ def located(what: str, where: str) -> str:
 def render(existing: str, sections: Iterable[ChunkSection]) -> str:
     """The existing file with these sections in its Implementation Log; everything else stays byte for byte.
 
-    A chunk that an earlier run has written about keeps those iterations: new ones come after them.
+    Iterations of a chunk from an earlier run are kept: new ones come after them.
     """
     before, log, after = _split(existing)
     new = {section.chunk: section for section in sections}
     known = frozenset(new)
     parts = [f"{new.pop(chunk).continuing(text)}\n" if chunk in new else text for chunk, text in log]
-    if log and log[-1][0] in known:  # nothing follows it yet that it would have to be apart from
+    if log and log[-1][0] in known:  # nothing follows it that would need a separating line
         parts[-1] = parts[-1].removesuffix("\n")
     if not log:
         gap = "" if not before or before.endswith("\n\n") else "\n" if before.endswith("\n") else "\n\n"
@@ -268,7 +270,7 @@ def _list(name: str, entries: Iterable[str]) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """The text as one list item, whatever it contains, without HTML."""
+    """The text escaped so that it stays one list item, without HTML."""
     return "\\\n  ".join(_escaped_line(line) for line in text.split("\n"))
 
 

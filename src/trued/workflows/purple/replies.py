@@ -43,7 +43,7 @@ class Review(Reply):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """Whatever B holds against the chunk; a refusal without a reason is an objection, too."""
+        """All objections of Team B to the chunk; a refusal without a reason is an objection, too."""
         unmet = tuple(
             Finding(what=f"{one.judgement}: {one.requirement}", where=one.where)
             for one in self.requirements
@@ -53,7 +53,7 @@ class Review(Reply):
         return (*self.gaps, *unmet, *([Finding(what="Team B says GAPS_REMAIN and names none")] if silent else []))
 
 
-REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
+REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → the replies that it can be asked for
     "purple-team-a": (Built,),
     "purple-team-b": (Review,),
     "solo": (Built,),

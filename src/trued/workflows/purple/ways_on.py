@@ -1,4 +1,4 @@
-"""How a run of purple continues that ended without proof: more rounds for what fails, and landing what is proven."""
+"""How to continue a purple run that ended without proof: more rounds for what fails, and landing what is proven."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ ROUNDS = 3  # as many as a chunk had before
 
 @dataclass(slots=True)
 class JudgedChunk:
-    """The newest verdict on a chunk, and the work that its commit holds."""
+    """The newest verdict on a chunk, and which chunks its commit has work for."""
 
     verdict: VerdictReached
     built_before: frozenset[str] = field(default_factory=frozenset)  # chunks for which files had been changed by then
@@ -26,7 +26,7 @@ class JudgedChunk:
 
 
 def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """Commands, each with what it does, by the newest verdict on each chunk."""
+    """Commands and what they do, by the newest verdict on each chunk."""
     chunks = _judged_chunks(events)
     failing = [name for name, one in chunks.items() if not one.verdict.holds]
     about = ", ".join(failing[:5]) or "what fails"
@@ -51,14 +51,15 @@ def _judged_chunks(events: Sequence[Event]) -> dict[str, JudgedChunk]:
 
 
 def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
-    """The last of the first chunks that are met, and that can land without the rest; "" if there is none."""
+    """The last chunk of the longest beginning of the plan that is met and can land without the rest; "" if there is
+    none."""
     last, names = "", list[str]()
     for name, one in chunks.items():
         if not _is_met(one.verdict) or not (one.skipped or name in one.built_before):
             break
         names.append(name)
         later = {row for other, each in chunks.items() if other not in names for row in each.rows}
-        alone = all(chunks[each].rows - later for each in names)  # what stands for more than these proves neither
+        alone = all(chunks[each].rows - later for each in names)  # each has a requirement that no later chunk shares
         if alone and one.built_before <= {*names}:
             last = name
     return last if len(names) < len(chunks) else ""

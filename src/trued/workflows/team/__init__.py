@@ -1,4 +1,4 @@
-"""Team: PM, tech lead, developer, QA and UAT work on a goal until it is accepted."""
+"""Team: a PM, a tech lead, developers, QA and UAT work on a goal until it is accepted."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What each role of a team is told beside its subject, cut to size however long goal and backlog are."""
+"""The context of each role's brief besides its subject, cut to size however long goal and backlog are."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,9 +9,9 @@ from trued.workflows.team.files import FOLDER, NOTES, context_notes
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
 
-WORDS = 8_000  # characters of one text; the whole stands in a file that is named
+WORDS = 8_000  # characters of one text; the brief names the file with the whole text
 ROWS = 40  # entries of a list
-LAST = 6  # decisions that are still fresh
+LAST = 6  # decisions that count as recent
 
 
 def shortened(text: str, path: str, limit: int = WORDS) -> str:
@@ -28,7 +28,7 @@ def rows(lines: Iterable[str], path: str, most: int = ROWS) -> str:
 
 
 def for_pm(crew: Crew) -> dict[str, str]:
-    """For the PM at the beginning: the project, what is known of it, and what is in the backlog already."""
+    """For the PM at the beginning: the project, what is known about it, and what the backlog already has."""
     known = {"project": _project(crew)}
     if crew.edition == 1:
         return known
@@ -38,13 +38,13 @@ def for_pm(crew: Crew) -> dict[str, str]:
 
 
 def _context(crew: Crew) -> str:
-    """What people and older tools say of the project, beyond its kind and commands."""
+    """What people and older tools say about the project, beyond its kind and commands."""
     notes = context_notes(crew.records.context) if NOTES in crew.records.context else ()
     return rows(notes, "context.md") if notes else ""
 
 
 def _listed_work(crew: Crew) -> str:
-    """Features with their tasks: planned before, so that nobody plans them a second time."""
+    """The features and tasks that are planned already, so that nobody plans them twice."""
     lines = []
     for feature in crew.backlog.features:
         lines.append(f"{feature.id}: {feature.name} ({feature.status})")
@@ -53,7 +53,7 @@ def _listed_work(crew: Crew) -> str:
 
 
 def _tail(crew: Crew, log: str, path: str) -> str:
-    """The end of a log, cut to size: what was said last counts most."""
+    """The end of a log, cut to size: the newest entries count most."""
     text, most = crew.records.tail(log, LAST), WORDS // 2
     return text if len(text) <= most else f"(earlier ones: see {FOLDER}{path})\n{text[-most:].partition(chr(10))[2]}"
 
@@ -71,11 +71,11 @@ def for_techlead(crew: Crew, name: str) -> dict[str, str]:
 
 
 def for_dev(crew: Crew, task: str) -> dict[str, str]:
-    """For a developer, beside the task: its feature, the specification, the project, and the number of the attempt."""
+    """For a developer, besides the task: its feature, the specification, the project, and the number of the attempt."""
     one, name = crew.backlog.task(task), crew.backlog.feature(task).id
     spec = shortened(crew.specs.get(name, ""), "techlead/specs.md")
     known = {"feature": _feature(crew, name), "specification": spec, "project": _project(crew)}
-    if crew.edition > 1 and one.attempts == 1 and (before := crew.records.results.get(task)):  # it was opened again
+    if crew.edition > 1 and one.attempts == 1 and (before := crew.records.results.get(task)):  # the task was reopened
         known["earlier_results"] = shortened(before, "qa/results.md", WORDS // 2)
     return {**known, "backlog": brief_of(crew.backlog, task, FOLDER), "attempt": f"{one.attempts} of {one.limit}"}
 

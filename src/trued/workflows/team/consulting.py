@@ -8,7 +8,7 @@ from trued.run.session import BriefContext, R, Session, Subject
 
 
 async def consult(session: Session[R], subject: Subject, **context: BriefContext) -> R:
-    """Ask, and drop whatever the agent changed in its clone."""
+    """Ask an agent, and drop whatever it changed in its clone."""
     here = session.steps.state.position
     head = here.head
     reply = await session.ask(subject, **context)
@@ -17,7 +17,7 @@ async def consult(session: Session[R], subject: Subject, **context: BriefContext
 
 
 async def consult_until_sure(run: Run, role: str, reply: type[R], subject: Subject, **context: BriefContext) -> R:
-    """Ask a fresh agent. If it says that it is not done, a second one is asked, and its reply is returned."""
+    """Ask a fresh agent. If it replies that it is not done, ask a second one and return that reply."""
     first = await _consult_once(run.session(role, reply, publishes=False), subject, context)
     if not doubt_in(first):
         return first
@@ -31,7 +31,7 @@ async def _consult_once(session: Session[R], subject: Subject, context: Mapping[
 
 
 def last_reply(session: Session[R] | None) -> R | None:
-    """What a session replied last: it may have been asked again, with evidence, while its objections were judged."""
+    """The last reply of a session: it may have been asked again, with evidence, while its objections were judged."""
     if session is None or session.last is None or session.last.reply is None:
         return None
     return session.reply.model_validate(session.last.reply)

@@ -8,12 +8,12 @@ from trued.model import Contract, Goal, Grade, Judged, Requirement, Source
 from trued.workflows.team.backlog.items import AcceptanceItem, one_line
 from trued.workflows.team.state import BACKLOG, Crew, criterion_lines
 
-EDITED = "-edited"  # a sealed criterion in a person's later words: the contract keeps the id for the words it holds
+EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the contract, the id means the old text
 
 
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
-    """The requirements that stand for this very criterion: it is their text, or it quotes a sentence of the goal that
-    they are or cover. A criterion in an agent's own words quotes nothing."""
+    """The requirements that stand for exactly this criterion: it is their text, or it quotes a sentence of the goal
+    that is their text or that they cover. A criterion in an agent's own words quotes nothing."""
     words, every = _words(criterion.text), contract.requirements
     own = tuple(one for one in every if criterion.id in (one.id, *one.covers) and _words(one.text) == words)
     if own or not _is_quotation(goal, words):
@@ -28,7 +28,7 @@ def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) 
 
 
 def is_held(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> bool:
-    """Whether the contract holds the criterion: a requirement stands for it or, if it quotes the goal, the user says
+    """Whether the contract contains the criterion: a requirement stands for it or, if it quotes the goal, the user says
     that a requirement covers the whole goal."""
     if requirements_for(contract, goal, criterion):
         return True
@@ -46,8 +46,8 @@ def _quotes(words: str, text: str) -> bool:
 
 
 def is_shown(contract: Contract, crew: Crew, feature: str, judged: Iterable[Judged]) -> bool:
-    """Whether evidence on each criterion of a feature by itself shows them all. An implementer's own tests are not
-    enough here: they could have been written without any change to the code."""
+    """Whether evidence shows every single criterion of a feature. An implementer's own tests are not enough here: they
+    could have been written without any change to the code."""
     found = {one.id: one for one in judged}
     criteria = crew.backlog.feature(feature).criteria
     needed = [requirements_for(contract, crew.goal, one) for one in criteria]
@@ -66,8 +66,8 @@ def speaking_requirements(contract: Contract, crew: Crew, feature: str) -> tuple
 
 
 def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
-    """Criteria that the contract does not hold: added or changed by a person since it was sealed, or the PM's own where
-    the user's file covers the whole goal. A person's feature without any criterion is one itself."""
+    """Criteria that are not in the contract: those that a person added or changed since it was sealed, and the PM's own
+    if the user's file covers the whole goal. A feature that a person added without criteria counts as one."""
     lines = criterion_lines(crew.backlog)
     held = {one.id for one in contract.requirements}
     for feature in crew.features:
@@ -82,7 +82,7 @@ def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
 
 
 def _entry(text: str, goal: Goal) -> str:
-    """What an entry of `covers` names: the whole goal, or a sentence, without the kind before it ("goal: …")."""
+    """What an entry of `covers` refers to: the whole goal, or a sentence without the kind before it ("goal: …")."""
     if text == goal.id:
         return _words(goal.text)
     kind, colon, rest = text.partition(":")
@@ -90,5 +90,5 @@ def _entry(text: str, goal: Goal) -> str:
 
 
 def _words(text: str) -> str:
-    """The text as it is compared: on one line, without the full stop at its end."""
+    """The text in the form used for comparisons: on one line, without the full stop at its end."""
     return one_line(text).rstrip(".").strip()

@@ -1,4 +1,4 @@
-"""Events of the team workflow: where the team is, what its roles ask each other, what was taken over from files."""
+"""Events of the team workflow: its progress, what its roles ask each other, and what was taken over from files."""
 
 from typing import Literal, TypeAlias
 
@@ -18,7 +18,7 @@ class TeamReported(JournalEvent, kind="team"):
     task: str = ""
     task_name: str = ""
     attempt: int = 0
-    attempts: int = 0  # at most
+    attempts: int = 0  # the most attempts at the task
     qa: str = ""
     uat: str = ""
     features_done: int = 0
@@ -27,8 +27,8 @@ class TeamReported(JournalEvent, kind="team"):
     tasks: int = 0
     recoveries: int = 0
     why: tuple[str, ...] = ()
-    state: str = ""  # of the task, else of the feature, as the backlog says
-    project: str = ""  # the project's kind, with its commands and the features found: at the beginning only
+    state: str = ""  # in the backlog, of the task or, without one, of the feature
+    project: str = ""  # the project's kind, its commands and the features found; only at the beginning
     commands: dict[str, str] = Field(default_factory=dict)
     found: tuple[str, ...] = ()
 

@@ -18,8 +18,8 @@ from trued.workflows.team.reply_parts import Failure
 
 FOLDER = ".trued/team/"
 ROLES = ("pm", "techlead", "dev", "qa", "uat")
-NOTES = "To be known"  # the heading above what people and older tools say of the project
-RESULTS = 20  # of tasks that have not passed, in full; all are in the history
+NOTES = "To be known"  # the heading above what people and older tools say about the project
+RESULTS = 20  # results of tasks that have not passed, shown in full; the history has all of them
 LOGS = {
     "decisions": ("pm/decisions.md", "Decisions of the PM"),
     "breakdown": ("pm/feature-breakdown.md", "How the goal was broken down"),
@@ -38,8 +38,8 @@ class Records(Value):
 
     inboxes: dict[str, Inbox] = {}  # noqa: RUF012
     logs: dict[str, Log] = {}  # noqa: RUF012
-    working: dict[str, str] = {}  # noqa: RUF012  task → what is being done for it
-    results: dict[str, str] = {}  # noqa: RUF012  task → its last test, where it has not passed; "" the last that has
+    working: dict[str, str] = {}  # noqa: RUF012  task → the work in progress on it
+    results: dict[str, str] = {}  # noqa: RUF012  task → its last test if that failed; "" → the last test that passed
     context: str = ""  # of the project: its kind and commands
 
     # -- what earlier runs left ----------------------------------------------------------------------------------------
@@ -56,14 +56,14 @@ class Records(Value):
         return self.model_copy(update={"logs": logs})
 
     def tail(self, name: str, entries: int) -> str:
-        """The end of a log: its last entries, after what earlier runs left on the same page."""
+        """The last entries of a log, preceded by what earlier runs left on the same page."""
         log = self.logs.get(name, Log())
         return "\n".join((*([log.earlier] if log.earlier else []), *log.entries[-entries:]))
 
     # -- what happened -------------------------------------------------------------------------------------------------
 
     def with_project(self, kind: str, commands: Mapping[str, str], notes: Sequence[str] = ()) -> "Records":
-        """The kind of project and its commands, which people correct in `[commands]` of trued.toml."""
+        """With the kind of project and its commands, which people can correct in `[commands]` of trued.toml."""
         rows = [f"- **{name}**: `{command.replace('`', chr(39))}`" for name, command in commands.items() if command]
         body = "\n".join((f"- **Kind**: {line(kind or 'unknown')}", *rows))
         text = f"# Context\n\n{body}\n\n{listed(NOTES, tuple(notes))}".rstrip() + "\n"
@@ -77,7 +77,7 @@ class Records(Value):
         )
 
     def with_decisions(self, role: str, about: str, decisions: Sequence[str], when: float) -> "Records":
-        """Decisions of the PM, or numbered decision records of the tech lead."""
+        """With decisions of the PM, or numbered decision records of the tech lead."""
         found = self
         for one in decisions if role in ("pm", "techlead") else ():
             number = found.logs.get(_HOME[role], Log()).count + 1
@@ -88,7 +88,7 @@ class Records(Value):
         return found
 
     def with_fix_tasks(self, about: str, tasks: Sequence[str], decisions: Sequence[str], when: float) -> "Records":
-        """Fix tasks that the PM made after a validation."""
+        """With fix tasks that the PM made after a validation."""
         rows = "\n".join(f"- {line(task)}" for task in tasks)
         found = self._with_entry("breakdown", f"## {utc_timestamp(when)}: fix tasks for {line(about)}\n\n{rows}\n")
         return found.with_decisions("pm", about, decisions, when)._with_step(
@@ -119,7 +119,7 @@ class Records(Value):
         tried: Sequence[str] = (),
         ended: bool = False,
     ) -> "Records":
-        """What QA and the engine's own checks found in one attempt. `ended`: no attempt follows."""
+        """With what QA and the engine's own checks found in one attempt. `ended`: no attempt follows."""
         passed = "passed" if not failures else "failed for good" if ended else "failed"
         head = f"## {task}, attempt {attempt[0]} of {attempt[1]}: {passed}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, listed("Tried", tuple(tried)), *map(_failure, failures))
@@ -151,7 +151,7 @@ class Records(Value):
         issues: Sequence[Failure | str] = (),
         not_met: Sequence[str] = (),
     ) -> "Records":
-        """Records with the UAT result of a feature added; feature "" means all features together."""
+        """With the UAT result of a feature; "" means all features together."""
         head = f"## {line(feature or 'All features')}: {line(decision)}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, listed("Tried", tuple(tried)), *map(_failure, issues), listed("Not met", tuple(not_met)))
         text = "\n".join(part for part in parts if part)
@@ -168,7 +168,7 @@ class Records(Value):
         kind: MessageKind = "question",
         priority: Priority = "medium",
     ) -> "Records":
-        """A message for a role. A question waits until it is answered."""
+        """With a message to a role. A question stays pending until it is answered."""
         inbox = self.inbox(role).with_message(sender, text, when, kind=kind, priority=priority)
         found = self.model_copy(update={"inboxes": {**self.inboxes, role: inbox}})
         return found._with_step(kind, when, role=role, sender=sender)
@@ -180,7 +180,7 @@ class Records(Value):
         )
 
     def _with_step(self, step: str, when: float, **data: Any) -> "Records":
-        """One line of the history; its keys are sorted, so that a replay writes the same bytes."""
+        """With one more line in the history; its keys are sorted, so that a replay writes the same bytes."""
         number = self.logs.get("history", Log()).count + 1
         row = {"n": number, "time": utc_timestamp(when), "step": step, **{key: data[key] for key in sorted(data)}}
         return self._with_entry("history", json.dumps(row, ensure_ascii=True))
@@ -215,7 +215,7 @@ class Records(Value):
 
 
 _HOME = {"pm": "decisions", "techlead": "architecture"}
-_NUMBERS = {  # how entries are numbered, where they are
+_NUMBERS = {  # for logs with numbered entries: how they are numbered
     "decisions": re.compile(r"^## (\d{1,6})\.", re.MULTILINE),
     "architecture": re.compile(r"^## ADR-(\d{1,6})", re.MULTILINE),
     "history": re.compile(r'^\{"n": (\d{1,9})', re.MULTILINE),

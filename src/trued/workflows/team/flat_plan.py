@@ -1,4 +1,4 @@
-"""Reads a flat list of tasks, as an older tool wrote it, into a backlog. Every line is accounted for."""
+"""Converts a flat list of tasks, as an older tool wrote it, into a backlog. Every line is accounted for."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from trued.support.plurals import counted
 from trued.workflows.team.backlog.items import ATTEMPTS, Backlog, TaskStatus, one_line
 
 NAME = "plan.md"
-ORIGINAL = "plan.md.original"  # beside the files of the team: the list as it was
+ORIGINAL = "plan.md.original"  # a copy of the original list, beside the team's files
 UNNAMED = "Tasks"
 _BOX = re.compile(r"\[(.)\]\s+(.*)", re.DOTALL)
 _STRUCK = re.compile(r"~~(.+?)~~(.*)", re.DOTALL)
@@ -55,7 +55,7 @@ class _FlatPlanReading:
     file: str
     limit: int
     backlog: Backlog = field(default_factory=Backlog)
-    headings: list[Heading] = field(default_factory=list)  # that the current block stands under
+    headings: list[Heading] = field(default_factory=list)  # headings above the current block
     features: dict[int, str] = field(default_factory=dict)  # line of a heading → its feature
     stories: dict[tuple[str, int], str] = field(default_factory=dict)
     criteria: list[Criterion] = field(default_factory=list)
@@ -63,7 +63,7 @@ class _FlatPlanReading:
     places: dict[int, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     title: Heading | None = None
-    shown: set[int] = field(default_factory=set)  # lines of headings whose words stand somewhere
+    shown: set[int] = field(default_factory=set)  # lines of headings whose words are in the result
     boxes: bool = False
 
     def read(self) -> None:
@@ -117,7 +117,7 @@ class _FlatPlanReading:
         return self._kind() in ("ship", "constraint") and not (self._kind() == "constraint" and _boxed(block))
 
     def _lists_work(self) -> bool:
-        """Whether a list without boxes lists tasks: if no list has boxes, or if its heading says so."""
+        """Whether a list without checkboxes lists tasks: no list has checkboxes, or its heading says so."""
         if self._kind() in ("nongoal", "problem", "aside"):
             return False
         return not self.boxes or bool(self.headings and is_work(self.headings[-1].words.plain))
@@ -132,7 +132,7 @@ class _FlatPlanReading:
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
     def _item(self, item: Item, group: Item | None) -> list[str]:
-        """Add an item as a task, after the tasks nested below it; an item that only groups others is a story."""
+        """Add an item as a task, after the tasks nested below it. An item that only groups others becomes a story."""
         state, words = _state(item)
         inner = [one for one in item.items if _boxed_item(one) or (state is None and not self.boxes)]
         if state is None and inner and group is None:
@@ -171,7 +171,8 @@ class _FlatPlanReading:
         return self.stories[place]
 
     def settled(self) -> Backlog:
-        """The backlog, with features in progress if some tasks are done. None is completed: no UAT has seen them."""
+        """The backlog; features with done tasks are in progress. None is completed, because no UAT has validated
+        them."""
         backlog = self.backlog
         for feature in backlog.features:
             done, _, every = feature.counts
@@ -201,7 +202,7 @@ def _boxed_item(item: Item) -> bool:
 
 
 def _state(item: Item) -> tuple[TaskStatus | None, str]:
-    """An item's state by its box or mark, and its text; None if it has neither."""
+    """An item's state by its checkbox or mark (None if it has neither), and its text."""
     raw = item.words.raw
     if item.checked is not None:
         return "done" if item.checked else "open", raw

@@ -24,8 +24,8 @@ async def team(run: Run, goal: Goal) -> Outcome:
 
 
 async def take_up_changes(run: Run, plan: Plan, crew: Crew) -> Crew | None:
-    """What people decided or edited since the end: rejections become fix tasks, and an edit of the backlog opens work
-    again. None: there is nothing new."""
+    """Apply what people decided or edited since the end: rejections become fix tasks, and an edit of the backlog
+    reopens work. None: there is nothing new."""
     rejected = await run.people.rejected_tasks(plan)
     edited = await steps.apply_new_edit(run, crew)
     if rejected is None and edited is None:
@@ -46,7 +46,7 @@ async def plan_goal(run: Run, goal: Goal) -> Crew:
 
 
 async def build_and_integrate(run: Run, plan: Plan, crew: Crew) -> Crew:
-    """Build all features, then validate them together; what is found there is fixed and validated again."""
+    """Build all features, then validate them together; issues are fixed and validated again."""
     scope = run.scope("integration")
     for cycle in range(1, crew.settings.cycles + 1):
         crew = await build_features(run, plan, await steps.apply_edits(scope, crew))
@@ -76,7 +76,7 @@ async def build_features(run: Run, plan: Plan, crew: Crew) -> Crew:
 
 
 async def specify(run: Run, crew: Crew, feature: str) -> Crew:
-    """Before a feature's first task, the tech lead says how it is built and which tests show it."""
+    """Before a feature's first task, have the tech lead specify how to build it and which tests show it."""
     crew = await steps.begin_feature(run, crew, feature)
     if not crew.plays("techlead") or feature in crew.specs:
         return crew
@@ -94,7 +94,7 @@ async def work_on_tasks(run: Run, plan: Plan, crew: Crew, feature: str) -> Crew:
 
 
 async def work_on_wave(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Crew:
-    """Developers work side by side; their work is merged in the order of the tasks.
+    """Let developers work concurrently, and merge their work in the order of the tasks.
 
     Each merge is tested and proven. What fails goes back to its developer, until it passes, nothing changes any more,
     or the attempts are used up.
@@ -110,7 +110,7 @@ async def work_on_wave(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) 
 
 
 async def develop(run: Run, crew: Crew, desks: list[TaskDesk]) -> Crew:
-    """One attempt of each developer, all at once. A developer who asks a question continues with the answer."""
+    """Run one attempt of each developer, all at once. A developer that asks a question continues with the answer."""
     crew = await steps.begin_attempts(run, crew, [desk.task for desk in desks])
     await run.parallel.gather({desk.task: desk.ask_developer(crew) for desk in desks})
     for _ in range(QUESTIONS):
@@ -122,7 +122,7 @@ async def develop(run: Run, crew: Crew, desks: list[TaskDesk]) -> Crew:
 
 
 async def answer(run: Run, crew: Crew, asker: tuple[str, str], query: Query) -> tuple[Crew, str]:
-    """Have the role that a question goes to answer it at once; both are written into that role's inbox."""
+    """Have the addressed role answer a question at once; question and answer are written into that role's inbox."""
     role = query.to if crew.plays(query.to) else "pm"
     crew = await steps.record_question(run, crew, asker, role, query)
     known = briefs.for_answer(crew, asker, query)
@@ -134,7 +134,7 @@ async def check_attempt(run: Run, plan: Plan, crew: Crew, desk: TaskDesk) -> Cre
     """Merge one attempt and check it. QA can reject it; only evidence lets it pass."""
     desk.tested, gaps = None, await desk.merge(run)
     if not gaps:
-        crew = crew if desk.unchanged else await ask_qa(run, crew, desk)  # QA is not sent to look at nothing
+        crew = crew if desk.unchanged else await ask_qa(run, crew, desk)  # without a change QA has nothing to test
         gaps = await desk.prove(run, crew, plan)
     if gaps:
         desk.take_back(run)
@@ -142,7 +142,7 @@ async def check_attempt(run: Run, plan: Plan, crew: Crew, desk: TaskDesk) -> Cre
 
 
 async def ask_qa(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
-    """QA tests the merge, and may ask the PM what a criterion means. A question left open counts as an objection."""
+    """Have QA test the merge. It may ask the PM what a criterion means; a question left open counts as an objection."""
     await desk.ask_qa(crew)
     for _ in range(QUESTIONS):
         if not desk.tested or not desk.tested.asks:
@@ -156,7 +156,7 @@ async def ask_qa(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
 
 
 async def validate(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, tuple[Finding, ...]]:
-    """UAT looks at a feature, or at all of them together, as a user would. Returns the issues that evidence does not
+    """Have UAT validate a feature, or all of them together, as a user would. Returns the issues that evidence does not
     settle."""
     uat = run.session("uat", Validated, publishes=False) if crew.validates(subject) else None
     validated = await consult(uat, subject, **briefs.for_uat(crew, subject)) if uat else None
@@ -167,7 +167,7 @@ async def validate(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, tu
 
 
 async def plan_fixes(run: Run, crew: Crew, feature: str, issues: tuple[Finding, ...]) -> Crew:
-    """The PM makes tasks of the issues of a validation. The sealed criteria do not change."""
+    """Have the PM turn the issues of a validation into tasks. The sealed criteria do not change."""
     subject = crew.feature_task(feature) if feature else crew.goal
     known = briefs.for_fixes(crew, feature)
     fixes = await consult_until_sure(run, "pm", Fixes, subject, **known, issues=issues)

@@ -7,8 +7,8 @@ from trued.support.timestamps import utc_timestamp
 from trued.workflows.team.backlog.items import Line, Priority, escaped
 from trued.workflows.team.quoting import Text, quoted
 
-KEPT = 20  # messages that stay in the inbox; those that wait for an answer always do
-PAGE = 100  # messages of one file of the archive
+KEPT = 20  # messages that stay in the inbox; pending ones always stay
+PAGE = 100  # messages in one file of the archive
 TITLES = {"pm": "PM", "techlead": "Tech lead", "dev": "Developer", "qa": "QA", "uat": "UAT"}
 FIELDS = ("Time", "From", "Type", "Priority", "Status")
 MessageKind: TypeAlias = Literal["question", "request", "notification"]
@@ -30,8 +30,8 @@ class Inbox(Value):
 
     role: str
     messages: tuple[Message, ...] = ()
-    archived: tuple[Message, ...] = ()  # of the archive's last page
-    pages: int = 0  # of the archive that are full
+    archived: tuple[Message, ...] = ()  # messages of the archive's last page
+    pages: int = 0  # full pages of the archive
     last: int = 0  # number of the newest message
 
     def with_message(

@@ -1,4 +1,4 @@
-"""The goal of a team before any agent works on it: are its criteria accounted for, and how many calls will it take?"""
+"""A team's goal before any agent works: whether its criteria are accounted for, and how many calls it will take."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from trued.workflows.descriptor import CallRange, SealedWork
 from trued.workflows.team.events import TeamReported
 from trued.workflows.team.state import Crew
 
-FEATURE_TASKS = 12  # of a feature, where nobody has counted them
+FEATURE_TASKS = 12  # of a feature, as the estimate assumes
 
 
 def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
@@ -17,7 +17,8 @@ def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
-    """Three cycles of UAT for every feature, each with fixes by the PM. Roles that are switched off are not called."""
+    """The estimate: three cycles of UAT for every feature, each with fixes by the PM. Roles that are switched off are
+    not called."""
     reports = [one for _, one in of_kind(work.events, TeamReported)]
     tasks, attempts = reports[-1].tasks if reports else 1, work.settings.team.attempts
     looks = 1 + -(-tasks // FEATURE_TASKS)

@@ -12,13 +12,13 @@ class Log(Value):
     entries: tuple[str, ...] = ()  # of the page that is being filled
     full: tuple[str, ...] = ()  # the last full page
     pages: int = 0
-    earlier: str = ""  # what earlier runs wrote on the page that is being filled, as it was
+    earlier: str = ""  # what earlier runs wrote on the page that is being filled, verbatim
     first: int = 0  # pages that earlier runs filled
-    given: int = 0  # entries of earlier runs, by the numbers that they gave
+    given: int = 0  # entries of earlier runs, counted by their numbers
 
     @classmethod
     def continued(cls, text: str, title: str, *, pages: int, given: int) -> "Log":
-        """The log of an earlier run, to be continued: `text` is its current page."""
+        """A log that continues the log of an earlier run: `text` is its current page."""
         lines = text.split("\n")
         head = 1 if title and lines[:1] == [f"# {title}"] else 0
         kept = [one for one in lines[head:] if one not in (NOTHING, _earlier_note(one))]
@@ -50,7 +50,7 @@ class Log(Value):
 
 
 def _earlier_note(line: str) -> str:
-    """The line itself, if it only says where earlier entries are: it is written anew."""
+    """The line if it only says where earlier entries are, else "": such a line is written anew."""
     return line if line.startswith("Earlier entries are in ") else ""
 
 

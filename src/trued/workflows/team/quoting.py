@@ -1,4 +1,4 @@
-"""Quotes agents' texts in files that people read, so that they cannot pass for the file's own."""
+"""Quotes agents' texts in files that people read, so that they cannot pass for the file's own text."""
 
 from typing import Annotated, TypeAlias
 
@@ -7,7 +7,7 @@ from pydantic import AfterValidator
 from trued.support.redaction import plain
 from trued.workflows.team.backlog.items import escaped, one_line
 
-LINES = 400  # of one text: a longer one is read where it was written
+LINES = 400  # of one text; the rest is where the agent wrote it
 WIDTH = 4000
 CUT = "[… cut here …]"
 

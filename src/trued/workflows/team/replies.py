@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from trued.model import Finding, Reply, Severity, Status
 from trued.workflows.team.reply_parts import Failure, FixTask, NamedTests, Needs, PlannedFeature, Query
 
-MOST = 1_000  # tasks of a goal; a longer list is not read
+MOST = 1_000  # tasks of a goal; a longer list is not accepted
 
 
 class Breakdown(Reply):
@@ -73,7 +73,7 @@ class Tested(Reply):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """Each failure; a refusal without one is an objection, too, and so is a question that has no answer yet."""
+        """Each failure; a refusal without one is an objection, too, and so is an unanswered question."""
         found = tuple(one.finding for one in self.failures if one.severity is not Severity.NONE)
         found += (Finding(what=f"QA's question is not answered: {self.asks.text}"),) if self.asks else ()
         refused = self.result == "FAIL" or self.status is not Status.DONE
@@ -100,11 +100,11 @@ class Validated(Reply):
 
 
 def _idle(who: str, tried: tuple[str, ...]) -> tuple[Finding, ...]:
-    """An objection to an approval that names nothing that was tried."""
+    """An objection if an approval does not name anything that was tried."""
     return () if any(one.strip() for one in tried) else (Finding(what=f"{who} found nothing wrong, and tried nothing"),)
 
 
-REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
+REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → the replies that it can be asked for
     "pm": (Breakdown, Fixes, Clarified),
     "techlead": (FeatureSpecified, Clarified),
     "dev": (Developed,),

@@ -67,7 +67,7 @@ class Failure(Finding):
 
     @property
     def finding(self) -> Finding:
-        """The failure in one sentence, for whoever fixes it."""
+        """The failure in one sentence, for the agent that fixes it."""
         parts = [self.what]
         parts += [f"to see it: {'; '.join(self.reproduction)}"] if self.reproduction else []
         parts += [f"expected: {self.expected}"] if self.expected else []

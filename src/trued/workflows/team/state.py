@@ -1,4 +1,4 @@
-"""Crew: the state of a team: goal, backlog, specifications, and what was accepted so far."""
+"""Crew: the state of a team, with its goal, backlog, specifications, and what was accepted so far."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from trued.workflows.team.reply_parts import FixTask, NamedTests, Needs, Planned
 
 RANK = {"high": 0, "medium": 1, "low": 2}
 RESULTS = f"{FOLDER}qa/results.md"
-STUCK, SEE_RESULTS = f"no progress; see {RESULTS}", f"see {RESULTS}"  # notes at a task that failed
+STUCK, SEE_RESULTS = f"no progress; see {RESULTS}", f"see {RESULTS}"  # notes on a failed task
 SHOWN_BEFORE = "nothing was changed for it: evidence shows every criterion of its feature"
 TITLE_LIMIT = 80
 BACKLOG = f"{FOLDER}{NAME}"
@@ -28,25 +28,25 @@ class Crew(Value):
     settings: TeamSettings = TeamSettings()
     kind: ProjectKind = ProjectKind()
     specs: dict[str, str] = {}  # noqa: RUF012  feature → how it is built
-    tests: dict[str, tuple[NamedTests, ...]] = {}  # noqa: RUF012  feature → tests that its tech lead names
-    sealed: tuple[str, ...] = ()  # criteria that the contract holds
+    tests: dict[str, tuple[NamedTests, ...]] = {}  # noqa: RUF012  feature → tests that the tech lead names
+    sealed: tuple[str, ...] = ()  # criteria in the contract
     held: tuple[str, ...] = ()  # requirements that held on the last accepted commit
     proven: tuple[str, ...] = ()  # features whose criteria were due and held; "plan": the whole goal
     recoveries: int = 0  # tasks that passed after a failure
     integration: str = "pending"  # | passed | failed | skipped
-    unmet: tuple[str, ...] = ()  # what integration found last
-    doubts: dict[str, tuple[str, str]] = {}  # noqa: RUF012  what a planner could not do or say → feature, and in words
-    records: Records = Records()  # what happened, as the files tell it
+    unmet: tuple[str, ...] = ()  # the last issues that integration found
+    doubts: dict[str, tuple[str, str]] = {}  # noqa: RUF012  what a planner could not do → feature, and the reason
+    records: Records = Records()  # what happened, as the files show it
     planned_before: bool = False  # the goal was a list of tasks already
-    kept: dict[str, str] = {}  # noqa: RUF012  files that were there before, as they were
-    criteria: tuple[Criterion, ...] = ()  # of a list that came before the goal
+    kept: dict[str, str] = {}  # noqa: RUF012  original files from before the run
+    criteria: tuple[Criterion, ...] = ()  # from an older list of tasks
     written: dict[str, str] = {}  # noqa: RUF012  the files as they are on the branch
     edition: int = 2  # of the rules, briefs and files that the run was begun with
-    planned: tuple[str, ...] = ()  # features that were there when the contract was sealed
-    idle: tuple[str, ...] = ()  # tasks for which nothing was changed: they wait for the evidence on their feature
+    planned: tuple[str, ...] = ()  # features that existed when the contract was sealed
+    idle: tuple[str, ...] = ()  # tasks for which nothing was changed: they wait for evidence on their feature
     sent_back: tuple[str, ...] = ()  # tasks in which QA or the engine found a gap
     given_up: tuple[str, ...] = ()  # tasks whose work was set aside, once for each time
-    earlier: tuple[str, ...] = ()  # features of earlier goals: they stay in the backlog, and are not this run's work
+    earlier: tuple[str, ...] = ()  # features of earlier goals: they stay in the backlog, but are not work of this run
 
     def with_old_plan(
         self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion] = ()
@@ -67,12 +67,12 @@ class Crew(Value):
 
     @property
     def task_counts(self) -> tuple[int, int]:
-        """Tasks of this run's goal: done, and all."""
+        """The numbers of done tasks and of all tasks of this run's goal."""
         counts = [one.counts for one in self.features]
         return sum(done for done, _, _ in counts), sum(every for _, _, every in counts)
 
     def with_earlier_goals(self, backlog: Backlog) -> "Crew":
-        """With the backlog that earlier goals left. What is open there is not worked on, unless somebody reopens it."""
+        """With the backlog that earlier goals left. Open work in it is not done, unless somebody reopens it."""
         names = tuple(one.id for one in backlog.features)
         return self.model_copy(update={"backlog": backlog, "earlier": names})
 
@@ -105,7 +105,7 @@ class Crew(Value):
         return backlog
 
     def _needing(self, backlog: Backlog, task: str, names: Iterable[str]) -> Backlog:
-        """With dependencies of a task; one that would close a circle is left out."""
+        """With dependencies of a task; one that would close a cycle is left out."""
         before = {one.id: {*one.depends_on} for one in backlog.tasks}
         kept = [one for one in names if one in before and one != task and task not in _reached(before, one)]
         both = tuple(dict.fromkeys((*backlog.task(task).depends_on, *kept)))
@@ -160,13 +160,13 @@ class Crew(Value):
         return self.settings.attempts if self.settings.heal else 1
 
     def validates(self, subject: Task | Plan) -> bool:
-        """Whether UAT looks at this feature, or at all of them together."""
+        """Whether UAT validates this feature, or all of them together."""
         wanted = self.settings.uat_after_feature if isinstance(subject, Task) else self.settings.uat_after_all
         return wanted and self.plays("uat")
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """What no role will check, by the settings. Every verdict lists it."""
+        """What no role will check, because of the settings. Every verdict lists it."""
         said = [] if self.plays("qa") else ["qa is off: nobody tests a task but the engine's own checks"]
         said += [] if self.plays("techlead") else ["techlead is off: nobody says which tests show a task"]
         uat, looks = self.plays("uat"), self.settings
@@ -179,7 +179,7 @@ class Crew(Value):
 
     @property
     def next_feature(self) -> str:
-        """The feature to work on: begun ones first, then by priority, then as the backlog has them."""
+        """The feature to work on: started ones first, then by priority, then in the order of the backlog."""
         features = {one.id: one for one in self.backlog.features}
         ready = [
             one
@@ -191,8 +191,8 @@ class Crew(Value):
         return best.id if best else ""
 
     def next_wave(self, name: str, most: int) -> tuple[str, ...]:
-        """Open tasks of a feature that wait for nothing, as many as may be worked on at the same time."""
-        if not self.backlog.holds(name):  # a person took it away
+        """Open tasks of a feature whose dependencies are met, at most `most`: they are worked on at the same time."""
+        if not self.backlog.holds(name):  # a person removed it
             return ()
         states = {one.id: one.state for one in self.backlog.tasks}
         every = [one for one in self.backlog.feature(name).tasks if one.is_open]
@@ -205,8 +205,8 @@ class Crew(Value):
         return self.backlog.task(task).is_open and task not in self.idle
 
     def is_last(self, task: str) -> bool:
-        """Whether all other tasks of its feature are done, so that the feature's criteria are due. Idle ones wait for
-        just that."""
+        """Whether all other tasks of its feature are done, so that the feature's criteria are due. Idle tasks count as
+        done here: they wait for these criteria."""
         others = [one for one in self.backlog.feature(task).tasks if one.id != task]
         return all(one.state == "done" or one.id in self.idle for one in others)
 
@@ -229,7 +229,7 @@ class Crew(Value):
         return (name, "plan") if all(one.status == "completed" for one in others) else (name,)
 
     def has_all_tasks_done(self, name: str) -> bool:
-        """Every task of the feature is done."""
+        """Whether every task of the feature is done."""
         return self.backlog.holds(name) and all(one.state == "done" for one in self.backlog.feature(name).tasks)
 
     @property
@@ -237,7 +237,7 @@ class Crew(Value):
         return bool(self.features) and all(one.status == "completed" for one in self.features)
 
     def with_doubt(self, about: str, part: str, words: str) -> "Crew":
-        """With a planner's doubt about a part of the backlog; "" takes an earlier doubt back."""
+        """With a planner's doubt about a part of the backlog; "" withdraws an earlier doubt."""
         left = {name: one for name, one in self.doubts.items() if name != about}
         return self.model_copy(update={"doubts": {**left, **({about: (part, words)} if words else {})}})
 
@@ -277,7 +277,7 @@ class Crew(Value):
         return self.model_copy(update={"backlog": backlog, "idle": idle})
 
     def with_idle(self, name: str) -> "Crew":
-        """With a task for which nothing was changed put off until the others of its feature are done."""
+        """With a task, for which nothing was changed, postponed until the others of its feature are done."""
         return self.model_copy(update={"idle": (*self.idle, name)})
 
     def with_idle_done(self, task: str) -> "Crew":
@@ -289,7 +289,8 @@ class Crew(Value):
         return self.model_copy(update={"backlog": backlog, "idle": left})
 
     def with_result(self, name: str, gaps: Sequence[Finding], *, stuck: bool) -> "Crew":
-        """With the result of an attempt: done without a gap; failed if it is stuck or the last attempt; else open."""
+        """With the result of an attempt: done if there is no gap; failed if it is stuck or was the last attempt; else
+        open."""
         task = self.backlog.task(name)
         over = stuck or task.attempts >= task.limit
         state = "done" if not gaps else "failed" if over else "open"
@@ -301,14 +302,14 @@ class Crew(Value):
         return self.model_copy(update=update)
 
     def with_sent_back(self, name: str) -> "Crew":
-        """With a task in which QA or the engine found something; a conflict with other work is no such finding."""
+        """With a task in which QA or the engine found a gap; a conflict with other work does not count as one."""
         return self.model_copy(update={"sent_back": tuple(dict.fromkeys((*self.sent_back, name)))})
 
     def with_held(self, judged: Iterable[Judged]) -> "Crew":
         """With the requirements that hold on the newest accepted commit."""
         found = {one.id: one.holds for one in judged}
         held = {name for name in self.held if name not in found} | {name for name, holds in found.items() if holds}
-        left = tuple(one for one in self.proven if one != "plan")  # the whole has to be looked at again
+        left = tuple(one for one in self.proven if one != "plan")  # the whole goal has to be proven again
         return self.model_copy(update={"held": tuple(sorted(held)), "proven": left})
 
     def regressions(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
@@ -330,9 +331,9 @@ class Crew(Value):
                 backlog = backlog.with_feature(feature.id, status="in_progress", uat="pending")
         again = {one.id for one in backlog.features if one.status in ("pending", "in_progress")}
         before = {one.id for one in self.backlog.features if one.status in ("pending", "in_progress")}
-        earlier = tuple(one for one in self.earlier if one not in again - before)  # reopened: it is work of this run
+        earlier = tuple(one for one in self.earlier if one not in again - before)  # reopened: now work of this run
         update: dict[str, object] = {"backlog": backlog, "earlier": earlier}
-        if self.edition > 1 and again - before:  # what was shown once is shown again
+        if self.edition > 1 and again - before:  # what was proven has to be proven again
             update["proven"] = tuple(one for one in self.proven if one != "plan" and one not in again)
         return self.model_copy(update=update)
 
@@ -398,7 +399,7 @@ class Crew(Value):
         )
 
     def named_tests(self, task: str) -> tuple[str, ...]:
-        """Test commands that must pass after this task; after the last one, all of its feature's."""
+        """Test commands that must pass after this task; after a feature's last task, all commands of the feature."""
         feature = self.backlog.feature(task)
         done = {one.id for one in feature.tasks if one.state == "done"} | {task}
         due = [

@@ -1,4 +1,4 @@
-"""Steps of the team workflow: each records what happened, as events, in the crew's state and in the team's files."""
+"""Steps of the team workflow: each records what happened as events, in the crew's state and in the team's files."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ from trued.workflows.team.task_desk import TaskDesk, verdict_gaps
 
 OLD_PLAN, OLD_CONTEXT = ".sheen/plan.md", ".sheen/context.md"
 EARLIER_GOALS = "earlier-goals.md"
-FOUND = 50  # features that are named at the beginning; all are in the backlog
+FOUND = 50  # features named in the first report; the backlog has all of them
 
 
 # -- the beginning -----------------------------------------------------------------------------------------------------
@@ -77,12 +77,13 @@ async def _files_left(run: Run) -> dict[str, str]:
 
 
 def _with_earlier_goals(crew: Crew, left: Mapping[str, str]) -> Crew:
-    """Continue the backlog of earlier goals, and keep their words. A backlog that cannot be read is not continued."""
+    """Continue the backlog of earlier goals, and keep the text of these goals. A backlog that cannot be parsed is
+    ignored."""
     try:
         backlog = with_archive(parse_backlog(left.get(BACKLOG, "")), left.get(ARCHIVE, ""))
     except BadInput:
         return crew
-    if crew.backlog.features:  # an older list of tasks: of what is in its backlog, the completed is an earlier goal's
+    if crew.backlog.features:  # made from an older list of tasks: its completed features belong to an earlier goal
         done = tuple(one.id for one in crew.backlog.features if one.status == "completed")
         return crew if crew.planned_before else crew.model_copy(update={"earlier": done})
     if not backlog.features:
@@ -119,7 +120,7 @@ async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -
         return crew
     original = f"{FOLDER}{ORIGINAL}"
     if await run.branch.read(original, run.branch.base) == text:
-        # An earlier run has read it: its backlog says how far things are.
+        # An earlier run has taken it over: the backlog of that run has the current state.
         try:
             left = parse_backlog(await run.branch.read(f"{FOLDER}{BACKLOG}", run.branch.base) or "")
             return crew.with_old_plan(left, {}).model_copy(update={"planned_before": flat})
@@ -134,7 +135,7 @@ async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -
 
 
 async def break_down_goal(run: Run, crew: Crew) -> Breakdown:
-    """The PM's features, stories and tasks. Without them the run ends; a resumed run asks again."""
+    """Ask the PM for features, stories and tasks. Without them the run ends; a resumed run asks again."""
     while doubt := doubt_in(breakdown := await consult_until_sure(run, "pm", Breakdown, crew.goal, **for_pm(crew))):
         await run.fail_unless_resumed(f"the pm says {run.context.redact(doubt)}")
     return breakdown
@@ -164,7 +165,7 @@ async def write_files(run: Run, crew: Crew, message: str) -> Crew:
 
 
 async def report(run: Run, crew: Crew, kind: ReportKind, *, task: str = "", feature: str = "", **more: Any) -> None:
-    """Emit an event that says where the team is."""
+    """Emit an event with the team's progress."""
     backlog = crew.backlog
     name = backlog.feature(task or feature).id if task or feature else ""
     done, every = crew.task_counts
@@ -195,7 +196,7 @@ async def apply_edits(run: Run, crew: Crew) -> Crew:
 
 
 async def apply_new_edit(run: Run, crew: Crew) -> Crew | None:
-    """The same after the end; None if nobody edited it since."""
+    """`apply_edits` after the end of the run; None if nobody has edited the backlog since."""
     edit = await run.branch.read_new_edit(f"{FOLDER}{BACKLOG}", _problem_in)
     return None if edit is None else await _with_edit(run, crew, edit)
 
@@ -225,7 +226,7 @@ def _problem_in(text: str) -> str:
 
 
 async def record_question(run: Run, crew: Crew, asker: tuple[str, str], role: str, query: Query) -> Crew:
-    """Put a question into the inbox of the role that is asked. `asker`: role and task."""
+    """Put a question into the inbox of the role `role`. `asker`: role and task."""
     sender = f"{asker[0]}, {asker[1]}"
     await run.record(RoleAsks(who=sender, to=role, text=run.context.redact(query.text)))
     records = crew.records.with_message(role, sender, query.text, run.branch.when, priority=query.priority)
@@ -288,7 +289,7 @@ async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Fi
     await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=why)
     if task.state == "failed":
         again = crew.given_up.count(desk.task) if crew.edition > 1 else 0
-        name = f"{desk.task}-{again + 1}" if again else desk.task  # opened again, failed again: both works are kept
+        name = f"{desk.task}-{again + 1}" if again else desk.task  # reopened and failed again: keep the work of both
         await run.branch.set_aside(name, back_to=run.branch.head, work=desk.part.branch.head)
         crew = crew.model_copy(update={"given_up": (*crew.given_up, desk.task)})
     _show_progress(run, crew)
@@ -297,7 +298,8 @@ async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Fi
 
 
 async def _put_off(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
-    """Nothing was changed for the task: it waits for the evidence on its feature, while the other tasks are done."""
+    """Postpone a task for which nothing was changed: it waits for evidence on its feature, while the other tasks are
+    done."""
     crew = crew.with_idle(desk.task)
     task = crew.backlog.task(desk.task)
     crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when, crew.edition))
@@ -307,7 +309,8 @@ async def _put_off(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
 
 
 def _without_questions(crew: Crew, desk: TaskDesk) -> tuple[Finding, ...]:
-    """The gaps by which progress is judged: the same question in other words is none."""
+    """The gaps by which progress is judged. Questions count as equal: the same question in other words is no
+    progress."""
     asks = desk.developed.asks if desk.developed and crew.edition > 1 else None
     if asks is None:
         return desk.gaps
@@ -315,7 +318,7 @@ def _without_questions(crew: Crew, desk: TaskDesk) -> tuple[Finding, ...]:
 
 
 def _qa_result(desk: TaskDesk) -> str:
-    """QA's own result, and whether the engine's evidence says something else."""
+    """QA's own result, and whether the engine's evidence contradicts it."""
     if desk.unchanged:
         return "not asked: nothing was changed"
     if not desk.tested:
@@ -383,7 +386,8 @@ async def record_fixes(run: Run, crew: Crew, feature: str, fixes: Fixes, issues:
 
 
 def _with_planner_doubt(crew: Crew, role: str, feature: str, about: str, reply: Reply) -> Crew:
-    """If a planner says twice that it could not do its work, that stays open: no evidence settles it."""
+    """With a planner's doubt, if it replied twice that it could not do its work: the doubt stays open, as no evidence
+    settles it."""
     doubt = doubt_in(reply)
     return crew.with_doubt(f"{role}: {about}", feature, f"of {about} the {role} says {doubt}" if doubt else "")
 
@@ -392,7 +396,7 @@ async def find_issues(
     run: Run, crew: Crew, subject: Task | Plan, validated: Validated | None, uat: Session[Validated] | None
 ) -> tuple[Finding, ...]:
     """What keeps a feature, or the goal, from being accepted: requirements that do not hold, and UAT's issues unless
-    evidence settles them. If UAT has none, an earlier proof of the same work is enough."""
+    evidence settles them. If UAT has no issue, an earlier proof of the same work is enough."""
     name, objections = _subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
     if not objections and name in crew.proven:
@@ -406,8 +410,8 @@ async def find_issues(
 async def record_validation(
     run: Run, crew: Crew, subject: Task | Plan, replies: Sequence[Validated], issues: Sequence[Finding]
 ) -> Crew:
-    """Record how a validation ended. It passes only if neither UAT nor the evidence leaves an issue. `replies`: UAT's,
-    the second one after it was shown the evidence; none if nobody validates."""
+    """Record how a validation ended. It passes only if neither UAT nor the evidence leaves an issue. `replies`: UAT's
+    replies, the second one after it saw the evidence; empty if nobody validates."""
     validated = replies[0] if replies else None
     name, why = _subject_name(subject), tuple(one.what for one in issues)
     crew = crew if issues else crew.with_proven(name)
@@ -443,7 +447,7 @@ def _with_validation(
 
 
 def _overruled(validated: Validated | None) -> tuple[str, ...]:
-    """Says that UAT objected, if it did and evidence settled the objections."""
+    """A sentence that UAT objected, if it did and evidence settled the objections."""
     objected = validated is not None and validated.objections
     return ("though UAT objected at first: evidence settled it",) if objected else ()
 
@@ -462,7 +466,7 @@ async def close_feature(run: Run, crew: Crew, feature: str) -> Crew:
 
 
 async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
-    """Prove the last commit. What the team left open stands against it: features without UAT, tasks not done, failed
+    """Prove the last commit. What the team left open counts as objections: features without UAT, tasks not done, failed
     integration, planners' doubts."""
     unmet = tuple(crew.gaps_in_plan())
     objections = [Finding(what=what, requirement=_first_criterion(crew, feature)) for feature, what in unmet]

@@ -1,4 +1,4 @@
-"""TaskDesk: where one task of a team is worked on, merged and checked against evidence."""
+"""TaskDesk: one task of a team while it is worked on, merged and checked against evidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ NAMED = 5  # files in one sentence
 
 @dataclass
 class TaskDesk:
-    """One task, its developer with a part of the run of their own, and the QA that looks at each merge."""
+    """One task, its developer, who works in a part of the run, and the QA that tests each merge."""
 
     task: str
     scope: Run
@@ -35,15 +35,15 @@ class TaskDesk:
     developed: Developed | None = None  # the developer's last reply
     tested: Tested | None = None  # QA's last reply, on this attempt
     gaps: tuple[Finding, ...] = ()  # of the last attempt
-    conflict: tuple[Both, ...] = ()  # files that contradict what was accepted meanwhile
+    conflict: tuple[Both, ...] = ()  # files that conflict with work accepted meanwhile
     judged: tuple[Judged, ...] = ()
     answer: str = ""  # to the last question, for the agent that asked it
     accepted: str = ""  # the run's head without this task's work
     title: str = ""  # of the task, for the commit message
-    due: tuple[str, ...] = ()  # what had to hold after this task: its feature, the whole plan
-    changed: tuple[str, ...] = ()  # files that this task's work changes, by git, in all of its attempts
-    unchanged: bool = False  # this attempt changed nothing that is not the engine's
-    retested: Tested | None = None  # what QA replied when it was shown the evidence
+    due: tuple[str, ...] = ()  # what must hold after this task: its feature, the whole plan
+    changed: tuple[str, ...] = ()  # files that git shows as changed by this task, in all of its attempts
+    unchanged: bool = False  # this attempt changed no file, except those of the engine
+    retested: Tested | None = None  # QA's reply after it saw the evidence
     shown: bool = False  # evidence shows every criterion of its feature
 
     @classmethod
@@ -78,7 +78,8 @@ class TaskDesk:
         return [one for one in (reply.summary, *reply.implemented, *files, *notes) if one]
 
     async def merge(self, run: Run) -> tuple[Finding, ...]:
-        """Merge the developer's work into what was accepted. A conflict is returned as a gap; both sides go back."""
+        """Merge the developer's work into the accepted work. A conflict is returned as a gap; the developer gets both
+        sides."""
         self.accepted = run.branch.head
         conflict = await run.parallel.merge(self.part.branch, subject_line("merge", self.task, self.title))
         self.conflict, self.judged, self.shown = conflict.files if conflict else (), (), False
@@ -129,7 +130,7 @@ class TaskDesk:
         )
 
     def _nothing_changed(self) -> tuple[Finding, ...]:
-        """A gap if the task changed nothing. Only evidence can show that its work was there already."""
+        """A gap if the task changed nothing. Only evidence can show that its work had already been done."""
         if not self.unchanged or self.shown:
             return ()
         what = f"nothing was changed for {self.task}, and no evidence shows that all of it was there already"
@@ -137,11 +138,11 @@ class TaskDesk:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """What QA found, with steps, expected and actual: at first, and after it was shown the evidence."""
+        """What QA found, with steps, expected and actual result: at first, and after it saw the evidence."""
         return tuple(one for reply in (self.tested, self.retested) if reply for one in reply.failures)
 
     async def check_claims(self, run: Run) -> None:
-        """Record it if the developer says that it changed files which are as they were."""
+        """Record an event if the developer claims to have changed files that are unchanged."""
         named = [str(PurePosixPath(one)) for one in self.developed.files] if self.developed else []
         wrong = [one for one in dict.fromkeys(named) if one not in self.changed]
         if wrong and run.edition > 1:
@@ -149,12 +150,13 @@ class TaskDesk:
             await run.record(ClaimRefuted(what=run.context.redact(what)))
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
-        """Finished tasks that this work breaks. None while existing tests fail: these refute everything already."""
+        """A gap for each requirement that held before and that this work breaks. None if existing tests fail: these
+        refute everything already."""
         return crew.regressions(verdict.beside) if all(one.holds for one in verdict.suites) else ()
 
     def warn_if_unchanged(self, run: Run) -> None:
-        """If a task is done with nothing changed, every verdict says so: evidence shows its feature's criteria, and
-        nothing shows the task's own words."""
+        """Add a warning to every verdict if a task is done without a change: evidence shows its feature's criteria, but
+        nothing shows the task's own text."""
         if run.edition > 1:
             idle = f"nothing was changed for {self.task}: only its feature's criteria were checked, not its own words"
             run.judgement.set_unverified(f"task {self.task}", [idle] if self.unchanged else [])
@@ -165,7 +167,7 @@ class TaskDesk:
         run.judgement.set_unverified(f"task {self.task}", [warning] if run.branch.head == self.accepted else [])
 
     def developer_doubts(self) -> tuple[Finding, ...]:
-        """The developer's own statements that the task is not done; QA's yes does not outweigh them."""
+        """The developer's own statements that the task is not done; QA's approval does not outweigh them."""
         reply = self.developed
         if reply is None:
             return ()
@@ -187,8 +189,8 @@ class TaskDesk:
 
 
 def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
-    """The gaps of a verdict; if it does not hold and has none, the requirements that do not hold. What only the
-    environment lacks is not a gap in the work, and costs no attempt: the last verdict names it."""
+    """The gaps of a verdict; if it does not hold and has no gap, the requirements that do not hold. What only the
+    environment lacks is not a gap in the work and costs no attempt: the final verdict names it."""
     if verdict.gaps or verdict.holds or verdict.lacks_only_environment:
         return verdict.gaps
     lacking = [one for one in verdict.requirements if not one.holds]
@@ -196,7 +198,7 @@ def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
 
 
 async def named_test_gaps(run: Run, command: str) -> tuple[Finding, ...]:
-    """Run tests that the tech lead named. They can hold a task up; they prove nothing."""
+    """Run tests that the tech lead named. They can block a task; they prove nothing."""
     counted = await run.judgement.count_named_tests(TestsCheck(command=command))
     figures = counted.figures
     known = await is_countable(run.branch, command) if run.edition > 1 else recognise_runner(command) is not None

@@ -1,4 +1,4 @@
-"""A team as people see it: its project, features and tasks, attempts, QA and UAT; folded from small events."""
+"""A team as people see it: its project, features and tasks, attempts, QA and UAT; built up from small events."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,13 +21,13 @@ from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import HeadFigure, ReportSection, StyledLine, WorkflowView
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
-BESIDE = 4  # tasks that are named where several are tried at once
-FEATURES = 12  # that a plan names: more are counted
-FAILED = 8  # tasks that are named at the end: more are counted
-SHOWN = 12  # names of features at the start: more are counted
+BESIDE = 4  # tasks that are named if several are tried at once
+FEATURES = 12  # that a plan names; the rest is counted
+FAILED = 8  # tasks that are named at the end; the rest is counted
+SHOWN = 12  # features named at the start; the rest is counted
 LENGTH = 300  # characters of a question or an answer
-WHY = 160  # characters of a finding; all of it is in QA's file
-FEATURE = {"completed": "completed", "failed": "failed", "in_progress": "at work"}  # by what the backlog says
+WHY = 160  # characters of a finding; QA's file has all of it
+FEATURE = {"completed": "completed", "failed": "failed", "in_progress": "at work"}  # status in the backlog → as shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class TaskSeen:
 
     @property
     def is_stuck(self) -> bool:
-        """It ended early, because nothing was changed any more."""
+        """Whether the task ended early, because nothing was changed any more."""
         return self.state == "failed" and 0 < self.attempt < self.attempts
 
 
@@ -52,7 +52,7 @@ class FeatureSeen:
     name: str = ""
     uat: str = ""
     state: str = ""  # "" not begun | at work | completed | failed
-    cycles: int = 0  # UAT took place
+    cycles: int = 0  # how often UAT took place
 
 
 @dataclass(slots=True)
@@ -81,7 +81,8 @@ class Team:
 
 
 def team_of(team: Team) -> dict[str, Any]:
-    """`show --json`: counts, and what was worked on; a task that nobody has begun is in backlog.md."""
+    """The team for `show --json`: counts, and what was worked on; tasks that nobody has begun are only in
+    backlog.md."""
     rows = {name: _row(one, team) for name, one in team.features.items()}
     return {
         "kind": team.kind,
@@ -192,7 +193,7 @@ def _add_report(team: Team, tree: RunTree, key: str, event: TeamReported) -> Non
 
 
 def _beside_task(key: str, task: str) -> str:
-    """A key beside the calls that were made for the task."""
+    """A key in the same scope as the calls for the task."""
     if not task or inner_scope(key) == f"task {task}":
         return key
     return f"{scope_of(key)}/task {task}/team".removeprefix("/")
@@ -202,7 +203,7 @@ _Lines: TypeAlias = Iterator[tuple[str, bool]]  # text, and whether it is a warn
 
 
 def _begun(team: Team, event: TeamReported) -> _Lines:
-    """Kind and features, as soon as they are known."""
+    """The project's kind and the features, as soon as they are known."""
     if event.project and event.project != team.kind:
         team.kind = event.project
         team.commands = {name: one for name, one in event.commands.items() if one}
@@ -237,7 +238,7 @@ def _feature(team: Team, event: TeamReported) -> _Lines:
 
 
 def _worked(team: Team, event: TeamReported) -> _Lines:
-    """A task: who begins it, and each result of its QA."""
+    """Lines about a task: who begins it, and each result of its QA."""
     name = event.task
     if not name:
         return
@@ -258,7 +259,8 @@ def _worked(team: Team, event: TeamReported) -> _Lines:
 
 
 def _over(task: TaskSeen, state: str) -> str:
-    """Done or failed for good, as the backlog says; if it does not, by QA's result and the attempts left."""
+    """Whether the task is finally done or failed: by the backlog or, if it does not say, by QA's result and the
+    attempts left."""
     if state:
         return {"done": "done", "failed": "failed"}.get(state, "")
     spent = task.attempts and task.attempt >= task.attempts
@@ -266,7 +268,7 @@ def _over(task: TaskSeen, state: str) -> str:
 
 
 def _accepted(team: Team, event: TeamReported) -> _Lines:
-    """UAT: of a feature, or of all of them together."""
+    """Lines about UAT of a feature, or of all of them together."""
     uat, name = event.uat, event.feature
     if not uat or uat == "pending":
         return
@@ -291,7 +293,7 @@ def _why(event: TeamReported) -> str:
 
 
 def _cut(text: str) -> str:
-    """Whole words, and a sign that there are more."""
+    """The text cut after a whole word, with a sign that there is more."""
     return text if len(text) <= WHY else f"{text[:WHY].rpartition(' ')[0] or text[:WHY]} …"
 
 
@@ -301,7 +303,7 @@ def _few(names: Sequence[str], most: int) -> str:
 
 
 def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How a team that ended continues: its failed tasks and features opened again, by their newest reports."""
+    """How to continue a team that ended: reopen its failed tasks and features, by their newest reports."""
     tasks, features = dict[str, tuple[str, str]](), dict[str, str]()
     for _, one in of_kind(events, TeamReported):
         if one.kind == "task":
@@ -311,7 +313,7 @@ def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     failed = [name for name, (state, _) in tasks.items() if state == "failed"]
     homes = {tasks[name][1] for name in failed}
     failed += [name for name, state in features.items() if state == "failed" and name not in homes]
-    failed = failed or [*features][-1:]  # all of them together failed: any of them leads to their validation again
+    failed = failed or [*features][-1:]  # the integration failed: reopening any feature leads to it again
     if failed:
         flags = " ".join(f"--reopen {name}" for name in failed[:FAILED])
         again = "it" if len(failed) == 1 else "them"
@@ -399,4 +401,4 @@ class TeamView(WorkflowView):
                 return None
 
     def logged_key(self, key: str, event: JournalEvent) -> str:
-        return "" if isinstance(event, TeamReported) and event.feature else key  # its facts begin with the feature
+        return "" if isinstance(event, TeamReported) and event.feature else key  # its text begins with the feature

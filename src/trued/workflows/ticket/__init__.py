@@ -1,4 +1,4 @@
-"""Ticket: one issue of a tracker is implemented, verified in rounds, and offered as a pull request."""
+"""Ticket: implements one issue of a tracker, verifies it in rounds, and offers it as a pull request."""
 
 from trued.workflows.descriptor import Input, Rounds, WorkflowDescriptor
 

@@ -1,4 +1,4 @@
-"""Delivery of a ticket: a preview for its verifier, claims compared with git, pictures, and a pull request."""
+"""Delivery of a ticket: a preview for its verifier, comparing claims with git, pictures, and a pull request."""
 
 import asyncio
 import http.client
@@ -29,11 +29,11 @@ from trued.support.hashing import digest
 from trued.workflows.ticket.events import PicturesClaimed, PreviewShown
 from trued.workflows.ticket.issues import ENGINE, ImplementerClaims, Issue, claim_mismatches
 
-MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # that an agent may hand in
+MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # most pictures of an agent, and bytes of one
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 LOOK_S = 2.0  # between checks whether a pushed preview answers
 OUTSIDE_S = 10.0  # for a preview on another server to answer
-SLACK_S = 600.0  # that a preview may stand beyond its visitor's own limit
+SLACK_S = 600.0  # that a preview stays up beyond its visitor's own time limit
 NOT_HERE = "agents of this run may not use the network of this machine"
 
 
@@ -59,7 +59,7 @@ class Offering(Value):
 
 
 class Viewing:
-    """A preview as a workflow sees it: where it is, and how to bring it up for an agent."""
+    """A preview as a workflow sees it: its address, and how to start it for an agent."""
 
     def __init__(
         self, preview: Preview, up: Callable[[], Awaitable[None]] | None = None, *, pushed: bool = False
@@ -73,12 +73,12 @@ class Viewing:
 
     @property
     def equipment(self) -> Equipment:
-        """A browser on the preview and nothing else, if it can be reached."""
+        """A browser that can open only the preview; nothing if the preview cannot be reached."""
         return Equipment() if self.preview.why else browser_on(self.preview.url)
 
     @property
     def broken(self) -> str:
-        """Why a preview that should be up is not; "" if all is well."""
+        """Why a preview that should be up is not; "" if nothing is wrong."""
         return self.preview.why if self.preview.port or self.pushed else ""
 
 
@@ -90,13 +90,13 @@ def ticket_of(run: Run) -> Ticket:
 
 
 def ticket_task(run: Run, text: str = "") -> Task:
-    """What an agent is given to work on: this text, or the ticket's title alone."""
+    """The task of an agent: the ticket's title, with this text if there is any."""
     ticket = ticket_of(run)
     return Task(id=ticket.key, title=ticket.summary, brief=text, source=ticket.source)
 
 
 def criteria_to_verify(run: Run) -> tuple[Criterion, ...]:
-    """What the verifier looks for: the ticket's requirements and acceptance criteria; in runs of the first edition only
+    """What the verifier checks: the ticket's requirements and acceptance criteria; in runs of the first edition only
     the criteria, if there are any."""
     ticket = ticket_of(run)
     if run.context.edition > 1:
@@ -105,13 +105,13 @@ def criteria_to_verify(run: Run) -> tuple[Criterion, ...]:
 
 
 def grade_told(run: Run, judged: Judged) -> Finding:
-    """A requirement's grade for the agent that writes the pull request: a fact, as bad as no issue."""
+    """A requirement's grade, as a finding for the agent that writes the pull request: a fact, not an issue."""
     severity = Severity.NONE if run.context.edition > 1 else Severity.MAJOR
     return Finding(what=f"{judged.id} is {judged.grade}", where=judged.text, severity=severity)
 
 
 async def check_claims(run: Run, claimed: ImplementerClaims, since: str) -> tuple[Finding, ...]:
-    """Compare what an implementer says with git. Each mismatch is a gap that later agents are told of."""
+    """Compare an implementer's claims with git. Each mismatch is a gap in the briefs of later agents."""
     files = await run.branch.changes(since)
 
     async def step() -> str:
@@ -156,7 +156,7 @@ async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> li
         left = await workspace.commit_clone(
             clone, run.branch.head, author=session.role.name, message="pictures", when=run.branch.when
         )
-    except StateFailed:  # a killed engine had dropped the clone already
+    except StateFailed:  # the engine had already dropped the clone before it was killed
         return []
     found = []
     for name in names:
@@ -172,9 +172,10 @@ async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> li
 
 @asynccontextmanager
 async def preview(run: Run) -> AsyncIterator[Viewing]:
-    """The head, served as the contract says while an agent or a person looks; else the preview that the ticket names.
+    """The head, served as the contract says while an agent or a person views it; else the preview that the ticket
+    names.
 
-    Its port is part of what an agent is told: an engine that was killed brings it up under the same one.
+    Its port is part of the agent's brief: after a crash the engine starts it on the same port.
     """
     contract, outside = run.steps.state.proof.contract, run.ticket.preview if run.ticket else ""
     here = run.settings.network == "host"
@@ -189,7 +190,7 @@ async def preview(run: Run) -> AsyncIterator[Viewing]:
     async with AsyncExitStack() as shown:
         showing = await shown.enter_async_context(Showing(show))
         preview = await _serve(run, showing)
-        if preview.port != show.port:  # the next look serves it under the same port
+        if preview.port != show.port:  # a resumed run: serve it on the recorded port
             showing = await shown.enter_async_context(Showing(replace(show, port=preview.port)))
         yield Viewing(preview, None if preview.why else partial(_bring_up, run, showing))
 
@@ -248,8 +249,8 @@ async def _until_it_answers(url: str, within_s: float) -> str:
 
 
 async def look_at_pushed(run: Run, shown: Viewing) -> tuple[Issue, ...]:
-    """Open the pages that the ticket names on the pushed branch's preview. What they do not show is an issue, and no
-    evidence: nobody knows which commit is served there."""
+    """Open the pages that the ticket names on the pushed branch's preview. What they fail to show is an issue but no
+    evidence, because it is unknown which commit is served there."""
     contract = run.steps.state.proof.contract
     if not shown.pushed or contract is None:
         return ()
@@ -284,7 +285,7 @@ async def _unmet(run: Run, name: str, check: BrowserCheck, origin: str) -> list[
 
 
 def succeeded(run: Run, outcome: Outcome) -> bool:
-    """Whether the outcome is accepted by everything known now, approvals included."""
+    """Whether the outcome counts as a success, by everything known now, approvals included."""
     verdict = outcome.verdict
     return verdict is not None and is_success(run.context.with_approvals(verdict), run.settings.accept)
 
@@ -292,7 +293,7 @@ def succeeded(run: Run, outcome: Outcome) -> bool:
 async def offer(run: Run, *, draft: bool = False) -> Offering:
     """Push the head and open its pull request, or update the open one. It happens once, even if the engine is killed.
 
-    Files that tools execute automatically need a person's consent: then nothing is pushed, and the work waits to be
+    If files that tools execute automatically need a person's consent, nothing is pushed, and the work waits to be
     landed.
     """
     open_request, name = run.context.offer, run.id
@@ -319,11 +320,11 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
 
 
 def _unreached(url: str, *, errors: bool = False) -> str:
-    """Why an address cannot be reached; "" if a server answers. `errors`: an answer that is an error is none."""
+    """Why an address cannot be reached; "" if a server answers. `errors`: an HTTP error does not count as an answer."""
     if not re.match(r"https?://", url):
         return "it is not an address that a browser opens"
     try:
-        request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (looked at one line above)
+        request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (checked above)
         urllib.request.build_opener(_Stay).open(request, timeout=OUTSIDE_S).close()
     except urllib.error.HTTPError as error:
         return f"it answers {error.code}" if errors and error.code >= 400 else ""

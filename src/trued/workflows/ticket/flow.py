@@ -1,4 +1,5 @@
-"""Ticket: one fresh agent implements, one verifies, one fixes, one writes the pull request, each by summaries only."""
+"""Ticket: fresh agents implement, verify, fix and write the pull request; each knows only summaries of the others'
+work."""
 
 from trued.model import Goal, Outcome, Plan, Verdict
 from trued.run.run import Run
@@ -41,7 +42,7 @@ async def ticket(run: Run, goal: Goal) -> Outcome:
 
 
 async def implement(run: Run, verdict: Verdict) -> Summary:
-    """One fresh agent implements the ticket. What it claims about its work is compared with git."""
+    """Have a fresh agent implement the ticket. What it claims about its work is compared with git."""
     told, before = ticket_of(run), run.branch.head
     built = await run.ask(
         "impl-agent",
@@ -83,9 +84,9 @@ async def verify_in_rounds(
 
 
 async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str, str]) -> tuple[Issue, ...]:
-    """A fresh agent looks at the work as its users would; then the engine proves it. Returns the issues of both.
+    """Have a fresh agent test the work as its users would; then the engine proves it. Returns the issues of both.
 
-    `pictures` (name → artifact): those that the agent left are added to it.
+    `pictures` (name → artifact): the agent's pictures are added to it.
     """
     told = ticket_of(run)
     async with preview(run) as shown:
@@ -109,7 +110,7 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
 
 
 async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...], pictures: dict[str, str]) -> IssuesFixed:
-    """One fresh agent fixes these issues. It knows the issues, their pictures and the files concerned, nothing else."""
+    """Have a fresh agent fix these issues. It knows only the issues, their pictures and the files concerned."""
     before = run.branch.head
     named = dict.fromkeys((*await run.branch.paths_in(one.sentence for one in issues), *await run.branch.changes()))
     files = await run.branch.contents(tuple(named))
@@ -126,8 +127,8 @@ async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...], pictures:
 
 
 async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
-    """Open a pull request for proven work, or a draft if the user wants one. Nobody is paid to describe work that waits
-    for a person: its text is written when it is offered."""
+    """Open a pull request for proven work, or a draft if the user wants one. No agent is paid to describe work that
+    waits for a person: the text is written when the work is offered."""
     judged = outcome.verdict.requirements if outcome.verdict else ()
     success, draft = succeeded(run, outcome), run.settings.draft
     if success or draft:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from trued.model import Approval, Case, Evidence, Finding, Judged, Outcomes, Severity, Tried, Value, Verdict
 
-ALIKE = 0.8  # of the words: an agent never says the same thing twice in the same words
+ALIKE = 0.8  # share of equal words: agents never word the same thing in the same way twice
 SEVERITIES = {
     "critical": Severity.CRITICAL,
     "high": Severity.HIGH,
@@ -35,7 +35,7 @@ class Issue(Value):
 
     @property
     def finding(self) -> Finding:
-        """As an objection: the engine runs its case if it has one, and asks once more if not."""
+        """The issue as an objection: the engine runs its case; if it has none, the agent is asked again."""
         expected = self.expected.removeprefix("expected ")
         seen = [f"expected {expected}" if expected else "", f"actual {self.actual}" if self.actual else ""]
         return Finding(
@@ -62,7 +62,7 @@ class IssueComparison(Value):
 
     @property
     def same(self) -> bool:
-        """Whether the issues did not change at all."""
+        """Whether the issues did not change."""
         return bool(self.still) and not self.fixed and not self.new
 
     @property
@@ -169,7 +169,7 @@ class ImplementerClaims(Value):
 def claim_mismatches(
     claimed: ImplementerClaims, branch: str, files: Sequence[str], *, known: bool
 ) -> tuple[Finding, ...]:
-    """A minor gap for each claim that git refutes. `known`: whether the claimed commit is on the branch."""
+    """A minor gap for each claim that git refutes. `known`: the claimed commit is on the branch."""
     wrong: list[str] = []
     if claimed.branch != branch:
         wrong.append(f"it names the branch {claimed.branch or '(none)'}, and the work is on {branch}")
@@ -183,7 +183,7 @@ def claim_mismatches(
     return tuple(Finding(what=what, severity=Severity.MINOR, by=ENGINE) for what in wrong)
 
 
-# -- what is told of a round -------------------------------------------------------------------------------------------
+# -- the summary of a round --------------------------------------------------------------------------------------------
 
 
 class Beyond(Value):

@@ -45,7 +45,7 @@ class PullRequest(Reply):
     body: str
 
 
-REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → what it can be asked for
+REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → the replies that it can be asked for
     "impl-agent": (TicketImplemented,),
     "verify-agent": (TicketVerified,),
     "fix-agent": (Fixed,),

@@ -14,7 +14,7 @@ class TicketView(WorkflowView):
         self._notices: list[str] = []
 
     def notices(self) -> list[str]:
-        """Files that were changed beyond those named, and previews that nobody could look at."""
+        """Files that were changed beyond those named, and previews that nobody could open."""
         return self._notices
 
     def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:

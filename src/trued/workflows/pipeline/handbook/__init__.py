@@ -19,17 +19,17 @@ TOP = {"claude": ".claude", "github": ".github", "opencode": ".opencode"}
 LEADS = {
     "github": "agent: orchestrator",
     "opencode": "agent: orchestrator.agent",
-}  # Claude's are followed as they stand
+}  # Claude's prompt needs no such field
 WIDE = 128
 
 
 def handbook(form: RoleFormat, top: Path, tables: Sequence[DecisionTable] = TABLES) -> list[Export]:
-    """The three files, as that tool takes them."""
+    """The three files in the format of that tool."""
     return [plan_export(ORCHESTRATOR, top / path, text, top) for path, text in texts(form, tables).items()]
 
 
 def texts(form: RoleFormat, tables: Sequence[DecisionTable] = TABLES) -> dict[str, str]:
-    """Path → text. Names and numbers are those of the engine."""
+    """Path → text of the files. Names and numbers are taken from the engine."""
     orchestrator = f"{form.folder}/{ORCHESTRATOR}.agent.md"
     patterns = f"{TOP[form.name]}/dispatch-patterns.md"
     files = {"orchestrator_file": orchestrator, "patterns_file": patterns, "argument": ARGUMENT[form.name]}
@@ -45,7 +45,7 @@ def texts(form: RoleFormat, tables: Sequence[DecisionTable] = TABLES) -> dict[st
 
 
 def _head(form: RoleFormat) -> Iterator[str]:
-    """The orchestrator's fields: what every role may, and to start agents."""
+    """The orchestrator's front matter: all tools but web and browser, and the permission to start agents."""
     tools = tuple(tool for tool in TOOLS if tool not in ("web", "browser"))
     role = Role(name=ORCHESTRATOR, description=ABOUT, tools=tools, model="large", prompt="-", writes=True)
     return fields_of(role, form, starts_agents=True)

@@ -25,8 +25,8 @@ from trued.workflows.pipeline.orchestrator import CRITIQUES, RESEARCH_FILES, VER
 from trued.workflows.pipeline.waves import ATTEMPTS
 
 TASKS, ORCHESTRATOR = "tasks/*.md", "orchestrator"
-SAME = 4  # operating rules that everybody has
-READS = {  # by the step's name; a test holds it against the workflow's own words
+SAME = 4  # operating rules that all roles share
+READS = {  # by the step's name; a test compares it with the workflow's code
     "research": (REQUEST,),
     "spec": (REQUEST, *RESEARCH_FILES),
     "design": (*RESEARCH_FILES, FEATURE),
@@ -63,7 +63,7 @@ class HandbookStep:
 
     @property
     def merges(self) -> str:
-        """The memories that are merged before anything is decided."""
+        """The memories that are merged before the step's decision."""
         if self.name == "set-up":
             return "–"
         return memories(f"{name}-<task>" if self.name == "implementation" else name for name in self.who)
@@ -83,7 +83,7 @@ STEPS = (
 
 
 def facts(tables: Sequence[DecisionTable] = decide.TABLES) -> dict[str, Any]:
-    """Everything that the texts say and that is a name or a number."""
+    """All names and numbers that the texts use."""
     rendered = {f"{table.cluster}_table": table.render() for table in tables}
     return {
         **rendered,
@@ -117,7 +117,7 @@ def sample() -> str:
 
 
 def structure() -> Sequence[Mapping[str, str]]:
-    """Every file of a feature's folder: by whom, and in which step."""
+    """Every file of a feature's folder: who writes it, and in which step."""
     rows = [
         {"file": REQUEST, "by": ORCHESTRATOR, "step": "0"},
         {"file": memory.SHARED, "by": f"{ORCHESTRATOR}, and nobody else", "step": "all"},
@@ -131,7 +131,7 @@ def structure() -> Sequence[Mapping[str, str]]:
 
 
 def expectations() -> Iterable[Mapping[str, str]]:
-    """What each agent hands back, and what its answer leads to."""
+    """What each agent returns, and what its answer leads to."""
     tables = {
         table.cluster: f"the table of step {step.number}"
         for step in STEPS
@@ -163,7 +163,7 @@ def scales(tables: Sequence[DecisionTable]) -> list[Mapping[str, str]]:
 
 
 def same_rules() -> list[str]:
-    """The operating rules that the packaged roles have in common, in their words."""
+    """The operating rules that the packaged roles have in common, verbatim."""
     pieces = pieces_of(load_roles(None, None)["spec"].prompt)
     start = next(n for n, piece in enumerate(pieces) if piece.flat == "Operating rules")
     return [piece.flat for piece in pieces[start:] if piece.kind == "item" and piece.number][:SAME]
@@ -181,4 +181,4 @@ def memories(agents: Iterable[str]) -> str:
 
 
 def memory_of(agent: str) -> str:
-    return f"{memory.FOLDER}/{agent}.mem.md"  # of a placeholder, too: `memory_file` is for names
+    return f"{memory.FOLDER}/{agent}.mem.md"  # `agent` may be a placeholder, which `memory_file` does not accept

@@ -1,1 +1,2 @@
-"""The structure of agent files: rules with ids over a set of files, each finding with file, line and one sentence."""
+"""Lints the structure of agent files: rules with ids, applied to a set of files; a finding has file, line and a
+sentence."""

@@ -1,4 +1,4 @@
-"""TS-4, TS-9 and TS-13: what every agent of a pipeline says of its memory and of what it reads."""
+"""TS-4, TS-9 and TS-13: what every agent file of a pipeline says about its memory and its inputs."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def members(files: Set) -> Iterator[Found]:
 def _output(page: PromptPage) -> Iterator[Found]:
     section = page.section("outputs")
     if section is None:
-        return  # TS-15.2 has said so
+        return  # TS-15.2 reports that
     named = [
         (found[0], piece.line_at(found.start()))
         for piece in section.statements()
@@ -46,7 +46,8 @@ def _output(page: PromptPage) -> Iterator[Found]:
 
 
 def _is_own(path: str, name: str) -> bool:
-    """`researcher-<focus>` and `implementer-T03` are of their role; `<agent-name>` is anybody's own."""
+    """Whether the memory file is the agent's own: `implementer-T03` belongs to its role, `<agent-name>` to any
+    agent."""
     instance = path.removeprefix("memory/").removesuffix(".mem.md")
     return instance == name or instance.startswith((f"{name}-", "<", "{"))
 

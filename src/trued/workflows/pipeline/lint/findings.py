@@ -1,4 +1,4 @@
-"""The rules by id, and what is found against them."""
+"""The rules by id, and findings about violations of them."""
 
 from dataclasses import dataclass
 
@@ -58,7 +58,7 @@ RULES = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One sentence on one line of one file, by a rule."""
+    """A violation of a rule: file, line and one sentence."""
 
     file: str
     line: int

@@ -1,4 +1,4 @@
-"""TS-15 and TS-16: the form that every role file keeps."""
+"""TS-15 and TS-16: the form that every role file must have."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection, TextB
 from trued.workflows.pipeline.lint.sets import SECTIONS, Set
 from trued.workflows.pipeline.lint.vocabulary import is_denied
 
-SAME = 4  # operating rules that are the same words everywhere
+SAME = 4  # operating rules that have the same words in all files
 STATUS = re.compile(r"\b(DONE|NEEDS_REVISION|ERROR)\b")
 LINE = re.compile(r"[\s*_`\"'-]*(?:DONE|NEEDS_REVISION|ERROR)\b")
 LITERAL = re.compile(r"(?<=`)(DONE|NEEDS_REVISION|ERROR)(?=:)")
@@ -64,20 +64,21 @@ def _sections(page: PromptPage) -> Iterator[Found]:
 
 
 def _is_opened_with(title: str, page: PromptPage) -> bool:
-    """Who an agent is, and what it never does, may stand below the title without a heading of its own."""
+    """Whether the opening text replaces this section: the role and the prohibitions may be there without a heading."""
     if title == "role":
         return bool(page.opening)
     return title == "prohibitions" and any(re.search(r"\bnever\b|\bnot\b", one.text, re.I) for one in page.opening)
 
 
 def _gap(title: str, found: Sequence[PromptSection]) -> int:
-    """The line of the section that it should stand before; of the last one where it should be the last."""
+    """The line to report for a missing section: that of the section that it belongs before, else of the last
+    section."""
     later = [one.line for one in found if one.words in SECTIONS[SECTIONS.index(title) :]]
     return min(later) if later else max((one.line for one in found), default=0)
 
 
 def _order(page: PromptPage, found: Sequence[PromptSection]) -> Iterator[Found]:
-    """Sections below one that belongs after them; each is reported once, with the first such one."""
+    """Report each section that is below one that belongs after it: once, with the first such section."""
     wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
     left = list(found)
     for section in wanted:
@@ -105,7 +106,7 @@ def _same_rules(pages: Sequence[PromptPage]) -> Iterator[Found]:
 
 
 def _rules(page: PromptPage) -> list[list[TextBlock]]:
-    """The numbered items of the section, each with what stands below it."""
+    """The numbered items of the section "operating rules", each with the blocks below it."""
     section = page.section("operating rules")
     own: list[list[TextBlock]] = []
     for piece in takewhile(lambda one: one.kind != "heading", section.pieces if section else ()):
@@ -123,7 +124,7 @@ def _flat(rule: Sequence[TextBlock]) -> str:
 def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
     section = page.section("completion contract")
     if section is None:
-        return  # TS-15.2 has said so
+        return  # TS-15.2 reports that
     offered = dict(_offered(section))
     for status in ("DONE", "ERROR"):
         if status not in offered:
@@ -140,7 +141,8 @@ def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
 
 
 def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
-    """The statuses that an agent may end with, with their lines. A line that begins with one is about that one."""
+    """The statuses that an agent may end with, with their lines. A line that begins with a status is about that
+    status."""
     for piece in reversed([one for one in section.statements() if one.kind != "header"]):
         for start, text in _lines(piece):
             yield from ((one[1], piece.line_at(start + one.start())) for one in _statuses(text))
@@ -157,7 +159,8 @@ def _statuses(text: str) -> Iterator[re.Match[str]]:
 
 
 def _lines(piece: TextBlock) -> Iterator[tuple[int, str]]:
-    """A fence line by line; other text where a line begins with a status, too."""
+    """A block in parts, with their offsets: a fence line by line, other text split before lines that begin with a
+    status."""
     chunk, start = "", 0
     for line in piece.text.splitlines(keepends=True):
         if chunk and (piece.kind == "code" or LINE.match(line)):
@@ -180,7 +183,8 @@ def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Found]:
 
 
 def _literals(text: str, *, is_code: bool) -> Iterator[str]:
-    """What is to be written as it stands: a line of code, a span that begins with a status, the words to a colon."""
+    """The text that an agent is to write literally: a line of code, a span that begins with a status, or the words up
+    to a colon."""
     if is_code:
         yield text
         return

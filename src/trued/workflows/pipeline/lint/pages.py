@@ -1,4 +1,4 @@
-"""Agent files as pages: pieces of text with their lines, in sections by heading."""
+"""Agent files as pages: blocks of text with their line numbers, in sections by heading."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from markdown_it.token import Token
 SAMPLES = ("markdown", "md", "yaml", "yml", "json", "toml")  # fences that show what a file may look like
 DEPRECATED = re.compile(r"[\W_]*(?:deprecat(?:ed|ion)|retired|no longer (?:used|active))\b", re.I)
 TITLE = 200  # characters of a heading that are compared
-DEEPEST = 8  # open fences in what open fences took in: below them all is code
+DEEPEST = 8  # levels of unclosed fences inside unclosed fences; everything deeper is code
 NUMBERED = re.compile(r"(?:step\s+)?(\d+[a-z]?(?:\.\d+)*)(?=[\s.:)—–-]|$)", re.I)
 
 
@@ -39,28 +39,28 @@ class TextBlock:
 
     @property
     def is_sample(self) -> bool:
-        """It shows what a file may hold; it does not say what this agent does."""
+        """Whether the block is a sample of a file's content, not a statement about this agent."""
         return self.kind == "comment" or (self.kind == "code" and self.info in SAMPLES)
 
 
 @dataclass(frozen=True, slots=True)
 class PromptSection:
-    """A heading and what stands below it, deeper headings included."""
+    """A heading and the blocks below it, deeper headings included."""
 
     title: str
     level: int
     line: int
     pieces: tuple[TextBlock, ...]
-    words: str  # the title, as it is compared
+    words: str  # the title in normal form, for comparisons
 
     @property
     def number(self) -> str:
-        """`3b` of a heading "Step 3b: critique"; empty where it has none."""
+        """The number of the heading, such as `3b` of "Step 3b: critique"; "" if it has none."""
         found = NUMBERED.match(self.title)
         return found[1].lower() if found else ""
 
     def statements(self) -> Iterator[TextBlock]:
-        """All blocks but samples of other files."""
+        """All blocks except samples of other files."""
         return (piece for piece in self.pieces if not piece.is_sample)
 
 
@@ -79,7 +79,7 @@ class PromptPage:
         return tuple(_sections(self.pieces))
 
     def section(self, title: str) -> PromptSection | None:
-        """The first of that name; where there is none, one that has it among its words: "TDD workflow"."""
+        """The first section with this title; if there is none, one whose title contains it, such as "TDD workflow"."""
         exact = next((one for one in self.sections if one.words == title), None)
         loose = (one for one in self.sections if one.level == 2 and re.search(rf"(?:^| ){title}(?: |$)", one.words))
         return exact or next(loose, None)
@@ -97,7 +97,7 @@ class PromptPage:
 
     @cached_property
     def is_deprecated(self) -> bool:
-        """It begins with a notice that it is not used any more."""
+        """Whether the page begins with a notice that it is no longer used."""
         said = [piece for piece in self.pieces if piece.kind != "comment"]
         about = str((self.fields or {}).get("description") or "")
         return bool(DEPRECATED.match(about)) or any(DEPRECATED.match(one.text) or _titled(one) for one in said[:3])
@@ -108,20 +108,20 @@ class PromptPage:
 
 
 def normal(title: str) -> str:
-    """A title as it is compared: small letters, no marks around it, one kind of hyphen."""
+    """A title in normal form, for comparisons: lower case, no markup around it, one kind of hyphen."""
     plain = re.sub(r"[\u2010-\u2014-]", "-", title[:TITLE].lower())
     return " ".join(re.sub(r"[*_`:#]|\(.*?\)", " ", plain).split())
 
 
 def pieces_of(text: str, first: int = 1, deep: int = 0) -> tuple[TextBlock, ...]:
-    """All blocks of a Markdown text whose first line has that number."""
+    """All blocks of a Markdown text whose first line has the number `first`."""
     return tuple(_Walk(_markdown().parse(text), first, text.split("\n"), deep).pieces())
 
 
 @cache
 def _markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
-    return markdown.disable("inline")  # blocks are enough: words are read as they were written
+    return markdown.disable("inline")  # blocks are enough: inline markup is read as written
 
 
 def _titled(piece: TextBlock) -> bool:
@@ -143,13 +143,13 @@ def _sections(pieces: Sequence[TextBlock]) -> Iterator[PromptSection]:
 
 
 class _Walk:
-    """Through the tokens of one text: lists and quotations are remembered while they are open."""
+    """Walks through the tokens of one text, and tracks the lists and quotations that are open."""
 
     def __init__(self, tokens: Sequence[Token], first: int, lines: Sequence[str], deep: int) -> None:
         self._tokens, self._first, self._lines, self._deep = tokens, first, lines, deep
         self._lists, self._quotes = 0, 0
         self._row = 1
-        self._fresh: str | None = None  # the number of an item whose first words are still to come
+        self._fresh: str | None = None  # the number of a list item whose text has not come yet
 
     def pieces(self) -> Iterator[TextBlock]:
         heading, row, header = 0, list[str](), False
@@ -204,7 +204,8 @@ class _Walk:
         return TextBlock("item", line, token.content, number=number, inner=self._lists > 1 or bool(self._quotes))
 
     def _is_open(self, token: Token) -> bool:
-        """A fence that nothing closes: all that follows would be code. It is read as what it was meant to be."""
+        """Whether nothing closes this fence. Everything after it would be code, so its content is parsed as text
+        instead."""
         start, end = token.map or (0, 0)
         last = self._lines[end - 1].strip() if end > start + 1 else ""
         return (

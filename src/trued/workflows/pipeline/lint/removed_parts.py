@@ -1,4 +1,4 @@
-"""TS-1, TS-2 and TS-3: parts that the pipeline no longer has; the place decides which rule reports them."""
+"""TS-1, TS-2 and TS-3: parts that the pipeline no longer has; which rule reports one depends on where it is."""
 
 import re
 from collections.abc import Iterator, Mapping

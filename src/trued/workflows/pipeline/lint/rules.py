@@ -1,4 +1,4 @@
-"""All rules on one set of files."""
+"""Applies all rules to one set of files."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -13,6 +13,6 @@ from trued.workflows.pipeline.lint.surroundings import around
 
 
 def judged(files: Set) -> list[Found]:
-    """TS-1 to TS-16, by file and line."""
+    """The findings of TS-1 to TS-16, sorted by file and line."""
     found: Iterable[Found] = chain(form(files), removed(files), members(files), leading(files), around(files))
     return sorted(set(found), key=lambda one: (one.file, one.line, one.rule, one.says))

@@ -1,4 +1,4 @@
-"""Which files are looked at, in which sets: named ones, folders, a repository's role files, the packaged roles."""
+"""Selects the files to lint, in sets: named files, folders, a repository's role files, the packaged roles."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import judged
 from trued.workflows.pipeline.lint.sets import Set, files_in, page_of
 
-BESIDE = {  # what belongs to a pipeline and lies beside the agents of that tool
+BESIDE = {  # tool → files of a pipeline that are not among the tool's agents
     "github": (".github/prompts/*.prompt.md", ".github/dispatch-patterns.md"),
     "claude": (".claude/commands/*.prompt.md", ".claude/dispatch-patterns.md"),
     "opencode": (".opencode/command/*.prompt.md", ".opencode/dispatch-patterns.md"),
@@ -22,12 +22,12 @@ BESIDE = {  # what belongs to a pipeline and lies beside the agents of that tool
 
 
 class Kind(StrEnum):
-    """What a set of files is taken for."""
+    """How a set of files is linted."""
 
     AUTO = "auto"
-    FILES = "files"  # fields alone
-    ROLES = "roles"  # every agent keeps the convention
-    PIPELINE = "pipeline"  # and is one of a pipeline
+    FILES = "files"  # only the front matter
+    ROLES = "roles"  # every agent must follow the convention
+    PIPELINE = "pipeline"  # and must be an agent of a pipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class File:
     path: Path
     shown: str
     form: RoleFormat | None = None
-    is_role: bool = True  # it is read as a role somewhere: its fields must mean something
-    is_ours: bool = False  # it keeps our convention, whatever it looks like
+    is_role: bool = True  # some tool reads it as a role: its fields must be valid
+    is_ours: bool = False  # it must follow our convention, whatever it looks like
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Look:
 
     found: list[Found] = field(default_factory=list)
     files: int = 0
-    unjudged: int = 0  # agents that keep no convention, of which fields alone were read
+    unjudged: int = 0  # agents without the convention: only their fields were checked
     pipelines: int = 0
 
 
@@ -62,7 +62,7 @@ def named(paths: Iterable[Path]) -> Iterator[list[File]]:
 
 
 def repository(top: Path) -> Iterator[list[File]]:
-    """Our own role files, then each other tool's."""
+    """Our own role files, then those of each other tool."""
     sets: dict[str, list[File]] = {}
     for path, form in role_files(top):
         shown = str(path.relative_to(top))

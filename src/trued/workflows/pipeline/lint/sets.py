@@ -19,8 +19,8 @@ SECTIONS = (
     *("role", "prohibitions", "inputs", "outputs", "operating rules", "workflow", "completion contract"),
     "anti-drift anchor",
 )
-KEEPS = 5  # of these eight: role, inputs and workflow are sections of many another convention
-SEVERAL = 3  # agents of the pipeline's clusters: fewer may be called so by chance
+KEEPS = 5  # of these eight sections: role, inputs and workflow also occur in other conventions
+SEVERAL = 3  # agents of the pipeline's clusters: fewer may have these names by chance
 FOCUSES = tuple(name.removeprefix("researcher-") for name in RESEARCH)
 ALONE = ("researcher", "spec", "designer", "planner", "implementer", "documentation-writer")
 CLUSTERED = (*CRITICS, *VERIFIERS, *REVIEWERS)
@@ -37,14 +37,14 @@ class Set:
     """Pages that are judged together."""
 
     pages: tuple[PromptPage, ...]
-    strict: frozenset[str] = frozenset()  # files that keep the convention, whatever they look like
+    strict: frozenset[str] = frozenset()  # files that must follow the convention, whatever they look like
     forced: bool = False  # the caller says that this is a pipeline
-    plain: bool = False  # the caller says that it is none
+    plain: bool = False  # the caller says that this is not a pipeline
 
     @cached_property
     def is_pipeline(self) -> bool:
-        """Three of the agents that only the pipeline has are here, or are spoken of by who leads. Any folder may have a
-        planner, and many have some orchestrator."""
+        """Whether at least three agents that only the pipeline has are in the set, or are named by its orchestrator,
+        patterns or prompts. A planner or an orchestrator is no sign: many folders have one."""
         if self.forced or self.plain:
             return self.forced
         leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
@@ -58,7 +58,8 @@ class Set:
 
     @cached_property
     def members(self) -> tuple[PromptPage, ...]:
-        """The agents of the pipeline, its orchestrator aside: by the pipeline's names, or named by who leads it."""
+        """The agents of the pipeline without its orchestrator: those with the pipeline's names, and those that its
+        orchestrator or patterns name."""
         if not self.is_pipeline:
             return ()
         led = self._led
@@ -68,7 +69,7 @@ class Set:
 
     @cached_property
     def conventional(self) -> tuple[PromptPage, ...]:
-        """The agents that TS-15 and TS-16 hold for."""
+        """The agents that TS-15 and TS-16 apply to."""
         members = {page.shown for page in self.members}
         return tuple(
             page
@@ -77,7 +78,7 @@ class Set:
         )
 
     def leading(self, kind: str) -> Iterator[PromptPage]:
-        """Of a pipeline: its orchestrator, its patterns, its prompts."""
+        """The pages of this kind that lead a pipeline: its orchestrator, its patterns or its prompts."""
         return (
             page
             for page in self.pages
@@ -97,31 +98,32 @@ class Set:
 
 
 def _starts_something_else(page: PromptPage) -> bool:
-    """A prompt that names neither the orchestrator nor an agent that only the pipeline has: of another workflow."""
+    """Whether a prompt belongs to another workflow: it names neither the orchestrator nor an agent that only the
+    pipeline has."""
     spoken = "\n".join(piece.text.lower() for piece in page.pieces)
     return page.kind == "prompt" and not any(name in spoken for name in (ORCHESTRATOR, *CLUSTERED))
 
 
 def keeps(page: PromptPage) -> bool:
-    """Whether its sections are the convention's, more or less."""
+    """Whether the page follows the convention: it has enough of its sections."""
     return len({one.words for one in page.sections} & set(SECTIONS)) >= KEEPS
 
 
 def page_of(path: Path, shown: str = "") -> PromptPage:
-    """One file, read."""
+    """Read one file as a page."""
     shown = shown or str(path)
     return page(path, shown, read_text(path, shown))
 
 
 def page(path: Path, shown: str, text: str) -> PromptPage:
-    """A file of this name with this text."""
+    """The page of a file with this path and this text."""
     if len(text) > LONGEST:
         if path.name.endswith((".agent.md", ".prompt.md")):
             raise BadInput(f"{len(text)} characters are no agent file", f"{shown}:1", f"keep it below {LONGEST}")
         return PromptPage(shown, stem_of(path), "other", None, ())
     try:
         matter = read_lenient(text, shown, KNOWN)
-    except BadInput:  # fields that cannot be read: ROLE-1 says so
+    except BadInput:  # ROLE-1 reports fields that cannot be read
         matter = None
     body, first = (matter.body, matter.line) if matter else (text.removeprefix("\ufeff"), 1)
     fields = matter.fields.value if matter else None
@@ -130,9 +132,9 @@ def page(path: Path, shown: str, text: str) -> PromptPage:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """All Markdown files below a folder, those of installed packages aside."""
+    """All Markdown files below a folder, except those of installed packages."""
     found = list[Path]()
-    for place, below, names in os.walk(folder):  # what cannot be looked into holds nothing for us
+    for place, below, names in os.walk(folder):  # folders that cannot be read are skipped
         below[:] = [one for one in below if one not in PASSED_OVER]
         found += [path for path in (Path(place, name) for name in names if name.endswith(".md")) if _is_file(path)]
     if len(found) > MOST:
@@ -147,7 +149,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _given_back(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """Sections that a code block at the end has taken in: fences in fences close each other, and nobody sees it."""
+    """The blocks, with sections that the code block at the end has swallowed: nested fences close each other
+    unnoticed."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

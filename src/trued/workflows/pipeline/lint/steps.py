@@ -5,7 +5,7 @@ from itertools import chain
 
 from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection, TextBlock
 
-CLUSTERS = {  # a step's decision may stand under the cluster's own name
+CLUSTERS = {  # a step's decision may be in a section with the cluster's name
     "3b": ("ct cluster", "ct decision", "critique decision"),
     "6": ("v cluster", "v decision", "verification decision"),
     "7": ("r cluster", "r decision", "review decision"),
@@ -13,7 +13,7 @@ CLUSTERS = {  # a step's decision may stand under the cluster's own name
 
 
 def step_sections(page: PromptPage, step: str) -> list[PromptSection]:
-    """Those of the step: `6` is also 6.1 and 6.2. What is numbered goes first."""
+    """The sections of a step (6.1 and 6.2 belong to `6`): numbered ones first, then those with the cluster's name."""
     own = [one for one in page.sections if one.number == step or one.number.startswith(f"{step}.")]
     return own + [
         one
@@ -29,7 +29,7 @@ def in_step(page: PromptPage, step: str) -> Iterator[TextBlock]:
 
 
 def steps_by_line(page: PromptPage) -> dict[int, str]:
-    """Line → the step that it belongs to; of two the first."""
+    """Line → the step that it belongs to; if there are two, the first."""
     return {
         line: step
         for step in reversed(CLUSTERS)

@@ -1,4 +1,4 @@
-"""Decision tables, read as a person would follow them: row by row, the first that fits."""
+"""Decision tables, read as a person would follow them: the first row that matches wins."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from trued.workflows.pipeline.lint.pages import TextBlock, normal
 DONE, REVISE, ERROR, MISSING = "DONE", "NEEDS_REVISION", "ERROR", "missing"
 StatusByAgent: TypeAlias = Mapping[
     str, str
-]  # what each agent says, in one word: a status, or the severity that goes with DONE
+]  # agent → its answer as one word: a status, or the severity that goes with DONE
 
 SCALES = ([str(one) for one in Concern], [str(one) for one in Flaw])
 WORD = re.compile(rf"\b(DONE|NEEDS_REVISION|ERROR|missing|{'|'.join(word for scale in SCALES for word in scale)})\b")
@@ -80,7 +80,7 @@ REVIEW = (
 
 
 def followed(pieces: Sequence[TextBlock], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]] | None:
-    """Where the table gives another result: line, rule and message. None if no table can be followed."""
+    """The probes for which the table gives a wrong result: line, rule and message. None if no table can be parsed."""
     names = tuple(probes[0].case)
     tables = [(line, rows) for line, rows in _tables(pieces, names) if rows]
     return _led(*tables[0], probes) if tables else None
@@ -112,7 +112,7 @@ def _tables(pieces: Sequence[TextBlock], names: Sequence[str]) -> Iterator[tuple
 
 
 def _by_column(titles: Sequence[str], rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
-    """One column for each agent. A row about several agents at once comes before the others."""
+    """The rules of a table with one column for each agent. Rows about several agents at once come first."""
     found: list[RuleRow] = []
     for row in rows:
         condition, _, last = row.cells[-1].rpartition("→")
@@ -128,7 +128,7 @@ def _by_column(titles: Sequence[str], rows: Sequence[TextBlock], names: Sequence
 
 
 def _by_words(rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
-    """A condition in words, and a cell with the result; nothing where a row cannot be understood."""
+    """The rules of a table with a condition in words and a cell with the result; empty if a row cannot be parsed."""
     found: list[RuleRow] = []
     for row in rows:
         at = next((n for n, cell in enumerate(row.cells) if n and RESULT.fullmatch(cell)), 0)

@@ -1,11 +1,11 @@
-"""What a piece of text says: paths, names, statuses, and whether it says them of something that is not."""
+"""Finds what a text mentions: paths, names and statuses, and whether it negates them."""
 
 import re
 from collections.abc import Iterable, Iterator
 
 from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
 
-# files that agents once combined others' work into, and the agents that wrote them
+# removed files into which agents combined others' work, and the agents that wrote them
 COMBINED = ("analysis.md", "design_critical_review.md", "verifier.md", "review.md")
 NAMED_AGGREGATOR = re.compile(r"\b(?:ct|v|r)[\s_\u2010\u2011-]aggregators?\b", re.I)
 AGGREGATOR = re.compile(r"\b(?:(?:ct|v|r)[\s_\u2010\u2011-])?aggregators?\b", re.I)
@@ -13,9 +13,9 @@ SYNTHESIS = re.compile(r"\bmode\s+2\b|\bsynthesi[sz]\w*", re.I)
 FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
 
 ENDING = re.compile(r"\.md\b")
-PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # what stands before the ending
+PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # the part before the file extension
 LENGTH = 300  # of a path
-REACH = 400  # characters that a clause may have before the word that it is about
+REACH = 400  # characters of a clause that are searched before a word
 PLACE = re.compile(r"[<{*$]")
 GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
 NO = re.compile(r"\b(?:no|not|never|nor|neither|without|none|nobody|nothing|cannot|isn't|aren't|don't|doesn't)\b", re.I)
@@ -32,7 +32,7 @@ SHARED_MEMORY = re.compile(r"(?<![\w/.-])memory\.md\b|\bshared\s+memory\b", re.I
 
 
 def has(piece: TextBlock, *patterns: str) -> bool:
-    """Whether the text matches all these patterns, in small or capital letters."""
+    """Whether the text matches all these patterns, ignoring case."""
     return all(re.search(pattern, piece.text, re.I) for pattern in patterns)
 
 
@@ -42,7 +42,7 @@ def find_block(pieces: Iterable[TextBlock], *patterns: str) -> TextBlock | None:
 
 
 def paths(pieces: Iterable[TextBlock]) -> Iterator[tuple[str, int]]:
-    """Every Markdown file that is named, with its line; braces written out."""
+    """Every Markdown file that is named, with its line; braces are expanded."""
     for piece in pieces:
         if ".md" not in piece.text:
             continue
@@ -51,12 +51,13 @@ def paths(pieces: Iterable[TextBlock]) -> Iterator[tuple[str, int]]:
         for found in ENDING.finditer(text):
             before = PATH.search(text, max(after, found.start() - LENGTH), found.start())
             path, after = f"{before[0] if before else ''}.md", found.end()
-            if not path.startswith("//"):  # the end of an address
+            if not path.startswith("//"):  # otherwise the end of a URL
                 yield from ((one, piece.line_at(found.start())) for one in _written_out(path))
 
 
 def is_combined(path: str) -> bool:
-    """It is one of the pipeline's removed files: named bare, or in a feature's folder; `src/review.md` is not."""
+    """Whether it is one of the pipeline's removed files: a bare name, or in a feature's folder; `src/review.md` is
+    not."""
     *folders, name = path.removeprefix("./").split("/")
     if name not in COMBINED:
         return False
@@ -66,7 +67,8 @@ def is_combined(path: str) -> bool:
 
 
 def covers(path: str, wanted: str) -> bool:
-    """`research/*.md` and `research/<focus>.md` name `research/impact.md`, too; folders before it do not matter."""
+    """Whether a path includes the wanted one: `research/*.md` and `research/<focus>.md` include `research/impact.md`;
+    leading folders are ignored."""
     parts, want = path.split("/"), wanted.split("/")
     tail = parts[-len(want) :]
     return len(tail) == len(want) and all(map(_fits, tail, want))
@@ -79,12 +81,12 @@ def is_denied(text: str, start: int, end: int) -> bool:
 
 
 def is_notice(piece: TextBlock) -> bool:
-    """It says that something is not used any more, and asks for nothing."""
+    """Whether the block is a notice that something is no longer used."""
     return re.match(r"[\W_]*deprecat(?:ed|ion)\b", piece.text, re.I) is not None
 
 
 def active(page: PromptPage) -> Iterator[TextBlock]:
-    """What a page says, notices aside."""
+    """The statements of a page, without notices."""
     return (piece for piece in page.pieces if not is_notice(piece))
 
 

@@ -1,4 +1,4 @@
-"""`backlog.md`: what a team has to do, written for people, read back with whatever they changed."""
+"""`backlog.md`: what a team has to do, written for people and parsed again with whatever they changed."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from trued.errors import BadInput
 from trued.workflows.team.backlog.items import ARCHIVE, Backlog, written
 from trued.workflows.team.backlog.reading import NAME, parse_backlog
 
-LONG = 200  # tasks that a person may want to look through
+LONG = 200  # tasks: a longer file is too long to read
 
 
 def archive(backlog: Backlog) -> str:
-    """The stories of features that were put away; empty where none was."""
+    """The archive file: the stories of archived features; "" if there are none."""
     away = [feature.whole_text for feature in backlog.features if feature.is_away]
     return "".join(("# Backlog, archived\n", *away)) if away else ""
 
@@ -32,7 +32,7 @@ def put_away(backlog: Backlog) -> Backlog:
 
 
 def with_archive(backlog: Backlog, text: str) -> Backlog:
-    """As it was before anything was put away."""
+    """The backlog with the stories of archived features restored from the archive's text."""
     held = {feature.id: feature for feature in parse_backlog(text, ARCHIVE).features}
     for feature in backlog.features:
         if feature.archived and feature.id in held and not feature.stories:
@@ -41,8 +41,8 @@ def with_archive(backlog: Backlog, text: str) -> Backlog:
 
 
 def reopened(text: str, names: Sequence[str], file: str = NAME) -> str:
-    """The file with these tasks and features open again: failed tasks of a feature, too, and its acceptance. Raises
-    BadInput for an id that is not there, or a file that cannot be read."""
+    """The file with these tasks and features reopened; for a feature, with its failed tasks and its acceptance. Raises
+    BadInput for an unknown id, or a file that cannot be parsed."""
     backlog = parse_backlog(text, file)
     for name in names:
         if not backlog.holds(name):

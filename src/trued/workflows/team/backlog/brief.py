@@ -1,13 +1,13 @@
-"""What an agent's brief shows of a backlog: its feature, the neighbouring ones, and counts of the rest."""
+"""The part of a backlog that goes into an agent's brief: its feature, the neighbouring ones, and counts of the rest."""
 
 from trued.workflows.team.backlog.items import MARKS, Backlog, BacklogFeature, BacklogTask, Story
 
-SHOWN = 30  # tasks of the feature at hand that are named
+SHOWN = 30  # tasks of the current feature that are listed
 WIDTH = 300  # characters of one line
 
 
 def brief_of(backlog: Backlog, name: str, folder: str = "") -> str:
-    """Status and place of the feature or task `name`, in a text whose length does not grow with the backlog."""
+    """Status and position of the feature or task `name`, in a text whose length does not grow with the backlog."""
     feature = backlog.feature(name)
     at = backlog.place(feature.id)
     near = [(word, at + step) for word, step in (("before it", -1), ("after it", 1))]
@@ -28,7 +28,7 @@ def _named(feature: BacklogFeature) -> str:
 
 
 def _stories(feature: BacklogFeature, name: str, folder: str) -> list[str]:
-    """Stories in their order; where there are many tasks, those around the one at hand."""
+    """The stories in order; if there are many tasks, only those around the current one."""
     rows: list[tuple[Story, BacklogTask]] = [(story, task) for story in feature.stories for task in story.tasks]
     at = next((number for number, (_, task) in enumerate(rows) if task.id == name), None)
     if at is None:

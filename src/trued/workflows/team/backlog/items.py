@@ -17,7 +17,7 @@ TaskStatus: TypeAlias = Literal["open", "done", "failed"]
 
 ATTEMPTS = 10
 TEXT_LIMIT = 2000  # characters of one entry: people do not read a longer line
-NEW = "new-"  # before the number of what a person added and nobody has given an id yet
+NEW = "new-"  # prefix of the temporary id of something that a person added
 NO_NAME = "(no name)"
 TITLE = """\
 # Backlog
@@ -37,7 +37,7 @@ _OPTIONAL = {
     "status": "pending",
     "priority": "medium",
     "uat": "pending",
-}  # a line that a person took away, and its meaning
+}  # lines that a person may remove, and the value that this means
 _NEVER_BACK = ("title", "feature", "tasks")
 
 
@@ -64,10 +64,10 @@ Ids: TypeAlias = tuple[str, ...]
 class Piece(Value):
     """A line of the file that a person wrote in their own way, and what they wrote below it."""
 
-    name: str  # what the line says: "status"; "+F1-T2" stands for a part with pieces of its own
-    lead: str = ""  # what the line begins with, where that is not what the engine writes
+    name: str  # what the line is about, such as "status"; "+F1-T2" stands for a part with pieces of its own
+    lead: str = ""  # the beginning of the line, if the engine would write another one
     head: str = ""  # byte for byte; empty: as the engine writes it
-    tail: str = ""  # what stands below it, and says nothing that the engine reads
+    tail: str = ""  # the text below it that the engine does not parse
 
 
 class Part(Value):
@@ -76,7 +76,8 @@ class Part(Value):
     kept: tuple[Piece, ...] = ()
 
     def changed(self, **fields: Any) -> Self:
-        """With these fields; a line that says something else now is the engine's again, what stands below it stays."""
+        """A copy with these fields. Lines whose value changed are written by the engine again; the text below them
+        stays."""
         now = {name: getattr(self, name) for name in type(self).model_fields}
         stale = {self._line_of(name) for name, value in fields.items() if now[name] != value}
         kept = tuple(_own(piece) if piece.name in stale else piece for piece in fields.get("kept", self.kept))
@@ -84,7 +85,7 @@ class Part(Value):
 
     @staticmethod
     def _line_of(field: str) -> str:
-        """The line of the file that says this."""
+        """The name of the line that shows this field."""
         return "" if field in ("kept", "criteria", "stories", "tasks", "features") else field
 
 
@@ -97,7 +98,7 @@ class AcceptanceItem(Part):
 
     id: str
     text: Name
-    added: bool = False  # by a person, after the contract was sealed
+    added: bool = False  # whether a person added it after the contract was sealed
 
     @staticmethod
     def _line_of(field: str) -> str:
@@ -113,7 +114,7 @@ class BacklogTask(Part):
     depends_on: Ids = ()
     files: Paths = ()
     note: Line = ""
-    by_person: bool = False  # ticked by a person: not to be worked on, and no evidence of anything
+    by_person: bool = False  # ticked by a person: it is not worked on, and the tick is no evidence
 
     @property
     def is_open(self) -> bool:
@@ -139,7 +140,7 @@ class Story(Part):
 
     @property
     def standing(self) -> WorkStatus:
-        """Its status, as it follows from its tasks."""
+        """The story's status, derived from its tasks."""
         states = {task.state for task in self.tasks}
         if states <= {"done"}:
             return "completed" if states else "pending"
@@ -164,8 +165,8 @@ class BacklogFeature(Part):
     depends_on: Ids = ()  # features
     criteria: tuple[AcceptanceItem, ...] = ()
     stories: tuple[Story, ...] = ()
-    archived: bool = False  # its stories stand in the archive
-    given: tuple[int, int, int] = (0, 0, 0)  # criteria, stories and tasks that had an id and are gone: the last numbers
+    archived: bool = False  # its stories are in the archive
+    given: tuple[int, int, int] = (0, 0, 0)  # last numbers of removed criteria, stories and tasks
 
     @property
     def tasks(self) -> Iterator[BacklogTask]:
@@ -184,22 +185,22 @@ class BacklogFeature(Part):
 
     @cached_property
     def text(self) -> str:
-        """Its part of the file, written once: a backlog of a thousand tasks is joined, not written anew."""
+        """The feature's part of the file; cached, so that a backlog of a thousand tasks is only joined."""
         return written(self)
 
     @cached_property
     def whole_text(self) -> str:
-        """With its stories, for the archive."""
+        """The feature's text with its stories, for the archive."""
         return written(self.changed(archived=False, kept=()))
 
     @cached_property
     def away(self) -> "BacklogFeature":
-        """With its stories in the archive."""
+        """The feature with its stories in the archive."""
         if self.archived:
             return self
         away = self.changed(archived=True)
         if not self.kept:
-            away.__dict__["whole_text"] = self.text  # the same words: they are not written twice
+            away.__dict__["whole_text"] = self.text  # the same text: reuse it
         return away
 
     @cached_property
@@ -209,7 +210,7 @@ class BacklogFeature(Part):
 
     @cached_property
     def tally(self) -> tuple[int, int, int, int]:
-        """Its counts, and 1 if it is completed: a long backlog is counted by one look at each feature."""
+        """The feature's counts, and 1 if it is completed; cached, so that a long backlog is counted quickly."""
         return (*self.counts, int(self.status == "completed"))
 
     @property
@@ -243,12 +244,12 @@ class Backlog(Part):
     """All features, in the order in which they are worked on where nothing else says one."""
 
     features: tuple[BacklogFeature, ...] = ()
-    given: int = 0  # the last number of a feature that is gone
+    given: int = 0  # the last number of a removed feature
 
     # -- what there is -------------------------------------------------------------------------------------------------
 
     def feature(self, name: str) -> BacklogFeature:
-        """By its id, or by the id of one of its tasks or stories."""
+        """The feature with this id, or with a task or story of this id. Raises KeyError."""
         home = self._home(name)
         if home is None:
             raise KeyError(name)
@@ -269,19 +270,20 @@ class Backlog(Part):
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Tasks that are done, failed, and all."""
+        """The numbers of done, failed and all tasks."""
         return self.tally[:3]
 
     @property
     def tally(self) -> tuple[int, int, int, int]:
-        """The same, and how many features are completed."""
+        """The numbers of done, failed and all tasks, and of completed features."""
         if not self.features:
             return 0, 0, 0, 0
         done, failed, every, completed = zip(*[feature.tally for feature in self.features], strict=True)
         return sum(done), sum(failed), sum(every), sum(completed)
 
     def _home(self, name: str) -> BacklogFeature | None:
-        """Most stand where they were made; a person may have moved one."""
+        """The feature that has this id in it. Usually the id begins with the feature's, but a person may have moved a
+        part."""
         at = self.place(name.partition("-")[0])
         for feature in (*self.features[at : at + 1], *self.features):
             if name == feature.id or any(name in _ids(story) for story in feature.stories):
@@ -289,7 +291,7 @@ class Backlog(Part):
         return None
 
     def place(self, feature: str) -> int:
-        """Its index in the list, which for most features follows from their number."""
+        """The index of a feature in the list; for most features it follows from their number."""
         at = _number(feature, "F") - 1
         if 0 <= at < len(self.features) and self.features[at].id == feature:
             return at
@@ -332,7 +334,7 @@ class Backlog(Part):
         return self.with_part(home.with_story(there.changed(tasks=(*there.tasks, new)).settled())), own
 
     def last_task(self, home: BacklogFeature) -> int:
-        """Also of tasks that a person moved to another feature."""
+        """The highest task number of a feature, including tasks that a person moved to another feature."""
         series = f"{home.id}-T"
         moved = [task.id for one in self.features if one is not home for task in one.tasks if series in task.id]
         return max([home.last("T"), *(_number(name, series) for name in moved)])
@@ -342,13 +344,13 @@ class Backlog(Part):
     def with_part(self, feature: BacklogFeature) -> "Backlog":
         at = self.place(feature.id)
         features = (*self.features[:at], feature, *self.features[at + 1 :])
-        return self.model_copy(update={"features": features})  # the others are what they were
+        return self.model_copy(update={"features": features})  # the other features are unchanged
 
     def with_feature(self, name: str, **fields: Any) -> "Backlog":
         return self.with_part(self.feature(name).changed(**fields))
 
     def with_task(self, name: str, **fields: Any) -> "Backlog":
-        """The task with these fields, its story's status as its tasks make it."""
+        """The backlog with these fields of a task changed, and the status of its story updated."""
         home, story = self.feature(name), self.story_of(name)
         tasks = tuple(one.changed(**fields) if one.id == name else one for one in story.tasks)
         return self.with_part(home.with_story(story.changed(tasks=tasks).settled()))
@@ -359,13 +361,13 @@ def _ids(story: Story) -> Iterator[str]:
     yield from (task.id for task in story.tasks)
 
 
-# -- how it is written: one line a fact, and no text in it that could pose as another line -----------------------------
+# -- how it is written: one fact per line, and no text in it that could pass for another line --------------------------
 
 _Order: TypeAlias = list[tuple[str, Piece | None]]
 
 
 def escaped(text: str) -> str:
-    """As it may stand in a line: it makes no link, no HTML and no part of the backlog. Code stays as it is."""
+    """The text escaped for a line: it cannot make a link, HTML or a part of the backlog. Code stays as it is."""
     if not _SPECIAL.search(text):
         return text
     return _outside_code(text, lambda part: _SPECIAL.sub(lambda found: f"\\{found[0]}", part))
@@ -387,7 +389,7 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
 
 
 def is_new(name: str) -> bool:
-    """Added by a person, and without an id."""
+    """Whether a person added it and it has no id yet."""
     return name.startswith("new-")
 
 
@@ -474,7 +476,7 @@ _CHILDREN = {"BacklogFeature": ("criteria", "stories"), "Story": ("tasks",)}
 
 
 def children(part: "Part") -> "dict[str, Part]":
-    """Parts that have pieces of their own, by the name that stands for them."""
+    """The parts inside this one, by the name of the piece that stands for them."""
     held = [
         name
         for name in _CHILDREN.get(type(part).__name__, ())
@@ -484,12 +486,12 @@ def children(part: "Part") -> "dict[str, Part]":
 
 
 def names(part: "Part") -> list[str]:
-    """What the engine writes of it, in this order."""
+    """The names of the lines and parts that the engine writes for this part, in order."""
     return [*(name for name in _NAMES[type(part).__name__] if line(part, name)), *children(part)]
 
 
 def written(part: "Part", indent: int = 0) -> str:
-    """Its text: as the engine writes it, and where a person wrote it in their own way, as they did."""
+    """The part's text as the engine writes it, except that lines a person wrote in their own way stay as they are."""
     inner = children(part)
     if not part.kept:
         return "".join(
@@ -499,7 +501,7 @@ def written(part: "Part", indent: int = 0) -> str:
     text, put, below = "", False, ""
     order, loose, close = _order(part, inner), _loose(part), type(part).__name__ == "BacklogTask"
     for at, (name, piece) in enumerate(order):
-        if piece is not None or not close:  # what is put below a task's line stands before what a person put there
+        if piece is not None or not close:  # the engine's lines below a task's line come before a person's
             text, below = _ended(text) + below, ""
         text = _ended(text)
         if piece is None:
@@ -515,7 +517,8 @@ def written(part: "Part", indent: int = 0) -> str:
 
 
 def _gap(text: str, section: str, put: bool) -> str:
-    """An underlined heading would become a part of what stands close above it."""
+    """An empty line if a section needs one before it: an underlined heading would merge with the text directly
+    above."""
     blank = text.endswith(("\n\n", "\n\r\n")) or section.startswith(("\n", "\r\n"))
     return "" if blank or not (put or not section.lstrip(" ").startswith("#")) else "\n"
 
@@ -542,7 +545,7 @@ def _far(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
 
 
 def _loose(part: "Part") -> bool:
-    """Whether a person wrote text between its lines, which what follows must not become part of."""
+    """Whether a person wrote text between the part's lines: inserted lines must not become part of that text."""
     return any(piece.tail.strip() for piece in part.kept) or any(
         piece.tail.strip() for child in children(part).values() for piece in child.kept
     )

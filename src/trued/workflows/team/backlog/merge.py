@@ -1,4 +1,4 @@
-"""Merges a person's edit of `backlog.md` with what has happened meanwhile, and reports what was applied."""
+"""Merges a person's edit of `backlog.md` with the changes made meanwhile, and reports what was applied."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -69,7 +69,7 @@ class _Merge:
         self.sealed = [name for name, one in self.now.criteria.items() if not one.added] if sealed is None else sealed
         self.said: list[str] = []
         self.made: dict[str, int] = {}  # series → the last number given
-        self.named: dict[str, str] = {}  # what stands for a new part in the file → what does so from now on
+        self.named: dict[str, str] = {}  # temporary name of a new part → its final name
         self.numbers(now)
 
     def numbers(self, now: Backlog) -> None:
@@ -94,7 +94,7 @@ class _Merge:
         return own
 
     def _at_home(self, part: Q) -> Q:
-        """With its new parts in the places where the person put them."""
+        """The part, with the final names of its new parts where the person put them."""
         kept = tuple(one.model_copy(update={"name": self.named.get(one.name, one.name)}) for one in part.kept)
         return part.changed(kept=kept) if kept != part.kept else part
 
@@ -109,7 +109,8 @@ class _Merge:
         return Backlog(features=tuple(features), given=given, kept=self.after.backlog.kept)
 
     def _in_place(self, what: str, now: Sequence[P], after: Sequence[P], before: Mapping[str, Any]) -> list[P]:
-        """The person's parts in the person's order; what came meanwhile follows what it follows in `now`."""
+        """The person's parts in the person's order; each part added meanwhile comes after the one that it follows in
+        `now`."""
         parts = list(after)
         there = getattr(self.after, what)
         previous = ""
@@ -141,7 +142,7 @@ class _Merge:
                 self.said.append(f"the {title} stand in your order now")
 
     def _counted(self, feature: BacklogFeature) -> BacklogFeature:
-        """With the numbers of what is gone, so that no id is given twice."""
+        """The feature with the last numbers of removed parts, so that no id is used twice."""
         was = self.now.features.get(feature.id)
         last = [self.made.get(f"{feature.id}-{kind}", 0) for kind in "CST"]
         given = tuple(
@@ -155,7 +156,7 @@ class _Merge:
     def _feature(self, after: BacklogFeature) -> BacklogFeature:
         before, now = self.before.features.get(after.id), self.now.features.get(after.id)
         if before is None and now is not None and now is after:
-            return now  # it came meanwhile
+            return now  # it was added meanwhile
         if before is None or now is None:
             return self._new_feature(after)
         fields: dict[str, Any] = self._theirs(before, after, now, ("name", "priority", "depends_on"))
@@ -174,7 +175,8 @@ class _Merge:
         )
 
     def _standing(self, before: BacklogFeature, after: BacklogFeature, feature: BacklogFeature) -> BacklogFeature:
-        """Its status and its UAT result. A person may reopen a task or give it up, but cannot mark it as passed."""
+        """The feature with its status and its UAT result. A person may reopen it or give it up, but cannot mark it as
+        passed."""
         if after.status != before.status and after.status != feature.status:
             if after.status in ("completed", "failed"):
                 feature = self._closed(feature, after.status)
@@ -292,7 +294,7 @@ class _Merge:
         return {"state": task.state, "by_person": True}
 
     def _theirs(self, before: P, after: P, now: P, fields: Iterable[str]) -> dict[str, Any]:
-        """Each field as the person has it where they changed it, else as it is now."""
+        """Each field with the person's value if they changed it, else with its current value."""
         found = {}
         for name in fields:
             theirs = getattr(after, name)
@@ -304,7 +306,7 @@ class _Merge:
     # -- what depends on what ------------------------------------------------------------------------------------------
 
     def _uncircled(self, features: list[BacklogFeature]) -> list[BacklogFeature]:
-        """Without dependencies that cannot be met: on removed parts, or in a cycle."""
+        """The features without dependencies that cannot be met: on removed parts, or in a cycle."""
         tasks = _Needs({task.id: task.depends_on for one in features for task in one.tasks})
         whole = _Needs({one.id: one.depends_on for one in features})
         found = []
@@ -326,13 +328,13 @@ class _Merge:
 
 
 class _Needs:
-    """Who waits for whom."""
+    """A graph of dependencies."""
 
     def __init__(self, of: dict[str, tuple[str, ...]]) -> None:
         self.of = of
 
     def meets(self, one: str, other: str) -> bool:
-        """Is `other` there, and does it not wait for `one` itself?"""
+        """Whether `one` can depend on `other`: it exists, and does not depend on `one` itself."""
         ways, seen = [other], {other}
         while ways:
             way = ways.pop()

@@ -1,4 +1,4 @@
-"""`backlog.md` read: what the engine knows becomes a backlog, what a person added stays where they put it."""
+"""Parses `backlog.md`: what the engine recognises becomes a backlog; other text by people stays where they put it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -60,16 +60,16 @@ P = TypeVar("P", bound=Part)
 
 @dataclass(slots=True)
 class _Draft:
-    """A part of the backlog while it is read."""
+    """A part of the backlog while it is being parsed."""
 
     kind: type[Part]
     fields: dict[str, Any]
-    order: list[Any] = field(default_factory=list)  # marks, and drafts of what it holds
+    order: list[Any] = field(default_factory=list)  # marks, and drafts of the parts inside
 
 
 @dataclass(slots=True)
 class _Mark:
-    """Lines that say something, and what stands below them."""
+    """Lines that the engine recognises, and the text below them."""
 
     name: str
     first: int
@@ -112,7 +112,7 @@ class _BacklogReading:
             self._ends(blocks[-1])
 
     def _ends(self, block: Other) -> None:
-        """Whatever is written below the last block must not become a part of it."""
+        """Raise BadInput if the last block is not closed: text that is added below would become a part of it."""
         rest = "".join(self.lines[block.line - 1 :])
         if not isinstance(parse(f"{rest}\n\n# End\n")[-1], Heading):
             raise self._bad(
@@ -155,7 +155,7 @@ class _BacklogReading:
             self._section(self.story or self.feature, where)
 
     def _section(self, home: _Draft | None, where: tuple[int, int]) -> None:
-        """A heading that a person added, and all below it: it stays the last thing of what it stands in."""
+        """Mark a heading that a person added, with all below it: it stays at the end of the part that it is in."""
         if home is not None:
             self._mark(home, "section", *self._around(*where))
 
@@ -177,7 +177,7 @@ class _BacklogReading:
         return draft
 
     def _around(self, first: int, last: int) -> tuple[int, int]:
-        """A heading, with the empty lines before and after it that the engine writes."""
+        """The lines of a heading, with the empty lines before and after it that the engine writes."""
         taken = self.marks[-1].last if self.marks else 0
         before = first - 1 > taken and self._line(first - 1) == "\n"
         return first - before, last + (self._line(last + 1) == "\n")
@@ -220,7 +220,7 @@ class _BacklogReading:
         self._mark(draft, "line", item.line, item.words_end, lead)
 
     def _in_feature(self) -> _Draft:
-        if self.feature is None:  # no area but a feature's own leads here
+        if self.feature is None:  # only areas of a feature lead here
             raise self._bad("this stands in no feature", 1, "put it below a heading such as `## F1: name`")
         return self.feature
 
@@ -229,7 +229,7 @@ class _BacklogReading:
         if draft is None or name not in draft.kind.model_fields or name in draft.fields:
             return
         if self.area == "feature":
-            self.story = None  # tasks in no story that follow are apart from those above
+            self.story = None  # following tasks without a story are kept apart from those above
         if name in _WORDS:
             value = re.sub(r"[\s-]+", "_", words.strip().casefold())
             if value not in _WORDS[name]:
@@ -315,7 +315,7 @@ class _BacklogReading:
 
 
 def _value(draft: _Draft, kind: type[P]) -> P:
-    """The draft as a value; it keeps how it was written where the engine would have written it differently."""
+    """The draft as a value. If the engine would have written it differently, the value keeps the person's form."""
     held = {AcceptanceItem: "criteria", Story: "stories", BacklogTask: "tasks"}
     fields, pieces = dict(draft.fields), []
     for one in draft.order:
@@ -331,7 +331,7 @@ def _value(draft: _Draft, kind: type[P]) -> P:
     kept = [_plain(piece, line(value, piece.name)) for piece in pieces]
     below = [piece for child in children(value).values() for piece in child.kept]
     plain = not any(piece.head or piece.tail for piece in kept) and [piece.name for piece in kept] == names(value)
-    plain = plain and not any(piece.tail or piece.lead for piece in below)  # what comes later has to mind that
+    plain = plain and not any(piece.tail or piece.lead for piece in below)  # later insertions depend on these
     return value if plain else kind(**{**fields, "kept": tuple(kept)})
 
 
@@ -343,7 +343,7 @@ def _plain(piece: Piece, engine: str) -> Piece:
 
 
 def _new(pattern: "re.Pattern[str]", words: str, below: list[Any], level: int) -> "re.Match[str] | None":
-    """A heading without an id that begins something new: it says so, or has boxes to tick below it."""
+    """The match of a heading without an id that begins a new part: by its words, or because checkboxes are below it."""
     if found := pattern.fullmatch(words):
         return found
     return (
