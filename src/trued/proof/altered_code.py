@@ -1,7 +1,7 @@
-"""What a change does to code that the base had already, and which of it the user's cases reach, by the base's own text.
+"""Finds the base's code that a change alters, and which of it the user's cases reach, by the text of the base.
 
-Existing tests would watch over it. Where they cannot be run, only this tells what nobody has looked at. Nothing of it
-rests on what the head's code says of itself while it runs. Pure.
+Existing tests would check this code. If they cannot be run, only this analysis shows what is unverified. It does not
+depend on anything that the head's code reports while it runs. Pure.
 """
 
 import ast
@@ -11,8 +11,8 @@ MODULE = "statements of the module"
 
 
 def altered_names(before: str, after: str) -> frozenset[str]:
-    """Functions, methods and variables of a Python file that are not what they were; what was only added is not among
-    them. `MODULE` stands for other statements, and for a file that cannot be read."""
+    """Functions, methods and variables of a Python file that were changed or removed, but not those that were added.
+    `MODULE` stands for other statements, and for a file that cannot be parsed."""
     try:
         was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -24,8 +24,8 @@ def altered_names(before: str, after: str) -> frozenset[str]:
 
 
 def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozenset[str]:
-    """The names that these entry points use, and that what they use uses, in these Python files: by name alone, so that
-    rather too much is reached than too little."""
+    """The names that these entry points use in these Python files, directly or indirectly. Names are matched without
+    their scope, so the result has rather too many than too few."""
     uses: dict[str, set[str]] = {}
     for text in texts:
         try:
@@ -55,7 +55,8 @@ def used_names(text: str) -> frozenset[str]:
 
 
 def names_of_tests(texts: Mapping[str, str], ids: Iterable[str]) -> frozenset[str]:
-    """The names that these tests (`file::group::test`, or a whole file) use, with what their files set up for all."""
+    """The names that these tests (`file::group::test`, or a whole file) use, with the helpers and fixtures in their
+    files."""
     wanted: dict[str, set[str]] = {}
     for name in ids:
         path, *inner = name.split("[")[0].split("::")
@@ -68,7 +69,7 @@ def names_of_tests(texts: Mapping[str, str], ids: Iterable[str]) -> frozenset[st
 
 
 def _set_up(text: str) -> set[str]:
-    """Functions and methods of a test file that are no tests."""
+    """Functions and methods of a test file that are not tests."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -78,11 +79,11 @@ def _set_up(text: str) -> set[str]:
 
 
 class _Outline:
-    """A module by what it binds: names of functions, `Class.method`, variables and imports, each with its text."""
+    """What a module binds: functions, `Class.method`, variables and imports, each with its code."""
 
     def __init__(self, module: ast.Module) -> None:
         self.bound: dict[str, str] = {}
-        self.uses: dict[str, set[str]] = {}  # by the last part of the name
+        self.uses: dict[str, set[str]] = {}  # last part of the name → names that it uses
         self.imported: set[str] = set()
         self.collections: Mapping[str, tuple[str, ...]] = {}
         self.others: list[str] = []  # statements that bind nothing, in order
@@ -114,7 +115,7 @@ class _Outline:
             self.others.append(ast.dump(one))
 
     def _bind(self, name: str, one: ast.AST, body: str) -> None:
-        self.bound[name] = f"{self.bound.get(name, '')}{body}"  # what is bound twice is both
+        self.bound[name] = f"{self.bound.get(name, '')}{body}"  # for a name that is bound twice, both bodies count
         used = {node.id for node in ast.walk(one) if isinstance(node, ast.Name)}
         used |= {node.attr for node in ast.walk(one) if isinstance(node, ast.Attribute)}
         self.uses.setdefault(name.rpartition(".")[2], set()).update(used)

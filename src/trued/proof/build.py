@@ -18,15 +18,15 @@ from trued.protocols import Emit, Workspace
 
 _SCRIPTS = re.compile(r"\b(?:npm|pnpm|yarn|bun)\b")
 WITHIN_S = 900.0
-LINES = 6  # of what a build says at last: its reason is among them
+LINES = 6  # last lines of a build's output that are compared: the reason is among them
 ON_BASE = "it fails on the base in the same way:"
 NOT_ON_BASE = "the base is built in the same room, and this is not:"
-AROUND = ("environment", "prepare")  # what broke is not the build
+AROUND = ("environment", "prepare")  # failures outside the build itself
 
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """How a build ended, and which files that decided it are not the base's."""
+    """How a build ended, and which files that influence it differ from the base's."""
 
     tried: Tried
     drivers: tuple[str, ...] = ()
@@ -50,10 +50,10 @@ async def run_build(
 
 
 def held_against_base(head: Tried, base: Tried) -> Tried:
-    """Correct the result of a build that did not pass, given the base's in the same kind of room.
+    """Correct the result of a build that did not pass, given the base's result in the same kind of room.
 
     If the base builds, the head has failed, whatever it prints. If the base fails in the same way, the room is the
-    cause (packages that would be fetched, a tool that is set up elsewhere), and the result is UNJUDGED.
+    cause (packages that cannot be fetched, a tool that is not set up here), and the result is UNJUDGED.
     """
     if head.outcome is Outcomes.UNJUDGED and base.outcome is Outcomes.PASSED and head.kind not in AROUND:
         return head.model_copy(update={"outcome": Outcomes.FAILED, "detail": f"{NOT_ON_BASE}\n{head.detail}"})
@@ -85,7 +85,8 @@ async def _ended(workspace: Workspace, contract: Contract, command: str, commit:
                 one for one in own_drivers(command, bench.room, list(bench.frozen)) if here.get(one) != before.get(one)
             ]
             own += await _scripted(workspace, contract, command, bench) if here != before else []
-            # The work may change how it is built: that is noted; only a kept command must pass with the base's files.
+            # The change may alter how the project is built: that is only noted. Only commands that must keep passing
+            # are also run with the base's files.
             fact = await run_check(CommandCheck(command=command, within_s=WITHIN_S), bench, CaseSelection(red=(ID,)))
     except CannotJudge as error:
         return BuildResult(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))
@@ -93,7 +94,7 @@ async def _ended(workspace: Workspace, contract: Contract, command: str, commit:
 
 
 async def _scripted(workspace: Workspace, contract: Contract, command: str, bench: Bench) -> list[str]:
-    """Manifests of Node whose scripts are not those of the base, where a script is what is run."""
+    """Manifests of Node whose scripts differ from the base's, if the command runs a script."""
     found = list[str]()
     for path in await workspace.blobs(contract.base) if _SCRIPTS.search(command) else ():
         place = bench.room / path

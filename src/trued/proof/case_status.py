@@ -6,16 +6,16 @@ from enum import StrEnum
 from trued.model import Evidence, Outcomes, Tried
 from trued.proof.room.bench import WHOLE_CHECK
 
-RED_TURNS = 3  # once can be chance, twice can be two chances
+RED_TURNS = 3  # one or two failures can be chance
 GREEN_TURNS = 2
 MARKED = "marked"
-HUSHED = ""  # the id of what failed where held-out cases had run before: for people it is in the evidence
+HUSHED = ""  # replaces the id of what failed after held-out cases ran in the same room; people find it in the evidence
 _SILENT = {"id": HUSHED, "detail": ""}
 _OPEN_ENDED = ("exit", "module", "path", "program")  # kinds that end with a name that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
-ENGINES = ("environment", "start")  # how the engine itself failed: nothing that a head says can look like it
+ENGINES = ("environment", "start")  # failures of the engine itself: a head's output cannot imitate them
 LIMITS = ("time", "memory")
-NOT_OUR_FAILURE = (*LIMITS, *ENGINES)  # on base they show the machine, not the project
+NOT_OUR_FAILURE = (*LIMITS, *ENGINES)  # on the base these say something about the machine, not about the project
 
 
 class Base(StrEnum):
@@ -38,9 +38,9 @@ class Head(StrEnum):
 
 
 def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dict[str, Base]:
-    """The state of every id that was run on the base.
+    """The status of every id that was run on the base.
 
-    `own`: modules that the head brings itself; where the base lacks one of these, the case is red.
+    `own`: modules that the head brings itself; a case that lacks one of these on the base is red.
     """
     seen: dict[str, list[tuple[Outcomes, str]]] = {}
     for fact in facts:
@@ -51,7 +51,7 @@ def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dic
 
 def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
     if one.id == WHOLE_CHECK and one.outcome in _FAILING:
-        return Outcomes.UNJUDGED, one.kind  # a runner that broke down shows nothing: it is never red
+        return Outcomes.UNJUDGED, one.kind  # a runner that crashed shows nothing: it is never red
     absent = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
     if absent and one.kind.removeprefix("module ").split(".")[0] in own:
         return Outcomes.MISSING, "missing"
@@ -59,14 +59,15 @@ def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
 
 
 def _base(times: list[tuple[Outcomes, str]]) -> Base:
-    """Three failures are red, however each of them looked: on a busy machine a missing route fails in several ways."""
+    """The status after these runs. Three failures of any kinds are red: on a busy machine a missing route can fail in
+    several ways."""
     outcomes = {outcome for outcome, _ in times}
     kinds = {kind for _, kind in times}
     if Outcomes.BROKEN in outcomes:
         return Base.BROKEN
     if Outcomes.UNJUDGED in outcomes:
         return Base.UNJUDGED
-    if kinds & set(NOT_OUR_FAILURE):  # red by time alone is no red; three other failures are
+    if kinds & set(NOT_OUR_FAILURE):  # timeouts alone are not red; three other failures are
         solid = [one for one in times if one[1] not in NOT_OUR_FAILURE]
         return _base(solid) if len(solid) >= RED_TURNS else Base.UNJUDGED
     if outcomes == {Outcomes.PASSED}:
@@ -78,7 +79,7 @@ def _base(times: list[tuple[Outcomes, str]]) -> Base:
 
 
 def is_unjudged_on_base(one: Tried) -> bool:
-    """Did this run of a case on the base show the machine, and not the project?"""
+    """Whether this run of a case on the base says something about the machine, and not about the project."""
     return (
         one.outcome is Outcomes.UNJUDGED
         or one.kind in NOT_OUR_FAILURE
@@ -108,8 +109,8 @@ def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
 
 
 def unending(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
-    """Id and kind of what ran into a limit of time or memory whenever it was tried in these facts, and showed nothing
-    else: on the base that is the machine's doing, or the limit's."""
+    """Id and kind of cases that hit the same limit of time or memory in every run of these facts: on the base the
+    machine or the limit is the cause."""
     seen: dict[str, set[str]] = {}
     for one in (one for fact in facts for one in fact.tried):
         seen.setdefault(one.id, set()).add("" if one.outcome is Outcomes.PASSED else one.kind)
@@ -119,12 +120,11 @@ def unending(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
 def on_head(
     name: str, facts: Iterable[Evidence], lacks: frozenset[tuple[str, str]] = frozenset()
 ) -> tuple[Head, list[Tried]]:
-    """The worst that was seen of one id, and the times that it did not pass.
+    """The worst result of one id, and the runs in which it did not pass.
 
-    A head that says that something is missing has failed, unless the base lacked the same: its own words never make it
-    unjudged. One that does not end in time has failed, unless the base never ended in time either.
-    An id that stands for a whole file (base could not collect it) passes if every test that the file turns out to hold
-    passes, and there is one.
+    If the head reports something missing, it has failed, unless the base lacked the same: its own output never makes it
+    unjudged. If it does not end in time, it has failed, unless the base never ended in time either.
+    An id that stands for a whole file (the base could not collect it) passes if the file has tests and all pass.
     """
     worst, bad, turns = Head.PASSED, list[Tried](), 0
     for fact in facts:
@@ -132,7 +132,7 @@ def on_head(
         for one in _of(name, fact):
             if one.outcome is Outcomes.PASSED:
                 continue
-            unjudged = _unjudged(one, name, lacks)  # then the base, or a manifest, has the same name: no head chose it
+            unjudged = _unjudged(one, name, lacks)  # if so, the base lacks it, too, or a manifest names it
             bad.append((one.model_copy(update=_SILENT) if unjudged else _hushed(one)) if fact.tainted else one)
             worst = Head.UNJUDGED if unjudged and worst is not Head.FAILED else Head.FAILED
     if turns >= GREEN_TURNS or worst is Head.FAILED:
@@ -149,19 +149,20 @@ def _of(name: str, fact: Evidence) -> list[Tried]:
         exact = [one for one in inside if not _set_aside(one)]
     if fact.why_void:
         exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
-    file = name.partition("::")[0]  # a test is not reported where its file cannot be imported: that says why
+    file = name.partition("::")[0]  # if it cannot be imported, it is reported instead of its tests
     uncollected = [one for one in fact.tried if one.id == file != name and one.outcome is Outcomes.UNJUDGED]
     general = [one for one in fact.tried if one.id == WHOLE_CHECK and one.outcome is not Outcomes.PASSED]
     return exact or uncollected or general or [_missing(name, fact.why_void or "not reported")]
 
 
 def _set_aside(one: Tried) -> bool:
-    """Skipped by a mark in the user's own file. A skip that is raised while the test runs may be the head's."""
+    """Whether a mark in the user's own file skipped it. A skip raised while the test runs may be the head's doing."""
     return one.outcome is Outcomes.SKIPPED and one.kind.startswith(MARKED)
 
 
 def _hushed(one: Tried) -> Tried:
-    """By kind only: words, numbers and names that the head chose after held-out cases ran may quote them."""
+    """The result with its kind only: words, numbers and names that the head chooses after held-out cases ran may quote
+    these cases."""
     first = one.kind.split(" ")[0]
     return one.model_copy(update={"id": HUSHED, "detail": "", "kind": first if first in _OPEN_ENDED else one.kind})
 

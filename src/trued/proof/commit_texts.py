@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trued.protocols import Workspace
 
-TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file, and of all together
+TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # limits of one file, and of all files together
 
 
 async def text_files(workspace: Workspace, commit: str) -> dict[str, str]:

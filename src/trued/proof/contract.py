@@ -8,18 +8,18 @@ from trued.model import Approval, Check, Contract, Grade, Judged, Outcome, Verdi
 from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, NO_CHECK, PARTS, STAYS, UNAPPROVED
 from trued.support.plurals import counted
 
-FACTS = {"base_facts"}  # measured, not agreed upon: times differ with every measurement
+FACTS = {"base_facts"}  # measured, not agreed upon: times differ with every run
 _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
 
 
 def canonical_contract(contract: Contract) -> str:
-    """The contract as JSON in one form: equal contracts give equal text. What was found out on the base is left out."""
+    """The contract as canonical JSON: equal contracts give equal text. The facts of the base are left out."""
     data = contract.model_dump(mode="json", exclude=FACTS)
     return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def check_hash(check: Check) -> str:
-    """The name of a check: the hash of its content, wherever it stands."""
+    """The name of a check: the hash of its content, the same in every requirement and contract."""
     data = json.dumps(check.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -30,8 +30,8 @@ def contract_hash(contract: Contract) -> str:
 
 
 def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
-    """The verdict with what people approved or rejected: the contract, or single requirements. Nothing that is refuted
-    rises.
+    """The verdict after people's approvals and rejections of the contract or of single requirements. No approval raises
+    a refuted requirement.
     """
     given = tuple(approvals)
     lifted = {one.id: _lifted(one, given) for one in (*verdict.beside, *verdict.requirements)}
@@ -42,9 +42,9 @@ def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
 
 
 def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[Approval, ...]) -> Judged:
-    """What is made of others rises with them: a person who accepted every part need not accept the whole, too.
+    """Raise a requirement made of others with its parts: a person who accepted every part need not accept the whole.
 
-    What counts against the whole alone (a check or a cap of its own, an objection) stays: no part settles it.
+    What counts only against the whole (its own check or cap, an objection) stays: no part settles it.
     """
     parts = [lifted[name] for name in judged.parts if name in lifted]
     if fallen := [one.id for one in parts if one.grade is Grade.REFUTED and judged.grade is not Grade.REFUTED]:
@@ -66,8 +66,8 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[App
 
 
 def _is_made_of_parts(judged: Judged) -> bool:
-    """Whether the grade can be taken anew from the parts. A verdict of an earlier version does not hold what the whole
-    is without them: there it is so if a part was unproven, or if no other reason is given."""
+    """Whether the grade can be computed again from the parts. Verdicts of earlier versions lack `own` (the whole
+    without its parts): there, only if the whole is unproven because of a part, or if it has no other reason."""
     if judged.own is not None:
         return True
     return judged.why[0].startswith(PARTS) and (judged.grade is Grade.UNPROVEN or len(judged.why) == 1)
@@ -102,14 +102,14 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
 
 
 def _rejected(judged: Judged, word: Approval) -> Judged:
-    """A person looked, and it is not so: as good as a check that failed."""
+    """Refute a requirement that a person rejected: that counts like a failed check."""
     why = (f"rejected by {word.who}{_because(word)}", *judged.why)
     gaps = (word.gap, *judged.gaps)
     return judged.model_copy(update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "gaps": gaps, "why": why})
 
 
 def _remembered(judged: Judged, word: Approval) -> Judged:
-    """An approval of other work is mentioned, and changes no grade."""
+    """Mention an approval that was given for other work; it changes no grade."""
     if judged.grade.is_met():
         return judged
     return judged.model_copy(update={"why": (*judged.why[:1], word.stale, *judged.why[1:])})
@@ -120,7 +120,7 @@ def _because(approval: Approval) -> str:
 
 
 def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
-    """Is there a requirement, is every one at the bar or above, and does nothing count against the commit?"""
+    """Whether there are requirements, all are at the bar or above, and nothing counts against the commit."""
     reached = all(one.grade.is_met(accept) for one in verdict.requirements)
     return bool(verdict.commit and verdict.requirements and reached) and not verdict.remarks and not verdict.objections
 

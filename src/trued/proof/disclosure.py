@@ -1,6 +1,6 @@
-"""Scans what a head printed before an agent reads it: text that quotes something held out is withheld.
+"""Scans a head's output before an agent reads it, and withholds text that quotes something held out.
 
-Clean rooms contain nothing that is held out; this is a second lock, in case a head learnt it in some other way.
+Clean rooms contain nothing that is held out; this is a second barrier, in case a head learnt it in some other way.
 """
 
 import re
@@ -19,17 +19,17 @@ from trued.support.redaction import forms
 WITHHELD = "what it printed is withheld: it may quote something that is held out"
 SHORTEST = 8  # characters: shorter values occur in many texts by chance
 LINE = 16  # characters of a held-out file's line; shorter ones are brackets, calls and single words
-MOST_LINES = 20_000  # of held-out files that are looked for
+MOST_LINES = 20_000  # lines of held-out files that are searched for
 _IMPORTS = re.compile(r"(?:from|import|package|use|require)\b")
 _LITERAL = re.compile(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
 
 
 def discard_event(event: JournalEvent) -> None:
-    """For callers that record no events."""
+    """Drop the event: for callers that record none."""
 
 
 class Scanner:
-    """Looks through what one commit's code printed for what this contract holds out."""
+    """Searches the output of one commit's code for data that this contract holds out."""
 
     def __init__(self, workspace: Workspace, contract: Contract, commit: str, tell: Emit = discard_event) -> None:
         self.workspace, self.contract, self.commit, self.tell = workspace, contract, commit, tell
@@ -37,7 +37,7 @@ class Scanner:
         self._open: list[str] | None = None
 
     async def __call__(self, text: str, about: str) -> str:
-        """The text; or one fixed sentence in its place, which is an event on the record, too."""
+        """The text, or a fixed sentence if the text quotes something held out. Withholding is recorded as an event."""
         if not text or not await self._quotes(text):
             return text
         self.tell(TextWithheld(about=about))
@@ -58,13 +58,13 @@ class Scanner:
         return any([not await self._readable(value) for value in found])
 
     async def _readable(self, value: str) -> bool:
-        """Can everybody read it anyway: in the user's words, on the base, or in the commit itself?"""
+        """Whether everybody can read the value anyway: in the user's words, on the base, or in the commit itself."""
         if self._open is None:
             words = [*(one.text for one in self.contract.requirements), *self.contract.interface]
             for commit in {self.contract.base: None, self.commit: None}:
                 there = await text_files(self.workspace, commit)
                 paths = "\n".join(there)
-                words += [paths, paths.replace("/", "."), *there.values()]  # modules are named by dots
+                words += [paths, paths.replace("/", "."), *there.values()]  # also as module names, with dots
             self._open = words
         return any(value in one for one in self._open)
 
@@ -90,7 +90,7 @@ def _values(check: Check) -> Iterator[str]:
 
 
 def _data(case: Case) -> list[Any]:
-    """Inputs and expected results; names of entry points are for everybody."""
+    """Inputs and expected results, but not the names of entry points, which are public."""
     if isinstance(case, CallCase):
         return [*case.args, case.kwargs, case.returns, list(case.args_after or ())]
     if isinstance(case, RunCase):
@@ -102,7 +102,7 @@ def _data(case: Case) -> list[Any]:
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):  # its keys are shapes, which both sides must know
+    elif isinstance(value, dict):  # keys are part of the interface, which everybody knows
         for item in value.values():
             yield from _texts(item)
     elif isinstance(value, list | tuple):
@@ -113,7 +113,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _lines(files: Iterable[bytes]) -> Iterator[str]:
-    """Of held-out files: lines that say something, and texts that are quoted in them."""
+    """The telling lines of held-out files, and the string literals in them."""
     lines = [line.strip() for one in files if b"\0" not in one for line in one.decode("utf-8", "replace").splitlines()]
     for line in lines[:MOST_LINES]:
         if len(line) >= LINE and not _IMPORTS.match(line):

@@ -1,7 +1,7 @@
 """What a command line starts: the project's own module, script or program, or something else. Nothing is run.
 
-A case that an agent wrote may start only the project. The command line is read as the interpreter would read it; what
-is not known to lead to a file of the project is refused.
+A case that an agent wrote may start only the project. The command line is parsed as the interpreter would parse it; if
+it is not known to lead to a file of the project, it is refused.
 """
 
 import json
@@ -20,19 +20,19 @@ from trued.proof.room.dependencies import is_dependency_manifest, provides_modul
 from trued.proof.room.virtualenv import SYSTEM_PATH
 
 NODE = ("node", "nodejs")
-# CPython's own letters: those that stand alone and change nothing of what is run, and those that take a value.
+# CPython's one-letter options: those without a value that do not change what is run, and those with a value.
 _ALONE, _WITH_VALUE = frozenset("bBdEIOPqRsSuvx"), frozenset("WX")
-# Node has hundreds of options, some of which load code; these do not, and are what people write.
+# Node has hundreds of options, some of which load code; these common ones do not.
 _NODE_OPTION = re.compile(
     r"--(?:no-warnings|no-deprecation|enable-source-maps|experimental-strip-types|experimental-vm-modules|use-strict"
     r"|trace-warnings|trace-uncaught|stack-trace-limit=\d+|max-old-space-size=\d+|unhandled-rejections=[a-z-]+)"
 )
-# Others that run a file of the project, and the word that must stand before it.
+# Other programs that run a file of the project, and the word that must precede the file.
 _OTHERS = {"ruby": "", "perl": "", "php": "", "tsx": "", "ts-node": "", "bun": "", "deno": "run", "go": "run"}
 _CARGO = ("cargo", "run")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SCRIPTS = ("setup.py", "setup.cfg")
-_ROOTS = ("src", "lib", "python")  # folders that modules are imported from, beside the root
+_ROOTS = ("src", "lib", "python")  # folders that modules are imported from, besides the root
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -44,11 +44,11 @@ class KnownNames:
     base: Mapping[str, str] = field(default_factory=dict)  # path → text
 
     def is_in_words(self, name: str) -> bool:
-        """Do the user's words contain this name?"""
+        """Whether the user's words contain this name."""
         return _has(self.words, name)
 
     def is_in_base(self, name: str) -> bool:
-        """Does the base contain this name, in a text or a path?"""
+        """Whether the base contains this name, in a text or a path."""
         return any(_has(text, name) for text in (*self.base.values(), *self.base))
 
     def names(self, name: str) -> bool:
@@ -62,16 +62,16 @@ def _has(text: str, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StartedProgram:
-    """What a command line starts, by its grammar alone."""
+    """What a command line starts, judged only by its syntax."""
 
     kind: Literal["module", "script", "program", "nothing"]
     name: str = ""
-    words: int = 1  # how many words of the line say so
-    why: str = ""  # why it is nothing of a project
+    words: int = 1  # how many words of the line name it
+    why: str = ""  # why it cannot be part of a project
 
 
 def started_program(line: Sequence[str]) -> StartedProgram:
-    """The module, script or program that the line starts; kind "nothing", and why, where it brings its own code."""
+    """The module, script or program that the line starts; kind "nothing", and why, if the line brings its own code."""
     if not line or not line[0]:
         return StartedProgram("nothing", words=0, why="the command line is empty")
     program, *rest = line
@@ -101,7 +101,7 @@ def _nothing(why: str) -> StartedProgram:
 
 
 def _python(rest: Sequence[str]) -> StartedProgram:
-    """CPython reads letters one by one: `-Ic` is `-I -c`, and `-mkit` is `-m kit`."""
+    """Parse Python's options as CPython does, letter by letter: `-Ic` is `-I -c`, and `-mkit` is `-m kit`."""
     place = 0
     while place < len(rest) and rest[place].startswith("-") and rest[place] != "-":
         letters, place = rest[place][1:], place + 1
@@ -167,12 +167,12 @@ def why_not_a_server(line: Sequence[str], known: KnownNames) -> str:
 
 
 def _npm(line: Sequence[str]) -> bool:
-    """A script that the project's own manifest names."""
+    """Whether the line runs a script of the project's own manifest."""
     return tuple(line) == ("npm", "start") or (len(line) == 3 and tuple(line[:2]) == ("npm", "run"))
 
 
 def why_foreign_module(name: str, known: KnownNames) -> str:
-    """Why a Python module is not the project's, or "". A module that does not exist yet must be missing everywhere."""
+    """Why a Python module is not the project's, or "". A new module may not have the name of an installed one."""
     top = name.split(".")[0]
     if any(_holds(path, top, known.base) for path in known.base):
         return ""
@@ -184,7 +184,7 @@ def why_foreign_module(name: str, known: KnownNames) -> str:
 
 
 def _holds(path: str, top: str, base: Mapping[str, str]) -> bool:
-    """Is this file of the base the module, or one of it? A file inside another package is not that module."""
+    """Whether this file of the base is the module, or belongs to it. A file inside another package does not."""
     parts = PurePosixPath(path).parts
     for at, part in enumerate(parts):
         if part == f"{top}.py" or (part == top and at + 1 < len(parts)):
@@ -211,7 +211,7 @@ def _of_the_machine(program: str) -> bool:
 
 
 def _installed(top: str) -> bool:
-    """Does the engine's own interpreter have a package of that name?"""
+    """Whether the engine's own interpreter has a package of that name."""
     try:
         spec = PathFinder.find_spec(top)
     except (ImportError, ValueError):
@@ -237,7 +237,7 @@ class _Brought:
 
 
 def _scripts(base: Mapping[str, str]) -> set[str]:
-    """Programs that the project's own manifest makes."""
+    """Programs that the project's own manifests define."""
     return {name for path, text in base.items() for name in _made_by(path, text)}
 
 

@@ -1,4 +1,4 @@
-"""Facts kept between verifications: what a base showed, so that it is not run again, and failures of heads."""
+"""Caches facts between verifications: results on a base, which need not run again, and failures of heads."""
 
 import contextlib
 import hashlib
@@ -21,10 +21,10 @@ from trued.proof.room.bench import check_hash
 from trued.support import atomic_files
 
 FOLDER = "facts"
-FORM = 1  # of these files; another one is not read
+FORM = 1  # version of the file format; files of another version are not read
 MOST = 12  # failing facts of one head that are kept: enough to say how it failed
 MOST_BYTES = 256 * 2**20
-BASES = 200  # whose facts are kept
+BASES = 200  # how many bases are cached
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 
 
@@ -33,14 +33,14 @@ class EarlierFacts:
     """What an earlier verification found out about the same head: the worst result counts."""
 
     evidence: tuple[Evidence, ...] = ()
-    order_bound: frozenset[str] = frozenset()  # guards that failed on the base in the same way
+    order_bound: frozenset[str] = frozenset()  # failures that do not count: also on the base, or by the date
 
 
 class FactCache:
-    """Files below the state folder. With no folder nothing is kept; what cannot be read counts as unknown.
+    """Files below the state folder. Without a folder nothing is kept; files that cannot be read are ignored.
 
-    What a head did wrong is remembered within its own `repository` only. What a base showed is known by its content, in
-    every clone that holds the same, and is returned as a fact of the commit that asks.
+    Failures of a head are kept for its own `repository` only. Results on a base are keyed by the base's content, so
+    every clone with the same content shares them; they are returned as facts of the commit that is asked for.
     """
 
     def __init__(self, home: Path | None, repository: str = "") -> None:
@@ -49,24 +49,24 @@ class FactCache:
     # -- bases ------------------------------------------------------------------------------------------------------
 
     def of_base(self, contract: Contract, tree: str, level: str) -> tuple[Evidence, ...]:
-        """The same checks, on the same tree, with the same interpreter: what they showed then."""
+        """What the same checks showed earlier on the same tree with the same interpreter; () if that is unknown."""
         found = self._read("base", _base_name(contract, tree, level))
         evidence = _evidence(found.get("evidence", ())) if found else ()
         if {one.check for one in evidence} != _checks(contract.every):
             return ()
         if not all(self.shown(contract, tree, level, name) for name in artifact_hashes(evidence)):
-            return ()  # without their pictures they are not complete
+            return ()  # a picture is missing, so the facts are incomplete
         return tuple(_ours(one, owner, contract) for one in evidence for owner in _owners(contract, one.check))
 
     def keep_base(self, contract: Contract, tree: str, level: str, facts: Sequence[Evidence]) -> bool:
-        """Keep these facts, unless the machine kept a case from being judged: that may differ next time."""
+        """Keep these facts, unless a case could not be judged on this machine: that may differ next time."""
         if any(
             one.outcome is Outcomes.UNJUDGED and not one.kind.startswith("module ")
             for each in facts
             for one in each.tried
         ):
             return False
-        once = {(one.check, one.turn): one for one in facts}  # of several requirements with one check
+        once = {(one.check, one.turn): one for one in facts}  # requirements may share a check
         self._write("base", _base_name(contract, tree, level), {"evidence": [_plain(one) for one in once.values()]})
         self._forget_oldest()
         return True
@@ -79,7 +79,7 @@ class FactCache:
             atomic_files.write(folder / hashlib.sha256(content).hexdigest(), content, sync=False)
 
     def shown(self, contract: Contract, tree: str, level: str, name: str) -> bytes:
-        """What was kept beside the facts, or nothing."""
+        """The picture or recording with this hash; b"" if there is none."""
         if self.folder is None:
             return b""
         try:
@@ -99,7 +99,7 @@ class FactCache:
     def keep_head(
         self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
     ) -> None:
-        """Keep only what failed: nothing that passes later outweighs it."""
+        """Keep only failures: no later pass outweighs them."""
         before = self.of_head(contract, tree, level)
         known = {one.id for one in before.evidence}
         checks = _checks((*contract.every, *contract.red_suites))
@@ -116,10 +116,10 @@ class FactCache:
     # -- files ------------------------------------------------------------------------------------------------------
 
     def _forget_oldest(self) -> None:
-        """Of bases, which can be looked at again. What a head did wrong is never forgotten."""
+        """Remove the oldest bases: they can be run again. Failures of heads are never removed."""
         if self.folder is None:
             return
-        with contextlib.suppress(OSError):  # another verification may be at it
+        with contextlib.suppress(OSError):  # another verification may be removing them, too
             files = sorted((self.folder / "base").glob("*.json"), key=lambda file: file.stat().st_mtime)
             for file in files[:-BASES]:
                 file.unlink(missing_ok=True)
@@ -146,7 +146,7 @@ class FactCache:
 
 
 def artifact_hashes(evidence: Iterable[Evidence]) -> set[str]:
-    """Hashes of all that was kept for people."""
+    """Hashes of the pictures and recordings that are kept for people."""
     return {name for one in evidence for name in one.artifacts.values()}
 
 
@@ -189,9 +189,9 @@ def _evidence(found: Any) -> tuple[Evidence, ...]:
 
 
 def _base_name(contract: Contract, tree: str, level: str) -> str:
-    """A name made of everything that decides what a check shows on the base; not of who wrote it or who may read it."""
+    """The cache key: everything that decides what a check shows on the base, but not who wrote or may read it."""
     data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
-    alone = ["each check finds its own files alone"] if contract.carried else []  # facts from before that do not fit
+    alone = ["each check finds its own files alone"] if contract.carried else []  # older facts must not match
     return _name([tree, level, sorted(_checks(contract.every)), data, *alone])
 
 

@@ -58,7 +58,7 @@ _KINDS = {
     "worthless": "no result of its run is worth anything",
     "meddled": "it changes what judges it",
 }
-# What the implementer learns of a held-out test file.
+# What the implementer learns about a failure in a held-out test file.
 _TESTS = {
     "error": "it breaks before or after its body",
     "collection": "its file cannot be imported",
@@ -72,7 +72,7 @@ _TESTS = {
 }
 
 
-# Of tests and commands that everybody can read.
+# The kinds of failure of tests and commands that everybody can read.
 _VISIBLE = {
     "failed": "it fails",
     "error": "it breaks before or after its body",
@@ -88,8 +88,8 @@ _VISIBLE = {
 
 
 def how_it_failed(check: Check, kind: str) -> str:
-    """The kind of failure in words. Of held-out data a fixed sentence: the head chooses names of modules and programs.
-    Returns "" for no kind."""
+    """The phrase for a kind of failure; "" for no kind. For cases and pages it is a fixed one, without names of modules
+    and programs, because the head could choose these."""
     first, _, rest = kind.partition(" ")
     if isinstance(check, DATA):
         return _KINDS.get(kind) or _LACKING.get(first, "it fails")
@@ -114,8 +114,8 @@ def reason(check: Check, case: str, tried: Tried) -> str:
 def gap(
     requirement: Requirement, check: Check, case: str, tried: Tried, *, held_out: bool, own_files: bool = False
 ) -> Finding:
-    """What the implementer learns of a failed case: a visible check with its output, a held-out one by requirement,
-    clause and kind of failure.
+    """What the implementer learns about a failed case: of a visible check its output, of a held-out one only the
+    requirement, the clause and the kind of failure.
 
     `own_files`: its test files came with the contract and are held out. A visible check that failed only after
     something held out ran in the same room is not even named: which test fails may be the head's choice.
@@ -141,18 +141,18 @@ def gap(
 
 
 def _told(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:
-    """Of a page the sentence says by itself what was expected and what was there."""
+    """The case and how it failed. A sentence about a page names the page already, with what was expected there."""
     if not isinstance(check, BrowserCheck):
         return f"{case_in_words(_case(check, name))}: {what}"
     return what if check.page in what else f"{check.page} {name}: {what}"
 
 
 def _clause(check: ExamplesCheck | BrowserCheck, name: str) -> str:
-    """The user's own words that the case is about, where it says so."""
+    """The user's words that the case quotes, or ""."""
     return check.quotes if isinstance(check, BrowserCheck) else _case(check, name).quotes
 
 
 def _case(check: ExamplesCheck, name: str) -> Case:
-    """The case with this id; for the id of the whole check its first case."""
+    """The case with this id; for the id of the whole check, its first case."""
     number = name.removeprefix("case ")
     return check.cases[int(number) - 1 if number.isdigit() else 0]

@@ -3,14 +3,14 @@
 from trued.model import BrowserCheck, Check, Contract, ExamplesCheck
 from trued.proof.room.held_out_tests import hidden_files
 
-DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; everything else shares the head's
+DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; tests share a process with the head
 
 
 def is_hidden_data(check: Check) -> bool:
-    """Is it data that an implementer neither wrote nor saw, provided that the contract is held out?"""
+    """Whether the check is data that no implementer wrote or saw, provided that the contract is held out."""
     return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
 
 
 def is_held_out(contract: Contract, check: Check) -> bool:
-    """Does the check rest on something that no agent may know: data, or test files that came with the contract?"""
+    """Whether the check uses something that no agent may know: data, or test files that came with the contract."""
     return contract.held_out and (is_hidden_data(check) or bool(hidden_files(contract, check)))

@@ -1,4 +1,4 @@
-"""Tries the tests that the implementer itself added, where a check names files that the base does not have."""
+"""Runs the tests that the implementer itself added, if a check names files that the base does not have."""
 
 import base64
 from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +26,7 @@ MOST_BYTES = 4 * 2**20
 async def try_own_tests(
     workspace: Workspace, contract: Contract, due: tuple[Requirement, ...], commit: str, interpreter: Interpreter
 ) -> tuple[dict[str, OwnTests], list[Evidence]]:
-    """For each requirement what the head's own tests show on both sides, and the evidence."""
+    """Requirement → what the head's own tests show on base and head; and the evidence."""
     found: dict[str, OwnTests] = {}
     evidence: list[Evidence] = []
     for requirement in due:
@@ -64,7 +64,7 @@ def _counted(before: OwnTests, tried: "TriedOnBothSides", brought: Collection[st
 
 
 async def _brought(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> dict[str, str]:
-    """The files that the check is about, where the head has them all and the base not all of them."""
+    """The files that the check is about, if the head has all of them and the base does not."""
     wanted = await _wanted(workspace, contract, commit, check)
     here = await workspace.blobs(commit) if wanted else {}
     if not all(any(is_below(path, named) for path in here) for named in wanted):
@@ -85,7 +85,7 @@ async def _absent(workspace: Workspace, contract: Contract, commit: str, check: 
 
 
 async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
-    """What the base lacks of it. A command that names no file is about all tests, where the base has none at all."""
+    """The check's files that the base lacks. A command without files is about all new tests, if the base has none."""
     known = {*await workspace.blobs(contract.base), *contract.carried}
     asked = recognise_runner(check.command, package_scripts(await workspace.read(contract.base, "package.json")))
     if files := files_of_check(check, asked):
@@ -97,13 +97,13 @@ async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: 
 
 
 def _unnamed(contract: Contract) -> Contract:
-    """A file that a check names and the base does not have is the head's to bring."""
+    """The contract, changed so that the head may add files that a check names and the base lacks."""
     return contract.model_copy(update={"frozen": {path: blob for path, blob in contract.frozen.items() if blob}})
 
 
 @dataclass(frozen=True, slots=True)
 class BothSides:
-    """Base and head, with the head's own tests laid over both, and without tests that came with the contract."""
+    """Base and head, both with the head's own tests, and without tests that came with the contract."""
 
     workspace: Workspace
     contract: Contract
@@ -123,9 +123,9 @@ class TriedOnBothSides:
     """What the head's own tests showed on base and head."""
 
     facts: Sequence[Evidence]
-    own_modules: frozenset[str]  # of the head, where the base lacks them: a file that imports one is red there
+    own_modules: frozenset[str]  # modules of the head that the base lacks: a test file that imports one is red there
     awaited: Mapping[str, MissingFromEnvironment]  # kind of failure → package that could not be installed
-    ran: frozenset[str] = frozenset()  # files of the head that they loaded
+    ran: frozenset[str] = frozenset()  # files of the head that the tests loaded
 
     @property
     def on_base(self) -> dict[str, Base]:

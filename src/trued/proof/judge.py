@@ -1,4 +1,4 @@
-"""Judges one requirement: from facts and objections to a grade and its reasons. Pure: nothing is run, read or asked.
+"""Judges one requirement: from facts and objections to a grade and its reasons. Pure: it runs, reads and asks nothing.
 
 There is no parameter for claims. Objections and failing facts can only lower the grade.
 """
@@ -61,11 +61,11 @@ class CheckedObjection:
 
 @dataclass(frozen=True, slots=True)
 class OwnTests:
-    """What the implementer's own tests show of one requirement."""
+    """What the implementer's own tests show about one requirement."""
 
     turned: int = 0  # tests that fail on the base and pass here
     failing: tuple[str, ...] = ()
-    idle: tuple[str, ...] = ()  # they pass on the base, too, and so show nothing
+    idle: tuple[str, ...] = ()  # tests that pass on the base, too, and so show nothing
     said: str = ""  # what the first failing one printed
     missing: tuple[MissingFromEnvironment, ...] = ()  # why some of them could not be judged
     absent: tuple[str, ...] = ()  # test files that a check names and that do not exist
@@ -81,39 +81,39 @@ class Facts:
     held_out_why: str = ""
     authors: Mapping[str, Author] = field(default_factory=dict)  # check → who wrote it, if not the user
     guards: frozenset[str] = frozenset()  # checks that can refute and never prove
-    caps: Sequence[str] = ()  # why it is at most examined until a person agrees
+    caps: Sequence[str] = ()  # why the grade is at most `examined` until a person agrees
     changed: bool = True  # the diff touches more than the engine's own files
     touched: bool = True  # the diff touches a file that a guard of this requirement runs
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
     proposed: Sequence[str] = ()  # tests that agents propose to change: the existing tests do not count them
-    suite: bool = False  # it is the base's own test suite, and not a requirement
+    suite: bool = False  # this is the base's own test suite, not a requirement
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
-    order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting
+    order_bound: frozenset[str] = frozenset()  # not counted: guards that fail so on the base, too; date-bound tests
     own_modules: frozenset[str] = frozenset()
-    # kind of failure → the package that the head is the first to declare, and that could not be installed
+    # kind of failure → the package that only the head declares and that could not be installed
     awaited: Mapping[str, MissingFromEnvironment] = field(default_factory=dict)
     undeclared: Sequence[str] = ()  # sentences about what the head imports without declaring it
-    unread: Sequence[str] = ()  # changed files that may bring a package in a way that no manifest tells
-    left_out: Sequence[str] = ()  # test files that the head changed or added, and the contract did not take
-    own_tests: OwnTests = OwnTests()  # of test files that its checks name and the base does not have
+    unread: Sequence[str] = ()  # changed files that may install a package without a manifest
+    left_out: Sequence[str] = ()  # test files that the head changed or added, and that the checks did not use
+    own_tests: OwnTests = OwnTests()  # from test files that its checks name and the base lacks
     objected: Sequence[CheckedObjection] = ()
 
 
 @dataclass(slots=True)
 class _Count:
-    """What one check adds up to."""
+    """The cases of one check, sorted by what they show."""
 
     proving: list[str] = field(default_factory=list)
     self_made: list[str] = field(
         default_factory=list
-    )  # red before, and green by what the implementer wrote to judge it
+    )  # red before, green now, but only with build files, scripts or settings that the change wrote
     guarding: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
     failed: list[tuple[str, Tried]] = field(default_factory=list)
     unjudged: list[tuple[str, Tried]] = field(default_factory=list)
     broken: list[tuple[str, str]] = field(default_factory=list)
-    blind: list[str] = field(default_factory=list)  # could not be judged on the base
-    missing: list[MissingFromEnvironment] = field(default_factory=list)  # why: of these, and of what is unjudged here
+    blind: list[str] = field(default_factory=list)  # cases that could not be judged on the base
+    missing: list[MissingFromEnvironment] = field(default_factory=list)  # why blind and unjudged cases were not judged
     unstable: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)  # skipped on the base
     said: list[str] = field(default_factory=list)
@@ -155,7 +155,7 @@ def _missing(counts: "_Counts", facts: Facts) -> tuple[MissingFromEnvironment, .
 
 
 def _as_if_agreed(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
-    """A requirement that proposes to supersede tests is unproven until a person agrees; until then they count."""
+    """Lower a requirement that proposes to supersede tests to unproven until a person agrees; the tests still count."""
     if not requirement.proposed or grade <= Grade.UNPROVEN:
         return grade, why, lacks
     words = reasons.proposes_to_supersede(requirement.proposed)
@@ -167,7 +167,7 @@ def _disputed(finding: Finding) -> str:
 
 
 def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -> Judged:
-    """A requirement that is made of others: as good as the worst of them, and of its own checks if it has any."""
+    """The verdict on a requirement that is made of others: the worst grade of its parts and of its own checks."""
     if not parts:
         return whole
     every = [*parts, *([] if whole.why[:1] == (reasons.NO_CHECK,) else [whole])]
@@ -194,7 +194,7 @@ def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] =
 
 
 def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
-    """What approvals of the parts do not settle: its own checks, objections and caps."""
+    """The verdict on the whole without its parts: its own checks, objections and caps, which no part settles."""
     update: dict[str, object] = {"parts": ()}
     if caps and whole.why[:1] == (reasons.NO_CHECK,):
         update |= {"grade": Grade.EXAMINED, "why": tuple(caps), "lacks": "approve"}
@@ -202,7 +202,7 @@ def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
 
 
 def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
-    """The requirement's verdict after the existing tests: they refute it when they fail, and never raise it.
+    """The requirement's verdict after the existing tests: if they fail they refute it, and they never raise it.
 
     `unseen`: changed code that no check ran, while existing tests that might reach it could not be run.
     """
@@ -220,14 +220,14 @@ def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: S
 
 
 def cap_by_failing_tests(judged: Judged, altered: Sequence[str]) -> Judged:
-    """The requirement's verdict where the head altered code that only tests reach which do not pass on the base."""
+    """The verdict, capped if the head altered code that is reached only by tests that do not pass on the base."""
     if altered and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [reasons.reached_by_failing_tests(altered)], "attest")
     return judged
 
 
 def cap_by_absent_code(judged: Judged, submodules: Sequence[str]) -> Judged:
-    """The requirement's verdict where the head has submodules that were not there when it was checked."""
+    """The requirement's verdict, capped if the head has submodules that were absent when it was checked."""
     if submodules and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [reasons.submodules_not_there(submodules)], "attest")
     return judged
@@ -240,7 +240,7 @@ def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: Lacks) -> 
 
 
 def _rests_on(requirement: Requirement, facts: Facts) -> str:
-    """Who wrote the cases."""
+    """The phrase that says who wrote the cases."""
     authors = [
         facts.authors.get(check_hash(check)) for check in requirement.checks if not isinstance(check, ManualCheck)
     ]
@@ -277,9 +277,9 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             continue
         own = name not in facts.guards and is_own_case(requirement, check, case)
         if name in facts.guards and stood is not Base.GUARD:
-            continue  # it was not green on the base, so that it guards nothing
+            continue  # it did not pass on the base, so it guards nothing
         if case in facts.elsewhere and not own:
-            continue  # it proves or refutes there
+            continue  # it counts for that requirement
         if full_name(check.kind, name, case) in facts.order_bound:
             always = "fails in another order on the base, too" if stood is Base.GUARD else "depends on the date"
             count.said.append(f"{case} {always}: not counted")
@@ -289,7 +289,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if case in placed.proving and _is_self_made(case, head):
             placed.proving.remove(case)
             placed.self_made.append(case)
-        if placed is not count:  # what only prepares others may fail, and shows nothing by itself
+        if placed is not count:  # a case that only sets up others can fail, but its pass shows nothing
             count.failed += placed.failed
             count.unjudged += placed.unjudged
             continue
@@ -320,7 +320,7 @@ def _only_once(case: str, head: Sequence[Evidence]) -> bool:
 
 
 def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried]], *, must: bool) -> None:
-    """One case: where it was on base, what it showed on head, and what follows."""
+    """Add one case to the count, by its status on the base and what it showed on the head."""
     state, bad = showed
     if stood is Base.BROKEN:
         count.broken.append((case, "broken on the base"))
@@ -329,7 +329,7 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
     elif case == WHOLE_CHECK:
         count.unjudged.append((case, bad[0] if bad else _NO_WORK))
     elif not must and stood is not Base.GUARD:
-        _doubt(count, case, stood)  # whatever it shows here: it can neither prove nor refute
+        _doubt(count, case, stood)  # it can neither prove nor refute, whatever it shows on the head
     elif state is Head.FAILED:
         count.failed.append((case, bad[0]))
     elif state is Head.UNJUDGED:
@@ -365,13 +365,13 @@ def _whole(count: _Count, base: Sequence[Evidence]) -> None:
 
 
 def is_superseded(case: str, named: str) -> bool:
-    """Does `named` (a test, a group of tests or a file) cover this test id?"""
+    """Whether `named` (a test, a group of tests or a file) covers this test id."""
     parts = ("[", "::", " > ", "/") if "::" in named else ("::",)
     return case == named or any(case.startswith(f"{named}{one}") for one in parts)
 
 
 def is_own_case(requirement: Requirement, check: Check, case: str) -> bool:
-    """Is the case the requirement's own? Other tests that the same command runs are regression tests."""
+    """Whether the case is the requirement's own. Other tests that the same command runs are regression tests."""
     if requirement.keep:
         return isinstance(check, CommandCheck | DependenciesCheck)
     if isinstance(check, TestsCheck) and check.files and case != WHOLE_CHECK:
@@ -404,7 +404,7 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
 
 
 def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
-    """Nothing failed. What does that show?"""
+    """The grade of a requirement of which nothing failed."""
     proving = [(check, count) for check, count in counts if count.proving]
     guards = sum(len(count.guarding) for _, count in counts)
     if requirement.keep and guards:
@@ -418,7 +418,7 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
         return Grade.SELF_TESTED, (words, reasons.NO_OTHER_CHECK), "attest"
     if guards and _all_green(counts):
         grade, why, lacks = _already_green(counts, guards, facts)
-        agreeing = lacks == "attest" and requirement.aside  # the plan marks it as done, and an approval agrees to that
+        agreeing = lacks == "attest" and requirement.aside  # the plan marks it as done: an approval confirms that
         return (grade, (*why, requirement.aside), "approve") if agreeing else (grade, why, lacks)
     if facts.own_tests.failing:
         return Grade.UNPROVEN, (reasons.own_tests_fail(facts.own_tests.failing),), "nothing"
@@ -430,7 +430,7 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
 
 
 def _kept(counts: _Counts, facts: Facts) -> _Graded:
-    """Work that cannot be red: it is as good as what shows that nothing broke."""
+    """The grade of work that must only keep things working: no case can be red, so what still passes decides."""
     asked_of_base = all(check_hash(check) in facts.guards for check, _ in counts)
     if not asked_of_base and not facts.changed:
         return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
@@ -440,19 +440,19 @@ def _kept(counts: _Counts, facts: Facts) -> _Graded:
         words = reasons.NO_OTHER_DEPENDENCY if any(one.unchanged for one in read) else reasons.NO_NEW_DEPENDENCY
         if facts.unread:
             return Grade.TESTED, (words, reasons.may_bring_packages(facts.unread)), "attest"
-        if len(read) == len(counts):  # read by the engine, out of the head's reach
+        if len(read) == len(counts):  # the engine itself read the manifests: the head cannot influence that
             return Grade.PROVEN, (words,), ""
     words = f"its {_still_pass(counts)}; {reasons.NO_NEW_BEHAVIOUR}"
     return _shown_green([(check, count.guarding) for check, count in counts], words, facts)
 
 
 def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
-    """Every case passed on the base: only the user's own data shows that nothing was needed."""
+    """The grade if every case passed on the base: only the user's own data shows that nothing had to be built."""
     if all(_users_data(check, facts) for check, _ in counts):
         held = [(check, count.held) for check, count in counts]
         return _shown_green(held, reasons.already_satisfied(guards), facts)
     if facts.held_out and all(is_hidden_data(check) for check, _ in counts):
-        # an agent's cases about what stays as it is: whoever approves the contract makes them the user's own
+        # An agent's cases about what stays as it is: approving the contract makes them the user's own.
         return Grade.UNPROVEN, (reasons.ALL_GREEN_BEFORE, reasons.STAYS), "approve"
     words = [reasons.ALL_GREEN_BEFORE]
     words += [reasons.unused_tests(facts.left_out)] if facts.left_out else []
@@ -460,7 +460,7 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
 
 
 def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts: Facts) -> _Graded:
-    """What stayed green is graded by what shows it: little, where the head can change it or shares its process."""
+    """The grade of what still passes: low if the head can change the check or runs in the same process."""
     data = [check for check, cases in held if cases and _users_data(check, facts)]
     if not data:
         return Grade.TESTED, (words, reasons.INFLUENCED), "attest"
@@ -470,12 +470,12 @@ def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts:
 
 
 def _users_data(check: Check, facts: Facts) -> bool:
-    """Cases of the user's own that an implementer cannot see, compared in the engine's process."""
+    """Whether these are the user's own cases: hidden from implementers, and compared in the engine's process."""
     return is_hidden_data(check) and check_hash(check) not in facts.authors
 
 
 def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
-    """Cases failed on the base and pass here: graded by whose they are and who can see them."""
+    """The grade if cases failed on the base and pass here: by who wrote them and who can see them."""
     proving = [(check, count) for check, count in counts if count.proving]
     shown = [(check, count) for check, count in proving if is_hidden_data(check)]
     data = sum(len(count.proving) for _, count in shown)
@@ -499,7 +499,7 @@ def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
 
 
 def _still_pass(counts: _Counts) -> str:
-    """What passed on the base and passes here, by its kind."""
+    """The phrase for what passed on the base and passes here, by kind."""
     tests = sum(len(count.guarding) for check, count in counts if isinstance(check, TestsCheck))
     commands = sum(len(count.guarding) for check, count in counts if isinstance(check, CommandCheck))
     cases = sum(len(count.guarding) for check, count in counts if isinstance(check, DATA))
@@ -512,7 +512,7 @@ def _all_green(counts: _Counts) -> bool:
 
 
 def _nothing(counts: _Counts, guards: int) -> _Graded:
-    """No case went from red to green."""
+    """The grade if no case went from red to green."""
     if any(count.blind for _, count in counts):
         missing = each_once(one for _, count in counts for one in count.missing)
         words = tuple(reasons.not_judged(str(one)) for one in missing)
@@ -541,7 +541,7 @@ def _lacks_module(tried: Tried) -> bool:
 
 
 def _gaps_of_own_tests(requirement: Requirement, facts: Facts) -> tuple[Finding, ...]:
-    """Why the implementer's own tests do not count. They are its own, so that it may read all that they printed."""
+    """Why the implementer's own tests do not count. It may read all their output, because it wrote them."""
     own = facts.own_tests
     if own.failing:
         said = f"\n{own.said[-MOST_TEXT:]}" if own.said else ""

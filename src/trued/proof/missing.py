@@ -1,7 +1,7 @@
-"""Names what an environment lacks, and the line that brings it. Pure.
+"""Names what an environment lacks, and how to provide it. Pure.
 
-The name is safe to show to anybody: a case is unjudged only where the base lacks the same thing, or where a manifest of
-the head declares it. What else a head says is missing is its own failure (`case_status.on_head`).
+The name is safe to show to anybody: a case is unjudged only if the base lacks the same thing, or if a manifest of the
+head declares it. Anything else that a head reports missing counts as its own failure (`case_status.on_head`).
 """
 
 import re
@@ -62,10 +62,10 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
 
 
 def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, tuple[MissingFromEnvironment, ...]]:
-    """By requirement: what this machine lacks, as far as the base shows it before anybody works.
+    """Requirement → what this machine lacks, as far as the runs on the base show it before any work starts.
 
-    A module counts only where a package that the base declares (`declared`) would bring it: any other may be the
-    head's to bring, or to declare.
+    A module counts only if a package that the base declares (`declared`) would provide it: the head may have to add or
+    declare any other.
     """
     found: dict[str, tuple[MissingFromEnvironment, ...]] = {}
     for requirement in contract.every:
@@ -90,7 +90,7 @@ def _is_the_machines(kind: str, declared: Collection[str]) -> bool:
 
 
 def missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
-    """A module of Python, or a package of Node, that no installed package brings."""
+    """A Python module or Node package that no installed package provides."""
     if node:
         what, fix = (
             f"the package {name} is not installed",
@@ -117,7 +117,7 @@ def not_installed(package: str, why: str) -> MissingFromEnvironment:
 
 
 def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict[str, MissingFromEnvironment]:
-    """By kind of failure: what a head's checks lack because a package that it declares could not be installed."""
+    """Kind of failure → the package that the head declares and its checks lack, because it could not be installed."""
     kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
     modules = {one: added.awaits(one.removeprefix("module ")) for one in kinds if one.startswith("module ")}
     return {kind: not_installed(name, added.unavailable[name]) for kind, name in modules.items() if name}
@@ -126,7 +126,7 @@ def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict
 def undeclared_imports(texts: Mapping[str, str], known: Collection[str], packages: Collection[str]) -> list[str]:
     """Sentences about modules that changed Python files import, and that neither the project nor a package provides.
 
-    They follow from the commit alone, whichever case failed: so an implementer may read them.
+    They depend only on the commit, not on which case failed, so an implementer may read them.
     """
     found: dict[str, str] = {}
     for path, text in sorted(texts.items()):

@@ -1,4 +1,4 @@
-"""Mutants: finds cases that a trivial program would pass, by the engine's own comparison. Pure.
+"""Mutants: finds cases that a trivial program would pass, with the engine's own comparison. Pure.
 
 A mutant returns nothing, one of its inputs, or a constant. It is assumed to know when an error, an empty result or a
 certain status is expected, and how results are wrapped. A case that a mutant passes cannot recognise working code. A
@@ -27,14 +27,14 @@ NOTHING: tuple[Any, ...] = (None, "", [], {}, {"$set": []}, {"$frozenset": []}, 
 SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag → as it is rendered
 JOINED = (" ", "", ",", ", ", "\n")
 BRACKETS = "()[]{}'\","
-LONGEST = 20_000  # characters of a result that is wrapped in other ways, too
+LONGEST = 20_000  # characters: longer results are tried in no other wrapping
 _EVERY_ANSWER_HAS = "content-type content-length date server connection keep-alive transfer-encoding"
 PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
 
 
 def passing_mutant(cases: Sequence[Shown]) -> str:
-    """Which mutant passes all cases of one entry point, or "" where none does: then the cases tell it from working
-    code.
+    """The mutant that passes all cases of one entry point, or "" if none does: then the cases can tell working code
+    from a mutant.
     """
     left, echoed = list[Case](), False
     for one in cases:
@@ -57,7 +57,8 @@ def passing_mutant(cases: Sequence[Shown]) -> str:
 
 
 def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool:
-    """Does a program pass that gives one of these, in any wrapping? `like`: it does all else as this case asks."""
+    """Whether a program passes that returns one of these values, in any wrapping. `like`: in everything else the
+    program does what this case asks."""
     if isinstance(case, CallCase):
         return any(_called(case, record) for record in _records(case, values, like))
     every = {text: None for value in values for text in _texts(_json(value), 2 if like else 1)}
@@ -76,7 +77,7 @@ def _sent(case: HttpCase, headers: dict[str, str], body: bytes) -> bool:
 
 
 def _records(case: CallCase, values: Iterable[Any], like: Case | None) -> Iterator[dict[str, Any]]:
-    """What the script in the sandbox would write of such a call."""
+    """What the probe in the sandbox would write about a call with these results."""
     other = like.args_after if isinstance(like, CallCase) else None
     left = [list(case.args), *([] if other is None else [list(other)])]
     for after in left:
@@ -106,11 +107,11 @@ def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
             yield {**plain, **like.headers}
 
 
-# -- what a mutant has to give ---------------------------------------------------------------------------------------
+# -- what a mutant can return ------------------------------------------------------------------------------------------
 
 
 def _result(case: Case) -> list[Any]:
-    """What must come of the case, as a value; nothing, where only an error, a code or a status is asked for."""
+    """The result that the case expects, as a value; None if it expects only an error, an exit code or a status."""
     if isinstance(case, CallCase):
         return [case.returns]
     if isinstance(case, RunCase):
@@ -119,7 +120,7 @@ def _result(case: Case) -> list[Any]:
 
 
 def _inputs(case: Case) -> list[Any]:
-    """All that a program could give back without having done anything."""
+    """Everything that a program could return without doing any work."""
     if isinstance(case, CallCase):
         given = [*case.args, *case.kwargs.values()]
         return [*given, given, dict(case.kwargs), *_joined(given)]
@@ -144,7 +145,7 @@ def _sent_texts(case: HttpCase) -> list[str]:
 
 
 def _members(body: str) -> list[str]:
-    """The texts in a JSON body."""
+    """The strings in a JSON object."""
     found = [one for one in _parsed([body]) if isinstance(one, dict)]
     return [value for one in found for value in one.values() if isinstance(value, str)]
 
@@ -165,7 +166,7 @@ def _parsed(texts: Iterable[str]) -> list[Any]:
 
 
 def _only_wraps(case: Case) -> bool:
-    """Is the result what was given, in its order, and nothing but brackets, keys and quotes around it?"""
+    """Whether the result is only the input, in the same order, with brackets, keys and quotes around it."""
     if isinstance(case, CallCase):
         given = [*case.args, *case.kwargs.values()]
         return case.raises is None and _leaves(case.returns) in [_leaves(given), *map(_leaves, given)]
@@ -181,7 +182,7 @@ def _only_wraps(case: Case) -> bool:
 
 
 def _leaves(value: Any) -> list[str]:
-    """What is in a value, without the lists, tuples and tables that it is in."""
+    """The values inside nested lists, tuples and dicts, flattened and as text."""
     inner = _members_of(value)
     if inner is not None:
         return [leaf for one in inner for leaf in _leaves(one)]
@@ -198,7 +199,7 @@ def _bare(text: str) -> str:
 
 
 def _wrapped(value: Any, times: int) -> list[Any]:
-    """The value itself, in a list or tuple, taken out of one, and printed; up to so many times."""
+    """The value itself, put into a list or tuple, taken out of one, and printed; up to `times` of these steps."""
     found, waiting = {_json(value): value}, [value]
     for _ in range(times):
         fresh = {_json(again): again for one in waiting for again in _around(one)}
@@ -228,7 +229,7 @@ def _members_of(value: Any) -> list[Any] | None:
     return list(value[tag]) if tag in SEQUENCES else None
 
 
-@lru_cache(maxsize=4096)  # the same arguments and results come again and again
+@lru_cache(maxsize=4096)  # the same arguments and results recur
 def _texts(value: str, times: int) -> tuple[bytes, ...]:
     """A value, given as JSON, as a program would print or send it."""
     found: dict[str, None] = {}
@@ -249,7 +250,7 @@ def _json(value: Any) -> str:
 
 
 def _node(value: Any) -> Any:
-    """As the script in the sandbox writes it."""
+    """The value as the probe in the sandbox writes it."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):

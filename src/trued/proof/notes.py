@@ -1,7 +1,7 @@
 """Notes of a verdict that change no grade: which files and which environment the checks used. Pure.
 
-A verdict keeps all its notes in `undecided`. Those that only report what was done (`FactNote`) are told from those that
-point out something that no check covers, so that each can be shown under its own heading.
+A verdict keeps all its notes in `undecided`. Notes that only report what was done (`FactNote`) are kept apart from
+notes about something that no check covers, so that each kind can be shown under its own heading.
 """
 
 import base64
@@ -15,7 +15,7 @@ from trued.support.plurals import counted
 if TYPE_CHECKING:  # reports import this module, and need no clean room
     from trued.proof.room.clean_room import Graft
 
-# Verdicts and contracts of earlier versions do not say which notes only report: there, these words tell.
+# Verdicts and contracts of earlier versions do not mark the notes that only report: these beginnings identify them.
 FACT_BEGINNINGS = (
     "checks ran in an environment built from",
     "checks of the change also found packages",
@@ -47,7 +47,7 @@ def facts_of(verdict: Verdict) -> tuple[str, ...]:
 
 
 def reported_notes(contract: Contract, notes: Iterable[str]) -> tuple[str, ...]:
-    """Those of a new verdict's notes that only report; `contract` has notes of its own, of today or of yesterday."""
+    """The notes of a new verdict that only report. `contract`: its own notes may come from an earlier version."""
     sealed = contract.reported or tuple(filter(_was_fact, contract.undecided))
     return tuple(str(one) for one in notes if isinstance(one, FactNote) or one in sealed)
 
@@ -57,9 +57,9 @@ def _was_fact(note: str) -> bool:
 
 
 def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
-    """Whose version of a file was used, wherever it was not the head's.
+    """Notes about files of which another version than the head's was used, and about what the room lacked.
 
-    `carried` are the contract's own files (path → base64), which go before the base's; `here` are the head's blobs.
+    `carried`: the contract's own files (path → base64), which replace the base's. `here`: the head's blobs.
     """
     theirs = [path for path in carried if path in here and here[path] not in _blobs(carried[path])]
     based = [path for path in graft.restored if path not in carried]
@@ -86,7 +86,7 @@ def worst_counts() -> str:
 
 
 def passed_alone(cases: int, turns: int) -> str:
-    """Something failed while two turns shared the machine, and passed in all turns that were taken alone."""
+    """Something failed while two turns ran in parallel, and passed in all turns that ran one after the other."""
     return FactNote(
         f"passed one after the other, {turns} times: {counted(cases, 'case')} that failed while two turns ran at once, "
         "perhaps for want of time"
@@ -94,7 +94,7 @@ def passed_alone(cases: int, turns: int) -> str:
 
 
 def _blobs(carried: str) -> tuple[str, str]:
-    """What git calls a file of the contract, in repositories of either hash."""
+    """The names that git gives a file of the contract, in SHA-1 and SHA-256 repositories."""
     data = base64.b64decode(carried)
     whole = b"blob %d\0%s" % (len(data), data)
     return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), hashlib.sha256(whole).hexdigest()

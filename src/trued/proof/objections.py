@@ -1,4 +1,4 @@
-"""Which objections of agents the engine runs: those about declared entry points, and only so many of each role."""
+"""Which agents' objections the engine runs: those about known entry points, and only so many of each role."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from trued.proof.room.bench import check_hash
 from trued.proof.vacuous_cases import declares, entry_point, unnamed_entry, why_not_the_projects
 from trued.protocols import Workspace
 
-A_ROUND = 12  # new cases of one role in one round: more than any reviewer has written in earnest
-A_DOOR = 3  # … of which about one requirement and one entry point: enough to show a mistake, too few to read by
+A_ROUND = 12  # new cases of one role in one round: no honest reviewer has written more
+A_DOOR = 3  # of these, about one requirement and entry point: enough to show a mistake, too few to leak data through
 A_RUN = 40  # cases of one role in a whole run
 
 
 def without_case(finding: Finding, why: str) -> Finding:
-    """The objection without its case, and why the case was not run. It disputes the requirement all the same."""
+    """The objection without its case, with the reason why the case was not run. It still disputes the requirement."""
     where = f"{finding.where}; " if finding.where else ""
     return finding.model_copy(update={"case": None, "where": f"{where}not run: {why}"})
 
@@ -24,12 +24,12 @@ class ObjectionLimits:
     """How many cases of each role are run in a round and in a run. A case that was run before may be run again."""
 
     def __init__(self, before: set[tuple[str, str]]) -> None:
-        """`before`: role and case of what was run in this run; it grows."""
+        """`before`: role and case of everything that has been run in this run; new cases are added to it."""
         self.before, self.known = before, frozenset(before)
         self.doors: dict[tuple[str, str, str], set[str]] = {}
 
     def allowed(self, finding: Finding, role: str) -> Finding:
-        """The objection as it is, or without its case where the role has had too many."""
+        """The objection as it is, or without its case if the role has used up its limit."""
         if finding.case is None:
             return finding
         name = check_hash(ExamplesCheck(cases=(finding.case,)))
@@ -57,7 +57,7 @@ class ObjectionLimits:
 async def split_runnable(
     workspace: Workspace, contract: Contract, objections: Sequence[Finding]
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:
-    """Objections whose case may be run, and the others, each with the reason."""
+    """The objections whose case may be run, and the others, each with the reason why not."""
     words = "\n".join((*(one.text for one in contract.requirements), *contract.interface))
     known: KnownNames | None = None
     may, others = list[Finding](), list[tuple[Finding, str]]()
@@ -67,7 +67,7 @@ async def split_runnable(
         if why:
             known = known or KnownNames(
                 words, await text_files(workspace, contract.base)
-            )  # read only where it is needed
+            )  # the files are read only if needed
             why = why_not_runnable(one.case, contract, known)
         if why:
             others.append((one, why))

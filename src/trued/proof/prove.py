@@ -1,4 +1,4 @@
-"""Proves a commit against a sealed contract: runs every check twice in a clean room, and judges what they showed."""
+"""Proves a commit against a sealed contract: runs every check twice in a clean room and judges the results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -65,8 +65,8 @@ from trued.proof.unverified import CODE, Observed, list_warnings
 from trued.protocols import Emit, Workspace
 from trued.support.path_sets import paths_outside
 
-MOST_FILES, MOST_BYTES = 1000, 2**20  # that are looked through for what acts on its surroundings
-DAYS = ("<+14>-14", "<-12>12")  # time zones, of which one at least has another day
+MOST_FILES, MOST_BYTES = 1000, 2**20  # limits on reading: changed files (or the base's own), and bytes of one file
+DAYS = ("<+14>-14", "<-12>12")  # time zones 26 hours apart: in at least one of them it is another day than here
 
 
 async def prove(  # noqa: PLR0913 - each is a different thing that only the caller knows
@@ -82,8 +82,8 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     hurried: bool = False,
     tell: Emit,
 ) -> Verdict:
-    """The verdict on these requirements at this commit. `owned` are the engine's own files: no part of the diff.
-    `hurried`: every check once, and nothing above the ceiling of a quick verdict."""
+    """The verdict on these requirements at this commit. `owned`: the engine's own files, which do not count as changes.
+    `hurried`: run every check only once, and cap grades as in a quick verdict."""
     ids = set(requirements)
     due = tuple(one for one in contract.requirements if one.id in ids)
     every = (*due, *contract.suites)
@@ -143,14 +143,14 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
 
 
 async def _absent_submodules(workspace: Workspace, base: str, commit: str) -> list[str]:
-    """Repositories that the head names inside itself and the base does not, or not at that commit: nobody has looked at
-    what is in them. Where only tests lie, the base's are used."""
+    """Submodules that the head adds or moves to another commit: nothing has checked their content. Submodules among
+    the tests are left out, because the base's version of them is used."""
     before, here = await workspace.submodules(base), await workspace.submodules(commit)
     return sorted(path for path in here if here[path] != before.get(path) and not is_among_tests(f"{path}/any"))
 
 
 def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
-    """What is made of other requirements is judged by them."""
+    """Judge each requirement that is made of other requirements by these parts."""
     by_id = {one.id: one for one in judged}
     return tuple(
         judge_by_parts(one, [by_id[name] for name in one.parts if name in by_id], contract.caps.get(one.id, ()))
@@ -161,8 +161,8 @@ def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, .
 async def _earlier_failures(
     workspace: Workspace, contract: Contract, commit: str, trial: "_Trial"
 ) -> tuple[Evidence, ...]:
-    """Evidence kept from an earlier judgement of the same tree under the same contract, so that trying again cannot
-    turn a failure into a pass. It is recorded for the commit that is judged now: the earlier one may be gone."""
+    """Failures kept from an earlier verdict on the same tree and contract, so that a retry cannot turn a failure into a
+    pass. They are recorded for the commit that is judged now: the earlier commit may be gone."""
     baseline = FactCache(workspace.kept, workspace.repository)
     tree, level = await workspace.tree(commit), workspace.confinement().level
     before = baseline.of_head(contract, tree, level)
@@ -176,12 +176,12 @@ async def _earlier_failures(
 
 
 def recorded_versions(contract: Contract) -> dict[str, str]:
-    """All packages that were installed when red was taken, by name, and the version of Python."""
+    """The packages that were installed when the checks ran on the base, by name, and the version of Python."""
     return next((dict(one.versions) for one in contract.base_facts if one.turn == 1 and "python" in one.versions), {})
 
 
 async def interpreter_of(workspace: Workspace, contract: Contract) -> Interpreter:
-    """The interpreter with which the contract's red was taken. Raises CannotJudge where there is none like it."""
+    """The interpreter with which the contract's checks ran on the base. Raises CannotJudge if there is none like it."""
     interpreter = await find_interpreter()
     if contract.interpreter not in ("", interpreter.identity):
         packages, recorded = contract.environment.packages, recorded_versions(contract)
@@ -197,14 +197,14 @@ async def interpreter_of(workspace: Workspace, contract: Contract) -> Interprete
 async def _earlier_facts(
     workspace: Workspace, known: Sequence[Evidence], commit: str, owned: tuple[str, ...]
 ) -> list[Evidence]:
-    """Earlier facts about the same work: the engine's own files do not make it another."""
+    """Earlier facts about the same work: commits that differ only in the engine's own files count as the same."""
     earlier = {one.commit for one in known if one.side == "head"}
     same = {one for one in earlier if not paths_outside(await workspace.changed_files(one, commit), owned)}
     return [one for one in known if one.side == "head" and one.commit in same]
 
 
 class _Trial:
-    """One visit to the clean room."""
+    """Everything that is run for one verdict, and what it showed."""
 
     def __init__(
         self, contract: Contract, due: tuple[Requirement, ...], objections: tuple[Finding, ...], *, turns: int
@@ -214,20 +214,20 @@ class _Trial:
         self.objected = [CheckedObjection(one) for one in objections if one.case is None]
         self.evidence: list[Evidence] = []
         self.base_facts: Sequence[Evidence] = contract.base_facts
-        self.retaken: list[Evidence] = []  # of the base, with packages that only the head declares
+        self.retaken: list[Evidence] = []  # evidence on the base, run again with packages that only the head declares
         self.undecided: list[str] = []
         self.own_modules: frozenset[str] = frozenset()
         self.order_bound: frozenset[str] = frozenset()
         self.ran: dict[str, frozenset[str]] = {}
-        self.unseen: frozenset[str] = frozenset()  # changes that were thrown away before any check
-        self.modules: frozenset[str] = frozenset()  # of the project and of Python
-        self.packages: frozenset[str] = frozenset()  # that were installed
-        self.unread: list[str] = []  # changed files that may bring a package in a way that no manifest tells
-        self.undeclared: list[str] = []  # what the head's files import and nothing brings, in sentences
+        self.unseen: frozenset[str] = frozenset()  # changed files that were replaced or removed before any check ran
+        self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
+        self.packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
+        self.unread: list[str] = []  # changed files that may install a package without a manifest
+        self.undeclared: list[str] = []  # sentences about imports that nothing provides
         self.added = NO_PACKAGES  # what the head declares beyond the base
         self.own_tests: dict[str, OwnTests] = {}
-        self.brought: list[Evidence] = []  # what the head's own tests showed, on both sides
-        self.turned: list[Evidence] = []  # … and existing tests that all fail on the base
+        self.brought: list[Evidence] = []  # evidence of the head's own tests, on base and head
+        self.turned: list[Evidence] = []  # evidence of existing suites of which no test passes on the base
 
     async def run(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Emit) -> None:
         recorder = EvidenceRecorder(self.contract, interpreter, commit, await workspace.tree(commit))
@@ -263,7 +263,7 @@ class _Trial:
         await self._run_objections(workspace, interpreter, recorder, tell)
         await self._retry_guards_on_base(workspace, interpreter, runs)
         await self._retry_without_changes(workspace, commit, interpreter, runs)
-        # Where data decides, the implementer's own tests could add nothing to the grade.
+        # If a requirement is checked by data, the implementer's own tests could not raise its grade.
         alone = tuple(
             one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
         )
@@ -272,8 +272,8 @@ class _Trial:
     async def _retake_red(
         self, workspace: Workspace, commit: str, interpreter: Interpreter, runs: Sequence[SharedRun]
     ) -> None:
-        """A check that lacked a module on the base which packages of the head's bring is run there again, with them:
-        red and green are then taken with the same packages."""
+        """Run a check on the base again, with the head's packages, if it lacked a module there that these provide: base
+        and head are then checked with the same packages."""
         lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
         added = await added_packages(workspace, self.contract.base, commit, interpreter) if lost else NO_PACKAGES
         found = {one for one in lost if added.brings(one.removeprefix("module "))}
@@ -301,8 +301,8 @@ class _Trial:
         return [one for one in self.contract.base_facts if one.check in shared.serves]
 
     def _place(self, shared: SharedRun) -> tuple[int, bool]:
-        """What is visible comes first: once something held out ran in the room, nothing printed there is told to
-        agents. Tests that came with the contract come last: what they say could be kept in the room for the cases."""
+        """The sort key of a run. Visible checks come first: once something held out has run in a room, agents get no
+        output from it. The contract's own tests come last: head code could store what they reveal, for later cases."""
         data = isinstance(shared.check, DATA)
         held = any(hidden_files(self.contract, one) for one in shared.serves.values())
         return 2 if held else int(is_hidden_data(shared.check)), data
@@ -317,7 +317,7 @@ class _Trial:
     async def _retry_guards_on_base(
         self, workspace: Workspace, interpreter: Interpreter, runs: Sequence[SharedRun]
     ) -> None:
-        """A guard that fails only the second time is tried on base in the same way: it may always have done so."""
+        """Run guards that fail only the second time on the base in the same way: they may always have failed so."""
         await self._try_again(
             workspace, self.contract.base, interpreter, self._failing_second_time_only(runs, Base.GUARD)
         )
@@ -325,9 +325,9 @@ class _Trial:
     async def _retry_without_changes(
         self, workspace: Workspace, commit: str, interpreter: Interpreter, runs: Sequence[SharedRun]
     ) -> None:
-        """A test that was red and fails only the second time is tried twice in the first surroundings: passing there,
-        and failing where only the day is another, it hangs on the date, and is not counted. Whatever else it hangs on
-        (what the first time left behind, whose machine it is) is nothing that a test of the user's asks for."""
+        """Run red tests that fail only the second time twice more, in the setting of the first run. A test that passes
+        there and fails if only the date is changed depends on the date, and is not counted. A test that depends on
+        anything else (files left by the first run, the machine) still counts as failed."""
         tests = [one for one in runs if isinstance(one.check, TestsCheck)]
         suspects = self._failing_second_time_only(tests, Base.RED)
         await self._try_again(workspace, commit, interpreter, suspects, passing=True)
@@ -392,9 +392,9 @@ class _Trial:
     async def _run_objections(
         self, workspace: Workspace, interpreter: Interpreter, recorder: EvidenceRecorder, tell: Emit
     ) -> None:
-        """An objection that can be run is a check: it closes itself or it refutes.
+        """Run objections that have a case, as checks: one that passes is closed, one that fails refutes.
 
-        Agents learn the result, so it runs in a room of its own that never contained anything held out.
+        Agents learn the results, so they run in a room of their own that never contained anything held out.
         """
         runnable, others = await split_runnable(workspace, self.contract, self.runnable)
         for finding, why in others:
@@ -427,13 +427,13 @@ class _Trial:
         tell(ObjectionRan(what=finding.what, passed=passed))
 
     def _shows_nothing_of_head(self, one: Tried) -> bool:
-        """It shows nothing of the head: the case is malformed, or the base's environment lacks the same."""
+        """Whether the result says nothing about the head: the case is malformed, or the base lacks the same thing."""
         if one.outcome is not Outcomes.UNJUDGED:
             return one.outcome is Outcomes.BROKEN
         return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.base_facts)}
 
     def undeclared_imports(self, texts: Mapping[str, str]) -> list[str]:
-        """What the head's files import and nothing brings, where something was missing at all."""
+        """Sentences about imports of the head's files that nothing provides; none if no check lacked a module."""
         kinds = {one.kind for fact in self.evidence for one in fact.tried}
         if not any(one.startswith("module ") for one in kinds):
             return []
@@ -441,7 +441,7 @@ class _Trial:
         return undeclared_imports(own, self.modules, self.packages)
 
     def _awaited_modules(self, evidence: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
-        """Kinds of failure for want of a package that the head declares and that could not be installed."""
+        """Failure kind → the package that the head declares and that could not be installed."""
         return awaited_packages(self.added, evidence)
 
     def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
@@ -480,8 +480,8 @@ class _Trial:
         return any(name in passed and (_is_out_of_sight(check) or not self.ran.get(name)) for name, check in checks)
 
     async def blind_spots(self, workspace: Workspace, commit: str, changed: Sequence[str]) -> dict[str, list[str]]:
-        """For each requirement the changed code that was not seen to run, where tests that may reach it could not be
-        run. What a command line, server or page runs is not seen, so that a requirement with such cases has none."""
+        """Requirement → changed code that was not seen to run, if tests that may reach it could not be run. What a
+        command line, server or page runs cannot be seen, so requirements with such cases are left out."""
         if not self.contract.unguarded:
             return {}
         left = await self._unwatched(workspace, commit, changed, TurnedTests())
@@ -503,8 +503,8 @@ class _Trial:
     async def _altered_out_of_reach(
         self, workspace: Workspace, commit: str, changed: Sequence[str], turned: TurnedTests
     ) -> list[str]:
-        """What the head made of the base's own code in files that no test ran, beyond what the entry points of cases
-        and of red tests that pass now reach on the base: a file that is loaded has not shown what it does."""
+        """Code of the base that the head altered, in files that no test ran, and that no entry point of a case or of a
+        red test that passes now reaches on the base. That a file was loaded does not show that it works."""
         checks = {name: check for one in self.due for name, check in distinct_checks((one,)).items()}
         tested = [self.ran.get(name, frozenset()) for name, one in checks.items() if isinstance(one, TestsCheck)]
         paths = [one for one in changed if one.endswith(".py") and one not in frozenset[str]().union(*tested)]
@@ -517,8 +517,8 @@ class _Trial:
     async def altered_behind_failing_tests(
         self, workspace: Workspace, commit: str, changed: Sequence[str]
     ) -> dict[str, list[str]]:
-        """For each requirement what the head made of the base's own code that only existing tests reach which do not
-        pass on the base, and neither here: what such a test would notice, nobody has looked at."""
+        """Requirement → code of the base that the head altered and that is reached only by existing tests that pass
+        neither on the base nor here: such a test cannot notice a mistake."""
         failing, passing = await self._tested_names(workspace)
         if not failing:
             return {}
@@ -532,7 +532,7 @@ class _Trial:
         return {one.id: left for one in self.due if left and not any(map(_is_out_of_sight, one.checks))}
 
     async def _tested_names(self, workspace: Workspace) -> tuple[frozenset[str], frozenset[str]]:
-        """The names that existing tests use which pass neither on the base nor here, and that all others use."""
+        """The names used by existing tests that pass neither on the base nor here, and those used by all others."""
         failing, passing = list[str](), list[str]()
         for check in (check for one in self.contract.suites for check in one.checks):
             base = [one for one in self.base_facts if one.check == check_hash(check)]
@@ -553,7 +553,7 @@ class _Trial:
         return any(is_superseded(name, test) for one in self.contract.requirements for test in one.supersedes)
 
     async def _altered(self, workspace: Workspace, commit: str, paths: Sequence[str]) -> list[tuple[str, str]]:
-        """Files, and what of the base's own code in them is not what it was."""
+        """File and name of each piece of the base's code that the head altered."""
         before = await workspace.read_all(self.contract.base, paths)
         after = await workspace.read_all(commit, list(before))
         return [
@@ -563,7 +563,7 @@ class _Trial:
         ]
 
     async def _own_texts(self, workspace: Workspace, *, tests: bool = False) -> list[str]:
-        """The base's own Python files, with or without tests and what helps them."""
+        """The texts of the base's Python files, with or without tests and their helpers."""
         known = [path for path in await workspace.blobs(self.contract.base) if path.endswith(".py")]
         own = [path for path in known if tests or not is_test(path)][:MOST_FILES]
         return [_read(one) for one in (await workspace.read_all(self.contract.base, own)).values()]
@@ -575,7 +575,7 @@ class _Trial:
         return [part for one in called for part in one.split(".")]
 
     def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
-        """Tests that are another requirement's own: what they show is reported there, and nowhere else."""
+        """Tests that belong to another requirement: their results are reported only for that one."""
         facts = [one for one in self.base_facts if one.kind == "tests"]
         others = [one for one in self.due if one.id != requirement.id]
         return frozenset(
@@ -602,7 +602,7 @@ def _is_out_of_sight(check: Check) -> bool:
 
 
 async def _ids_failing_by_date(shared: SharedRun, bench: Bench, wanted: CaseSelection) -> frozenset[str]:
-    """The ids that fail on another day, where nothing but the day is another."""
+    """The ids that fail if only the date is changed."""
     failed: set[str] = set()
     for zone in DAYS:
         fact = await run_check(shared.check, replace(bench, variables={**bench.variables, "TZ": zone}), wanted)
@@ -615,7 +615,7 @@ def _already_satisfied(judged: Sequence[Judged]) -> bool:
 
 
 async def _texts(workspace: Workspace, commit: str, changed: Sequence[str]) -> dict[str, str]:
-    """Changed code, as it is here."""
+    """Path → text of the changed code, on this commit."""
     paths = [one for one in changed if one.endswith(CODE)][:MOST_FILES]
     found = await workspace.read_all(commit, paths)
     return {path: _read(content) for path, content in found.items() if content}

@@ -15,7 +15,7 @@ QUICK_NOTE = FactNote(
 
 
 def count_twice(facts: Sequence[Evidence]) -> list[Evidence]:
-    """The facts of the one run, once for each of the two runs that the judge asks for. Only for quick verdicts."""
+    """The facts of the only run, counted as both of the runs that the judge expects. Only for quick verdicts."""
     return [one for _ in range(GREEN_TURNS // QUICK_TURNS) for one in facts]
 
 

@@ -1,6 +1,6 @@
-"""The sentences in which a verdict gives its reasons: `judge` and its neighbours choose among them. Pure.
+"""The sentences in which a verdict gives its reasons; `judge` and the modules beside it choose among them. Pure.
 
-What refutes is worded elsewhere: a failed case in `gaps.reason`; an objection, an existing test or a part in
+Reasons that refute are worded elsewhere: a failed case in `gaps.reason`; an objection, an existing test or a part in
 `judge.py`; a person's rejection in `contract.py`.
 
 Programs should read grades and counts, not these sentences: they are written for people and may change.
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from trued.model import Author, Grade
 from trued.support.plurals import counted
 
-MOST_FILES = 5  # that one reason names
+MOST_FILES = 5  # files that one reason names
 
 ALREADY_SATISFIED = "already satisfied"
 NO_CHECK = "no check covers it"
@@ -74,12 +74,12 @@ def own_tests_fail(ids: Sequence[str]) -> str:
 
 
 def own_tests_idle(ids: Sequence[str]) -> str:
-    """The change's own tests pass without it."""
+    """The change's own tests pass without the change, too."""
     return f"the change's own tests pass without the change, too, and so show nothing: {listed(ids)}"
 
 
 def own_tests_absent(files: Sequence[str]) -> str:
-    """A check names test files that are nowhere."""
+    """A check names test files that exist on neither commit."""
     return f"no test was written: its check runs {listed(files)}, which is not there"
 
 
@@ -98,13 +98,13 @@ def still_pass(*, tests: int, cases: int, commands: int) -> str:
 
 
 def already_satisfied(cases: int) -> str:
-    """Every case of the user's own passed before the change, and passes now."""
+    """All of the user's own cases passed before the change, and pass now."""
     every = "its one case passed before the change and still passes"
     return f"{ALREADY_SATISFIED}: {every if cases == 1 else f'all {cases} cases passed before and still pass'}"
 
 
 def unused_tests(paths: Sequence[str]) -> str:
-    """Test files that the change brings and the contract did not take."""
+    """Test files of the change that the checks did not use."""
     return f"the change's own tests were not used: {listed(paths)} (a requirements file takes tests with `from:`)"
 
 
@@ -115,7 +115,7 @@ def skipped_on_base(ids: Sequence[str]) -> str:
 
 
 def not_judged(missing: str) -> str:
-    """Something that the checks need is not there: neither a pass nor a failure."""
+    """Something that the checks need is missing, so that they neither pass nor fail."""
     return f"could not be judged: {missing}"
 
 
@@ -131,17 +131,17 @@ def proposes_to_supersede(tests: Sequence[str]) -> str:
 
 
 def not_run_by_any_check(paths: Sequence[str]) -> str:
-    """Changed code that only tests which could not be run may reach."""
+    """Changed code that may be reached only by tests that could not be run."""
     return f"no check ran {listed(paths)}, and the existing tests, which might, could not be run"
 
 
 def reached_by_failing_tests(names: Sequence[str]) -> str:
-    """Altered code of the base that nothing which counts reaches, and a test that does not pass on the base."""
+    """Altered code of the base that is reached only by tests that do not pass on the base."""
     return f"of the existing tests only such as do not pass on the base reach {listed(names)}"
 
 
 def submodules_not_there(paths: Sequence[str]) -> str:
-    """Repositories inside the head, at commits that the base does not name."""
+    """Submodules of the head, at commits that the base does not name."""
     return f"checked without {listed(paths)}: a submodule that is not at the commit that the base names"
 
 

@@ -1,6 +1,6 @@
-"""Existing tests of which none passes on the base: which test files pass on a head, what they run and name.
+"""Suites of which no test passes on the base: which of their files pass on a head, and which code and names they use.
 
-Whoever writes tests first has no others. They guard nothing, but what they ask for has been looked at once they pass.
+Test-first projects have only such suites. They guard nothing, but once they pass, what they test counts as checked.
 """
 
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ from trued.protocols import Workspace
 class TurnedTests:
     """Test files of the base that fail there and pass on the head, whole and twice."""
 
-    ran: frozenset[str] = frozenset()  # files of the head that were loaded, where every test file turned
-    names: frozenset[str] = frozenset()  # that these test files use, by their text on the base
+    ran: frozenset[str] = frozenset()  # files of the head that were loaded, if every test file passes now
+    names: frozenset[str] = frozenset()  # names that these test files use, by their text on the base
     facts: tuple[Evidence, ...] = ()
 
 
 async def turned_tests(workspace: Workspace, contract: Contract, commit: str, interpreter: Interpreter) -> TurnedTests:
-    """Run the contract's red suites on both sides. Test files and their configuration are the base's on both."""
+    """Run the contract's red suites on base and head, both with the base's test files and test configuration."""
     ran, names, facts = frozenset[str](), frozenset[str](), list[Evidence]()
     for suite in contract.red_suites:
         for check in suite.checks:
@@ -43,7 +43,7 @@ async def turned_tests(workspace: Workspace, contract: Contract, commit: str, in
 
 
 async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: TriedOnBothSides) -> list[Evidence]:
-    """What failed before on the same tree: trying again does not turn it into a pass."""
+    """Failures recorded earlier for the same tree: a retry does not turn them into a pass."""
     workspace, contract = sides.workspace, sides.contract
     cache, tree = FactCache(workspace.kept, workspace.repository), await workspace.tree(sides.commit)
     level = workspace.confinement().level
@@ -53,7 +53,7 @@ async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: TriedOnB
 
 
 def _files(tried: TriedOnBothSides) -> dict[str, bool]:
-    """Each file that the runner told of, and whether all of it turned."""
+    """Test file that the runner reported → whether all its tests pass on the head, after a clear result on the base."""
     found: dict[str, bool] = {}
     for name, stood in tried.on_base.items():
         shown = on_head(name, tried.here, tried.lacks)[0]

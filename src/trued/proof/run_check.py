@@ -27,12 +27,12 @@ from trued.proof.room.frozen_files import is_below
 from trued.proof.room.held_out_tests import files_named_by
 from trued.proof.room.interpreter import Interpreter
 
-TRIES = 3  # of an environment that broke; never of a check that failed
-PASSING = ("environment", "start")  # what may be gone at the next try
+TRIES = 3  # attempts if the environment broke; a failed check is never retried
+PASSING = ("environment", "start")  # kinds of failure that may not occur at the next attempt
 
 
 async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Run one check once. It is run again only where the environment itself broke; a check that failed never is."""
+    """Run one check once. It is retried only if the environment itself broke, never because the check failed."""
     fact = unjudged_fact(bench.broken, "prepare", wanted)
     bench = replace(bench, second=wanted.second, variables=_clocked(check, bench.variables))
     for _ in range(TRIES if not bench.broken else 0):
@@ -54,7 +54,7 @@ async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
 
 
 def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]:
-    """Of the tests that came with the contract those that this check names. A check that names none finds none."""
+    """Write the contract's own test files that this check names, and no others, into the room while it runs."""
     own = files_named_by(check, bench.withheld, bench.folders)
     named = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
     return lay_held_out_files(bench, {path: bench.withheld[path] for path in sorted(own)}, named)
@@ -87,7 +87,7 @@ def distinct_checks(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:
-    """One execution, and the checks whose cases it runs."""
+    """One execution that serves several checks."""
 
     check: Check
     serves: Mapping[str, Check]  # by hash
@@ -96,7 +96,7 @@ class SharedRun:
 def shared_runs(
     requirements: tuple[Requirement, ...], known: Collection[str], carried: Collection[str] = ()
 ) -> list[SharedRun]:
-    """Group checks of tests that differ only in the files that they name: each group runs once.
+    """Group test checks that differ only in the files that they name: each group runs once.
 
     `known`: the files of base and contract; a check that names any other file breaks, so it runs alone. `carried`: the
     contract's own files; a check that names one is never grouped with a check that names none. Checks whose files come
@@ -129,7 +129,7 @@ class EvidenceRecorder:
         self.contract, self.interpreter, self.commit, self.tree = contract, interpreter, commit, tree
 
     def with_versions(self, more: Mapping[str, str]) -> "EvidenceRecorder":
-        """The same with packages that only this commit declares."""
+        """The same recorder, with the versions of packages that only this commit declares."""
         versions = {**self.interpreter.versions, **more}
         return EvidenceRecorder(self.contract, replace(self.interpreter, versions=versions), self.commit, self.tree)
 
@@ -162,7 +162,7 @@ class EvidenceRecorder:
         )
 
     def _versions(self, turn: int) -> dict[str, str]:
-        """All that is installed, once; nothing changes between two turns."""
+        """The versions to record: all installed packages in the first turn only, because they do not change."""
         installed = self.interpreter.versions
         listed = installed if turn == 1 else {name: installed[name] for name in ("pytest",) if name in installed}
         return {"python": ".".join(map(str, self.interpreter.version)), **listed}

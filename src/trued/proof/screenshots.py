@@ -6,7 +6,7 @@ from trued.model import Evidence, Outcomes, Picture, Shot
 
 
 def evidence_pictures(evidence: Iterable[Evidence]) -> tuple[Picture, ...]:
-    """One of each requirement, commit, and page or test; of several times the worst.
+    """One picture for each requirement, commit, and page or test; of several runs, the worst.
 
     The files are kept under their hashes: `workspace.load_artifact(picture.sha256)`, and `picture.trace` likewise.
     """
@@ -35,7 +35,7 @@ def _picture(fact: Evidence, shot: Shot) -> Picture:
 
 
 def _sentence(detail: str) -> str:
-    """Of a page what was expected and what was there; of a test the line in which it failed."""
+    """For a page, what was expected and what was there; for a test, the line in which it failed."""
     lines = [line for line in detail.splitlines() if line.strip()]
     failing = [line.removeprefix("E").strip() for line in lines if line.startswith("E ")]
     if len(failing) > 1 and failing[1].startswith("Actual"):

@@ -38,9 +38,9 @@ from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
 from trued.protocols import Emit, Workspace
 
-SLOW_TURNS = 2  # more, at most
-RUNNERS_START_S = 1.0  # of a test runner: what failed takes that long again, besides its own time
-COPY_S = 0.0001  # to copy one file of a room, and to remove it
+SLOW_TURNS = 2  # at most so many extra runs of cases that took too long
+RUNNERS_START_S = 1.0  # a test runner's start, which a rerun of the failed tests costs on top of their own time
+COPY_S = 0.0001  # seconds to copy and remove one file of a room
 BESIDE_THE_SECOND = "at the same time as the second, in an equal checkout"
 MOST_WHY = 200  # characters of why a suite could not be run
 PREPARED = "the preparation has the network, and may run the head's code: what it fetched is not looked at"
@@ -57,8 +57,8 @@ class SealTerms:
     caps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     undecided: Sequence[str] = ()
     unserved: str = ""  # why no server was found for pages that the requirements name
-    recorded: Mapping[str, str] = field(default_factory=dict)  # what was installed when it was proven before
-    known: Sequence[Evidence] = ()  # red that was taken already, of checks that are still the same
+    recorded: Mapping[str, str] = field(default_factory=dict)  # versions that were installed at an earlier proof
+    known: Sequence[Evidence] = ()  # results on the base that exist already, of checks that have not changed
 
 
 async def seal(
@@ -68,7 +68,7 @@ async def seal(
     *,
     tell: Emit,
 ) -> Contract:
-    """The contract, with what every check showed on the base. No agent may be running."""
+    """Seal the requirements and run every check on the base. Returns the contract. No agent may be running."""
     contract = await _seal_with_all_guards(workspace, asked, terms, tell)
     idle = [name for name in contract.guards if not _guards_something(contract, name)]
     return without_guards(contract, idle) if idle else contract
@@ -77,8 +77,8 @@ async def seal(
 def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     """The contract without these guards: the base does not pass them, they could not be run, or all are superseded.
 
-    Tests that could not be run are listed first among the notes and stay recorded: what only they reach is not shown.
-    So is a whole suite of which nothing passes: whether it lacks something here or fails everywhere, nobody can tell.
+    Suites that could not be run are recorded in `unguarded`, because what only they reach stays unverified. So are
+    suites of which no test passes: they may lack something on this machine or fail everywhere.
     """
     suites = [check_hash(check) for one in contract.suites for check in one.checks]
     red = [name for name in suites if not _green_cases(contract, name)]
@@ -95,7 +95,7 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     kept = []
     for one in contract.requirements:
         checks = tuple(check for check in one.checks if check_hash(check) not in guards)
-        if checks or not one.checks or str(one.source):  # a requirement of the user's own stays, and is unproven
+        if checks or not one.checks or str(one.source):  # the user's own requirement stays, unproven
             kept.append(one if checks == one.checks else one.model_copy(update={"checks": checks, "keep": False}))
     ids = {one.id for one in kept}
     return contract.model_copy(
@@ -134,7 +134,7 @@ def _why_idle(contract: Contract, name: str) -> str:
 
 
 def _could_not_run(contract: Contract, name: str) -> bool:
-    """Could not one test be counted on the base? A runner, package or service is missing, or it took too long."""
+    """Whether no test could be judged on the base: a runner, package or service is missing, or it took too long."""
     tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
     none = {"nothing collected"}
     return not tried or all(
@@ -143,7 +143,7 @@ def _could_not_run(contract: Contract, name: str) -> bool:
 
 
 def _has_counted(contract: Contract, name: str) -> bool:
-    """Did its runner run, and tell of single tests or test files? Then it may pass on a head."""
+    """Whether the runner reported single tests or test files on the base: if so, the check may pass on a head."""
     return any(one.id != WHOLE_CHECK for fact in contract.base_facts if fact.check == name for one in fact.tried)
 
 
@@ -197,7 +197,7 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
 async def _tests_beside_code(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
 ) -> dict[str, str]:
-    """Tests beside the code: a command does not tell which files it collects."""
+    """Path → blob of tests beside the code, all of which are frozen: a command does not say which files it collects."""
     if not any(isinstance(check, CommandCheck) for one in requirements for check in one.checks):
         return {}
     named = [path for path in blobs if is_named_like_a_test(path)]
@@ -218,7 +218,8 @@ async def _plugins(
 async def _take_red(
     workspace: Workspace, contract: Contract, tell: Emit, terms: SealTerms
 ) -> tuple[Contract, tuple[Evidence, ...]]:
-    """With the caller's interpreter; if something is missing there, with one that has what the base declares."""
+    """Run the checks on the base with the caller's interpreter; if that lacks something, with one that has everything
+    the base declares."""
     packages, facts = contract.environment.packages, tuple[Evidence, ...]()
     known, recorded = terms.known, terms.recorded
     caller = await caller_interpreter(packages)
@@ -247,7 +248,7 @@ async def _take_red(
 async def _facts_of_base(
     workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Emit, taken_before: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
-    """Facts of the base that were taken before, by whomever, need not be taken again: nothing of it has changed."""
+    """The base's facts, from the cache if the same checks ran on the same tree before, else from a new run."""
     tree, level = await workspace.tree(contract.base), workspace.confinement().level
     baseline = FactCache(workspace.kept)
     if not taken_before and (facts := baseline.of_base(contract, tree, level)):
@@ -296,11 +297,11 @@ async def _run_on_base(
 
 
 async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
-    """Run all cases once, and those that failed twice more: a failure by chance is not red."""
+    """Run all cases once, then twice more those that failed: a chance failure is not red."""
     facts = [await run_check(check, bench, CaseSelection(on_base=True))]
     suspects = tuple(one.id for one in facts[0].tried if _is_suspect(one))
     facts += await _run_twice_more(check, bench, facts[0], suspects) if suspects else []
-    for _ in range(SLOW_TURNS):  # a busy machine is only slow: what took too long once in three times is tried again
+    for _ in range(SLOW_TURNS):  # a busy machine is only slow: retry what took too long in some of the three runs
         if not (late := tuple(name for name in suspects if _is_late(name, facts))):
             break
         facts.append(await run_check(check, bench, CaseSelection(ids=late, on_base=True)))
@@ -308,9 +309,9 @@ async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
 
 
 async def _run_twice_more(check: Check, bench: Bench, first: Fact, suspects: tuple[str, ...]) -> list[Fact]:
-    """Run what failed twice more, at once where two cores are idle. That is enough if both failed just as alone and
-    left nothing in the checkout. If they left something, what the third would have met is run once more; if one of
-    them went otherwise, both are taken again alone. No run is forgotten: one that passed makes the case unstable."""
+    """Run the failed cases twice more, in parallel if two cores are idle. The parallel runs are enough if both failed
+    as in the first run and left no files in the checkout. If they left files, run once more, with these files; if one
+    had another result, run twice more in sequence. Every run counts: a single pass makes the case unstable."""
     wanted = CaseSelection(ids=suspects, on_base=True)
     before = footprint(bench.room, besides=bench.frozen)
     alone = {name: how for name, how in _ways(first).items() if name in suspects}
@@ -335,14 +336,14 @@ def _ways(fact: Fact) -> dict[str, tuple[Outcomes, str]]:
 
 
 def _is_late(name: str, facts: Sequence[Fact]) -> bool:
-    """Whether it failed too few times to be red and took too long in the other runs."""
+    """Whether the case failed too few times to be red and took too long in the other runs."""
     kinds = [one.kind for fact in facts for one in fact.tried if one.id == name]
     slow = sum(kind in NOT_OUR_FAILURE for kind in kinds)
     return bool(slow) and len(kinds) - slow < RED_TURNS
 
 
 def _is_suspect(one: Tried) -> bool:
-    """Failed, or lacks a module that the head may bring along."""
+    """Whether the case failed, or lacks a module that the head may bring."""
     lacking = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
     return (one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and one.kind not in NOT_OUR_FAILURE) or lacking
 

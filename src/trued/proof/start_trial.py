@@ -1,4 +1,4 @@
-"""A trial of a start command: does the project, as it is on the base, answer on the port that it is given?"""
+"""Tries a start command: does the project, as it is on the base, answer on the port that it is given?"""
 
 from trued.errors import CannotJudge
 from trued.model import Contract, Environment, Outcomes, Serve
@@ -11,7 +11,7 @@ SLACK_S = 30.0  # for the sandbox itself on a busy machine
 
 
 async def try_on_base(workspace: Workspace, serve: Serve, environment: Environment) -> str:
-    """Start it in a clean room of the base, and end it again. Returns "" if it answered, else why not."""
+    """Start the server in a clean room of the base and stop it again. Returns "" if it answered, else why not."""
     contract = Contract(base=workspace.base, requirements=(), environment=environment, serve=serve)
     try:
         chosen = await choose_environment(workspace, workspace.base, environment.packages)

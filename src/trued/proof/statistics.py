@@ -1,4 +1,4 @@
-"""Figures of a check for people: how many of its tests pass, and how much of the code they reach. Never evidence."""
+"""Figures about a check, for people: how many tests pass, and how much of the code they reach. Never evidence."""
 
 import base64
 import importlib.util
@@ -24,11 +24,11 @@ from trued.proof.run_check import run_check
 from trued.proof.runners.command_parser import RunnerCall, node_options, recognise_runner
 from trued.protocols import Emit, Workspace
 
-WITHIN_S = 300.0  # they are worth that much time and no more
+WITHIN_S = 300.0  # figures are not worth more time
 MOST_FILES, MOST_BYTES = 2000, 4 * 2**20
-MOST_SAID, MOST_TOLD = 4000, 8  # characters, and tests, of what failed
+MOST_SAID, MOST_TOLD = 4000, 8  # characters of failure output, and failed tests, that are reported
 MOST_OUTPUT = 16 * 2**20
-OLDEST = (3, 10)  # that the engine's own coverage.py runs on
+OLDEST = (3, 10)  # the oldest Python that the engine's own coverage.py supports
 ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python that is not part of the product
 NO_COVERAGE = "coverage is not installed: pip install 'trued[coverage]'"
 _LINES = re.compile(rb"^(?P<name>SF|LF|LH):(?P<value>(?<=SF:).*|\d{1,9})\r?$", re.MULTILINE)
@@ -44,10 +44,10 @@ async def measure_tests(
     of: Sequence[str] = (),
     tell: Emit = discard_event,
 ) -> Figures:
-    """Counts out of the evidence of this check on this commit, where there is some, else out of the run that measures.
+    """The check's figures on this commit: counts from its evidence, if there is any, else from the measuring run.
 
     `of`: the files whose coverage is measured, if not all of the product's.
-    The run takes the head as it is, with its own tests: it can say anything of itself, and nothing is graded by it.
+    The measuring run uses the head's own tests, so the head can influence it: no grade depends on it.
     """
     asked = TestsCheck(command=check) if isinstance(check, str) else check
     if not isinstance(asked, TestsCheck):
@@ -71,7 +71,7 @@ async def measure_tests(
 
 
 async def _unquoted(found: Figures, scan: Scanner, command: str) -> Figures:
-    """The words in it are the head's, and agents read them."""
+    """The figures without text that quotes held-out data: the head wrote that text, and agents read it."""
     names = "\n".join(found.skipped)
     return found.model_copy(
         update={
@@ -83,16 +83,16 @@ async def _unquoted(found: Figures, scan: Scanner, command: str) -> Figures:
 
 
 def _failing(tried: Iterable[Tried]) -> str:
-    """What the tests that do not pass say of themselves; other output may be the canaries'."""
+    """The output of the tests that do not pass; other output may come from the engine's canary tests."""
     bad = [one for one in tried if one.outcome is not Outcomes.PASSED]
     each = MOST_SAID // max(1, min(len(bad), MOST_TOLD))
     return "\n".join(f"{one.id} {one.outcome}: {one.detail[-each:]}".rstrip(": ") for one in bad[:MOST_TOLD])
 
 
 def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
-    """Each test of the check on this commit, the worst of all times. Of a worthless run only what failed is known.
+    """Each test of the check on this commit, with its worst result. Of a void run only failures count.
 
-    Agents see these figures: none are taken from a room in which something held out had run before.
+    Agents see these figures, so none come from a room in which something held out had run before.
     """
     found: dict[str, Tried] = {}
     name = check_hash(check)
@@ -108,7 +108,7 @@ def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit:
 
 
 def _own(check: TestsCheck, case: str) -> bool:
-    """Of the files that the check names; other tests that its command runs are guards."""
+    """Whether the test is in a file that the check names; other tests that its command runs are guards."""
     if case == WHOLE_CHECK:
         return False
     return not check.files or any(is_below(case.split("::")[0], named) for named in check.files)
@@ -143,7 +143,7 @@ def _unmeasured(asked: RunnerCall | None, check: TestsCheck) -> str:
 
 
 async def _brought(workspace: Workspace, contract: Contract, check: TestsCheck, commit: str) -> dict[str, str]:
-    """The head's own tests, as it has them now."""
+    """Path → content (base64) of the tests that the head added or changed."""
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     wanted = [path for path, blob in here.items() if before.get(path) != blob and path not in contract.carried]
     wanted = [path for path in wanted if is_test(path) or any(is_below(path, one) for one in check.files)]
@@ -178,7 +178,7 @@ async def _python(check: TestsCheck, bench: Bench, product: Sequence[str]) -> tu
 
 
 def _ours(interpreter: Interpreter) -> tuple[dict[str, str], str]:
-    """Our coverage.py for an interpreter that has none, and why it cannot be used."""
+    """The engine's coverage.py for an interpreter that has none, and why it cannot be used, if so."""
     if "coverage" in interpreter.versions:
         return {}, ""
     spec = importlib.util.find_spec("coverage")
@@ -223,7 +223,7 @@ async def _node(asked: RunnerCall, check: TestsCheck, bench: Bench, of: Sequence
 
 
 def _lcov(text: bytes) -> list[tuple[str, int, int]]:
-    """File, lines that can be run, and those of them that were."""
+    """For each file: its path, how many lines can run, and how many did."""
     files: list[tuple[str, int, int]] = []
     for record in text.split(b"end_of_record"):
         found = {match["name"]: match["value"] for match in _LINES.finditer(record)}

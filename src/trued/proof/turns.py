@@ -1,9 +1,9 @@
-"""Runs every check on the head twice: both runs at once where that cannot change the result, else one after the other.
+"""Runs every check on the head twice: in parallel if that cannot change the result, else one after the other.
 
-The second run must meet what the first left in the checkout (LAW-6). Both at once assume that it leaves nothing: they
-run in two equal rooms, and the second counts only if the first room is then untouched. What failed while two runs
-shared the machine is run again, one after the other, before it counts against the head; if it passes then, it needs
-more passes than a check that never failed.
+The second run must meet what the first left in the checkout (LAW-6). Parallel runs assume that the first leaves
+nothing: they use two equal rooms, and the second counts only if the first room is unchanged afterwards. What failed in
+parallel is run again, one after the other, before it counts against the head; if it passes then, it needs more passes
+than a check that never failed.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import Graft, footprint
 from trued.proof.run_check import SharedRun, run_check
 
-STEADY_TURNS = 4  # one after the other, of what failed beside another turn: else chance would have two tries
-USUAL_TIMES, PATIENCE_S = 2.0, 120.0  # the longest that two turns at once may take: what hangs hangs once more alone
+STEADY_TURNS = 4  # sequential runs of what failed in parallel: fewer would give chance a second try
+USUAL_TIMES, PATIENCE_S = 2.0, 120.0  # timeout of parallel turns: what hangs is run again alone
 BESIDE = "at the same time as the first, in an equal checkout"
 
 Record = Callable[[int, SharedRun, Fact], None]
@@ -28,24 +28,24 @@ Room = AbstractAsyncContextManager[tuple[Bench, Graft]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One execution of a turn."""
+    """One execution within a turn."""
 
     shared: SharedRun
     ids: tuple[str, ...]
-    red: tuple[str, ...]  # those of them that failed on the base
-    usual_s: float  # what it took on the base
+    red: tuple[str, ...]  # the ids that failed on the base
+    usual_s: float  # how long it took on the base
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one turn showed."""
+    """The results of one turn: every planned check, run once."""
 
     facts: tuple[tuple[SharedRun, Fact], ...]
-    untouched: bool = False  # it left the room as it had found it
+    untouched: bool = False  # it changed nothing in the room
 
     @property
     def failures(self) -> frozenset[tuple[str, str]]:
-        """What did not pass, by check and id."""
+        """Check and id of everything that did not pass."""
         return frozenset((next(iter(run.serves)), name) for run, fact in self.facts for name in _not_passed(fact))
 
     @property
@@ -53,7 +53,7 @@ class Turn:
         return [{one.id: one.outcome for one in fact.tried} for _, fact in self.facts]
 
     def beside(self) -> "Turn":
-        """The same, and the evidence says that it ran at the same time as the first turn."""
+        """The same turn, marked in the evidence as run in parallel with the first."""
         facts = [(shared, replace(fact, setting=f"{fact.setting}, {BESIDE}")) for shared, fact in self.facts]
         return replace(self, facts=tuple(facts))
 
@@ -68,7 +68,7 @@ def _not_passed(fact: Fact) -> set[str]:
 async def take_turns(
     plan: Sequence[PlannedRun], bench: Bench, turns: int, record: Record, fresh: Callable[[], Room]
 ) -> tuple[str, ...]:
-    """Run everything that is planned so many times and record it; returns notes for the verdict.
+    """Run the whole plan `turns` times and record the results. Returns notes for the verdict.
 
     `fresh` makes another clean room of the same commit.
     """
@@ -92,7 +92,7 @@ async def take_turns(
 
 
 async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> bool:
-    """What was prepared belongs to its own room, and may name it."""
+    """Whether the machine has room for two turns in parallel. Not after preparations: their files may name the room."""
     if bench.prepared or bench.broken:
         return False
     return await bench.workspace.can_run_side_by_side(sum(one.usual_s for one in plan))
@@ -113,7 +113,7 @@ async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> tuple[T
 
 
 async def _finish(room: "_Sequence", suspects: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-    """The turns that are left in this room; more of them where something failed only beside another turn."""
+    """Take the remaining turns in this room, and more of them if something failed only in parallel. Returns notes."""
     await room.take(GREEN_TURNS - len(room.turns))
     steady = suspects - frozenset[tuple[str, str]]().union(*(one.failures for one in room.turns))
     if not steady:
@@ -130,13 +130,13 @@ class _Sequence:
         self._plan, self._bench, self._record = plan, bench, record
 
     def add(self, turn: Turn) -> None:
-        """Record a turn that was taken already."""
+        """Record a turn that has already run."""
         self.turns.append(turn)
         for shared, fact in turn.facts:
             self._record(len(self.turns), shared, fact)
 
     async def take(self, turns: int) -> None:
-        """Take so many more."""
+        """Run so many more turns."""
         for _ in range(turns):
             number = len(self.turns) + 1
             turn = await _take_turn(
@@ -157,7 +157,7 @@ async def _take_turn(
     before: Sequence[Turn] = (),
     record: Callable[[SharedRun, Fact], None] = lambda _shared, _fact: None,
 ) -> Turn:
-    found = footprint(bench.room, besides=bench.frozen)  # which are put back before every check, whoever wrote them
+    found = footprint(bench.room, besides=bench.frozen)  # frozen files are restored before every check anyway
     facts: list[tuple[SharedRun, Fact]] = []
     for one in plan:
         if ids := _ids_left(one, before):
@@ -168,7 +168,7 @@ async def _take_turn(
 
 
 def _ids_left(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
-    """What did not end the first time is not waited for again: nothing could raise it."""
+    """The ids to run now: without those that timed out before, because another run could not improve their result."""
     facts = [fact for turn in before for shared, fact in turn.facts if shared is planned.shared]
     late = {one.id for fact in facts for one in fact.tried if one.kind == "time"}
     return () if WHOLE_CHECK in late else tuple(one for one in planned.ids if one not in late)

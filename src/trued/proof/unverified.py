@@ -10,9 +10,9 @@ from trued.proof.room.frozen_files import is_test
 from trued.support.plurals import counted
 
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx", ".go", ".rb", ".rs", ".sh")
-MOST_LINES = 12  # of one sort: a report is to be read
+MOST_LINES = 12  # warnings of one sort: more would make the report unreadable
 LONGEST = 120
-# What a line of code may depend on beside its arguments, and how that looks: regular expressions.
+# What a line of code may depend on besides its arguments → regular expressions that recognise it.
 SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
     "the date": (
         r"\b(now|utcnow|today|time|time_ns|localtime|gmtime)\(\)",
@@ -45,7 +45,7 @@ VAGUE_WORDS = (
 )
 _CLAUSES = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and|but)\s+|\n+")
 _DEPENDS_ON = {what: re.compile("|".join(patterns)) for what, patterns in SURROUNDINGS.items()}
-# Not as a part of a longer name: a quick-view may be as slow as it likes.
+# Whole words only: `quick-view` is a name and does not ask for speed.
 _VAGUE = re.compile(rf"(?<![\w`-])({'|'.join(map(re.escape, VAGUE_WORDS))})(?![\w`-])", re.IGNORECASE)
 
 
@@ -54,8 +54,8 @@ class Observed:
     """What the engine saw besides the results of checks."""
 
     added: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)  # path → lines that the head wrote
-    ran: frozenset[str] = frozenset()  # the project's files that were seen to take part
-    unseen: bool = False  # some check ran code where nothing shows which: a command line, a server, another runner
+    ran: frozenset[str] = frozenset()  # the project's files that were seen to run
+    unseen: bool = False  # a check ran code that cannot be traced: by a command line, a server or another runner
 
 
 def list_warnings(
@@ -71,15 +71,15 @@ def list_warnings(
     said += _few(unreached, "more changed file that no check runs", "more changed files that no check runs")
     shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
     rests = "rests on ordinary tests, which the code under test could influence"
-    said += [FactNote(f"{one.id} {rests}") for one in shared]  # its grade accounts for it
+    said += [FactNote(f"{one.id} {rests}") for one in shared]  # the grade accounts for it already
     weak = {one.role for one in contract.authors.values() if not one.independent}
     vendor = "and the implementers may use models of one vendor"
     return said + [FactNote(f"the {role} {vendor}") for role in sorted(weak)]
 
 
 def _unquoted(contract: Contract, requirement: Requirement) -> Iterator[str]:
-    """Clauses that no case says to show. Of a text of one clause the cases show what they can; and the user's own cases
-    need not say what they are about, so that none of them quoting anything says nothing."""
+    """A warning about clauses that no case quotes. There is none for a text of one clause, or if all cases are the
+    user's own and none quotes anything: these need not say what they are about."""
     data = [check for check in requirement.checks if isinstance(check, ExamplesCheck | BrowserCheck)]
     clauses = [one for one in map(_plain, _CLAUSES.split(requirement.text)) if len(one.split()) > 1]
     if len(clauses) < 2 or not data:

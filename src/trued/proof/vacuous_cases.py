@@ -19,16 +19,16 @@ from trued.proof.entry_points import (
 )
 from trued.proof.mutants import NOTHING, PLAIN_HEADERS, Shown, passing_mutant
 
-TOO_WIDE = ("Exception", "BaseException", "NotImplementedError")  # what a stub raises, too
-PLACE = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…")  # what an interface line leaves open
-NAMED_PLACE = re.compile(r"[A-Z][A-Z0-9_]+")  # … as usage lines write it: `count FILE`
+TOO_WIDE = ("Exception", "BaseException", "NotImplementedError")  # a stub raises these, too
+PLACE = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…")  # a placeholder in a line of the interface
+NAMED_PLACE = re.compile(r"[A-Z][A-Z0-9_]+")  # a placeholder as usage lines write it: `count FILE`
 
 
 # -- one case ----------------------------------------------------------------------------------------------------------
 
 
 def why_weak(shown: Shown, text: str, known: KnownNames) -> str:
-    """Why the case shows nothing of a requirement with this text, or ""."""
+    """Why the case shows nothing about a requirement with this text, or ""."""
     if not shown.quotes.strip() or joined_words(shown.quotes) not in joined_words(text):
         return "it quotes no words of the requirement"
     return _says_nothing(shown, known)
@@ -67,7 +67,7 @@ def why_not_the_projects(shown: Shown, known: KnownNames) -> str:
     if isinstance(shown, RunCase):
         return why_outside_project(shown.run, known)
     if not isinstance(shown, CallCase):
-        return ""  # the server of the contract
+        return ""  # it asks the contract's server
     place = shown.call.rpartition(":")[0] if is_node(shown.call) else shown.call.partition(":")[0]
     return why_foreign_path(place, known) if is_node(shown.call) else why_foreign_module(place, known)
 
@@ -87,7 +87,7 @@ def entry_point(shown: Shown) -> str:
 
 
 def declares(line: str, shown: Shown) -> bool:
-    """Does this line of the interface name the entry point that the case starts?"""
+    """Whether this line of the interface names the entry point that the case starts."""
     line = line.strip()
     if isinstance(shown, CallCase):
         return line.partition("(")[0].strip() == shown.call
@@ -100,13 +100,13 @@ def declares(line: str, shown: Shown) -> bool:
 
 
 def _line_fits(pattern: Sequence[str], line: Sequence[str]) -> bool:
-    """Does the line begin with the pattern's literal words, up to its first open place?"""
+    """Whether the line begins with the pattern's literal words, up to its first placeholder."""
     literal = [*takewhile(lambda word: word != "", _literal_words(pattern, line))]
     return bool(literal) and list(line[: len(literal)]) == literal
 
 
 def _literal_words(pattern: Sequence[str], given: Sequence[str]) -> list[str]:
-    """The pattern's words, "" for each open place: a marked one, or a name in capitals that `given` fills otherwise."""
+    """The pattern's words, with "" for each placeholder: a marked one, or a name in capitals that `given` replaces."""
     filled = [*given, *[""] * len(pattern)]
     return [
         "" if PLACE.search(word) or (NAMED_PLACE.fullmatch(word) and word != filled[at]) else word
@@ -149,7 +149,7 @@ def _known_word(word: str, known: KnownNames) -> bool:
 
 
 def _defined(call: str, base: Mapping[str, str]) -> bool:
-    """Does the base have it, in the file that the call names?"""
+    """Whether the base defines the function, in the file that the call names."""
     module, _, name = call.rpartition(":") if is_node(call) else call.partition(":")
     places = [module] if is_node(call) else [f"{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py")]
     texts = [text for path, text in base.items() if any(path == one or path.endswith(f"/{one}") for one in places)]
@@ -162,7 +162,7 @@ def _defined(call: str, base: Mapping[str, str]) -> bool:
 
 
 def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
-    """For each case the mutant that passes all cases of its entry point, or "" where none does."""
+    """For each case, the mutant that passes all cases of its entry point, or "" if none does."""
     doors = [declared_entry(one, interface) for one in cases]
     why = {
         name: passing_mutant([one for one, at in zip(cases, doors, strict=True) if at == name]) for name in set(doors)
@@ -177,5 +177,5 @@ def declared_entry(shown: Shown, interface: Sequence[str]) -> str:
 
 
 def joined_words(text: str) -> str:
-    """The text with every run of white space as one blank."""
+    """The text with every run of white space replaced by one space."""
     return " ".join(text.split())

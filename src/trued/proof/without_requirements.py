@@ -1,4 +1,4 @@
-"""`verify` without requirements: the change's own tests, run on base and head, are all that can be judged."""
+"""`verify` without requirements: it can judge only the change's own tests, run on base and head."""
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
 from trued.protocols import Workspace
 
-OWN_TESTS = "own tests"  # a blank: no requirement can have such an id
+OWN_TESTS = "own tests"  # it contains a space, so no requirement can have this id
 TEXT = "no requirements were given: the change's own tests are all that can be checked"
 NOTHING_ASKED = "no requirements were given, and neither commit holds any (name a file with --requirements FILE)"
 
@@ -23,7 +23,7 @@ NOTHING_ASKED = "no requirements were given, and neither commit holds any (name 
 async def judge_without_requirements(
     workspace: Workspace, contract: Contract, verdict: Verdict, suites: Iterable[Check]
 ) -> Verdict:
-    """The verdict with one more row: tests of the head's that fail on the base and pass on the head."""
+    """The verdict with one more row, for the head's own tests: do they fail on the base and pass on the head?"""
     commit = verdict.commit
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
@@ -49,7 +49,7 @@ async def judge_without_requirements(
 
 
 def _runs(check: TestsCheck, path: str) -> bool:
-    """Is it a file of this suite's language?"""
+    """Whether the suite's runner can run this file, by its language."""
     if "pytest" in check.command:
         return path.endswith(".py")
     return path.endswith("_test.go") if check.command.startswith("go ") else is_named_like_a_script_test(path)
@@ -58,7 +58,7 @@ def _runs(check: TestsCheck, path: str) -> bool:
 async def _tried(
     workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, changed: Sequence[str], named: list[str]
 ) -> TriedOnBothSides:
-    """The head's tests, and what lies beside them, over both sides."""
+    """Run the head's new and changed tests on base and head, with all other test files that it changed."""
     contents = {path: await workspace.read(commit, path) or b"" for path in changed}
     carried = {path: base64.b64encode(content).decode() for path, content in contents.items()}
     own = check.model_copy(update={"files": tuple(named)})

@@ -43,8 +43,8 @@ from trued.proof.room.bench import (
 from trued.protocols import Command, CommandResult, Server, Workspace
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-START_S = 60.0  # for Chromium and its driver on a busy machine; the page has its own limit
-OUTPUT_BYTES = 32 * 2**20  # a picture and a recording come along
+START_S = 60.0  # for Chromium and its driver to start on a busy machine; the page has its own time limit
+OUTPUT_BYTES = 32 * 2**20  # includes a picture and a recording
 MOST_ACTIONS = 30
 TREE, PICTURE, TRACE = "tree.txt", "screenshot.png", "trace.zip"
 ADVICE = "pip install 'trued[browser]', and a Chromium: apt install chromium, or playwright install chromium"
@@ -57,13 +57,13 @@ class PageState:
 
     status: int
     url: str  # path and query
-    here: bool  # still at the contract's server
-    shown: str  # what a person sees, white space as one blank
-    meant: str  # the same without the style sheet's upper case
-    lines: tuple[str, ...]  # the same, line by line
+    here: bool  # whether it is still on the contract's server
+    shown: str  # the text that a person sees, with white space collapsed
+    meant: str  # the same text without upper case from style sheets
+    lines: tuple[str, ...]  # the shown text, line by line
     tree: tuple[str, ...]
     errors: tuple[str, ...]
-    first: tuple[str, ...] = ()  # what it showed before anything was done: as shown, as meant, then line by line
+    first: tuple[str, ...] = ()  # before the actions: the text as shown, as meant, then line by line
     stuck: str = ""  # which action could not be done, and why
 
 
@@ -110,7 +110,7 @@ def _browser_s(check: BrowserCheck) -> float:
 
 
 def page_flaw(check: BrowserCheck) -> str:
-    """Why the page cannot be opened at all (no path, no expectation, bad characters), or ""."""
+    """Why the check can never run (no path, no expectation, bad characters), or ""."""
     words = [one for _, kind, one in expectations(check) if kind != "console"]
     if not 0 < check.within_s < float("inf"):
         return "within_s must be a number of seconds above zero"
@@ -138,10 +138,10 @@ def action_flaw(action: PageAction) -> str:
 
 
 async def look_elsewhere(workspace: Workspace, check: BrowserCheck, origin: str) -> tuple[tuple[Tried, ...], str]:
-    """Open the page at an address that somebody else serves, such as a preview of a pushed branch.
+    """Open the page on a server that the engine did not start, such as a preview of a pushed branch.
 
-    Returns the expectations that are not met, and the artifact of a picture. It is no evidence: nobody knows which
-    commit is served there.
+    Returns the expectations that are not met, and the artifact of a picture. This is not evidence, because it is
+    unknown which commit is served there.
     """
     program, lack = find_chromium()
     if lack or page_flaw(check):
@@ -171,7 +171,7 @@ async def _browsed(
     serving: Server | None = None,
     second: bool = False,
 ) -> tuple[CommandResult, dict[str, Any]]:
-    """Run the browser script in a sandbox. Its only way out is the contract's server; without one, the network."""
+    """Run the browser script in a sandbox. It can reach only the contract's server; without one, the network."""
     token = nonce()
     inner = {"port": serving.port, "dialer": serving.dialer()} if serving else {}
     order = {
@@ -189,7 +189,7 @@ async def _browsed(
             argv=(sys.executable, "-I", "-B", str(INSIDE / "browse.py")),
             folder=Path(folder),
             stdin=json.dumps(order).encode(),
-            variables={"TMPDIR": folder},  # a short name: Chromium's sockets have one of at most 107 bytes
+            variables={"TMPDIR": folder},  # its path is short: a socket path may have at most 107 bytes
             readable=(str(INSIDE), *chromium_folders(program)),
             within_s=_browser_s(check),
             output_bytes=OUTPUT_BYTES,
@@ -228,7 +228,7 @@ def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str])
 
 
 def find_chromium() -> tuple[str, str]:
-    """The Chromium to use, and why there is none (with what to install), or ""."""
+    """The path of Chromium, or "" and why there is none, with what to install."""
     if importlib.util.find_spec("playwright") is None:
         return "", f"playwright is not installed: {ADVICE}"
     program = _program(os.environ.get("PATH", os.defpath))
@@ -266,14 +266,14 @@ def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
 
 
 def local_origin(port: int) -> str:
-    """The contract's server as the browser in its sandbox reaches it."""
+    """The address at which the browser in its sandbox reaches the contract's server."""
     return f"http://localhost:{port}"
 
 
 def judge_page(check: BrowserCheck, record: dict[str, Any], origin: str) -> Iterator[Tried]:
     """The result of every expectation, from the browser script's record.
 
-    `origin`: of the server that is looked at; a page that leads elsewhere meets nothing.
+    `origin`: the address of the checked server; a page that leads elsewhere meets no expectation about its content.
     """
     page = _page(check, record, origin)
     if page is None:
@@ -282,7 +282,7 @@ def judge_page(check: BrowserCheck, record: dict[str, Any], origin: str) -> Iter
             yield Tried(id=name, outcome=outcome, kind=kind, detail=keepable_text(detail))
         return
     listed = expectations(check)
-    # A page may be meant to say that there is nothing; one that says nothing of what is expected is simply not there.
+    # An error page (status 400 or above) counts as the page if it shows something that the check expects.
     there = page.status < 400 or any(kind == "sees" and _met(kind, words, page) for _, kind, words in listed)
     for name, kind, words in listed:
         if page.stuck and not kind.startswith("before"):
@@ -306,7 +306,7 @@ def _unopened(check: BrowserCheck, record: dict[str, Any]) -> tuple[Outcomes, st
 
 
 def _page(check: BrowserCheck, record: dict[str, Any], origin: str) -> PageState | None:
-    """The record in the script's own shape, or None."""
+    """The parsed record, or None if it does not have the script's format."""
     try:
         url = urlsplit(str(record["url"]))
         first = record["before"] if check.actions else {"shown": "", "meant": ""}
@@ -351,7 +351,7 @@ def _met(kind: str, words: str, page: PageState) -> bool:
 
 
 def _same_line(words: str, line: str) -> bool:
-    """As the tree has it, with or without what comes after the name: attributes, text, a colon."""
+    """Whether a line of the tree is the wanted one; it may also have attributes, text or a colon after the name."""
     wanted = words.strip().removeprefix("- ")
     return line == wanted or line.startswith((f"{wanted} [", f"{wanted}:", f"{wanted} :"))
 

@@ -1,4 +1,4 @@
-"""Command checks: a command of the user's own, judged by its exit code, in the sandbox, with its files frozen."""
+"""Command checks: run the user's command in the sandbox, with its files frozen, and judge it by its exit code."""
 
 import shlex
 import shutil
@@ -13,17 +13,17 @@ from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import CommandResult
 
 ID = "command"
-MOST_SETTINGS = 4  # files that may be settings or may be looked at: each is also tried as the head has it
-BY_OWN_DRIVERS = "own drivers"  # kind of a pass that only files of the change's own bring about
-NOT_FOUND = 127  # how a shell says that there is no such program
+MOST_SETTINGS = 4  # files that may be settings or the product: the command is also run with the head's version of each
+BY_OWN_DRIVERS = "own drivers"  # kind of a pass that depends on the change's own drivers
+NOT_FOUND = 127  # a shell's exit code if there is no such program
 
 
 async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run the command once, with the head's files.
 
     A command that passed on the base must also pass with everything that drives it (build files, scripts, settings) as
-    the base has it; otherwise the result is a failure. One that failed there may need such files of the change's own:
-    then its pass is marked as `BY_OWN_DRIVERS`, and shows no more than the implementer's own tests do.
+    the base has it; otherwise the result is a failure. A command that failed on the base may need the change's version
+    of such files: then its pass is marked as `BY_OWN_DRIVERS`, and counts only like the implementer's own tests.
     """
     fact = await _once(check, bench)
     if fact.tried[0].outcome is not Outcomes.PASSED or bench.commit == bench.base:
@@ -45,9 +45,9 @@ async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) 
 
 
 async def _by_own_drivers(check: CommandCheck, bench: Bench, fact: Fact, tried: frozenset[str] = frozenset()) -> Fact:
-    """The passed fact, marked where the command does not pass without what the change wrote to drive it.
+    """The passed fact, marked if the command does not pass without drivers that the change wrote.
 
-    `tried`: drivers without which it was seen to pass already.
+    `tried`: drivers without which it has passed already.
     """
     brought = await brought_drivers(bench, check.command)
     if brought <= tried:

@@ -15,7 +15,7 @@ from trued.proof.room.clean_room import scratch_folder
 from trued.protocols import CommandResult
 
 LONGEST_NAME, LONGEST_PATH = 255, 1000
-LONGEST_WORD, LONGEST_LINE = 100_000, 1_000_000  # of a command line; Linux takes a little more
+LONGEST_WORD, LONGEST_LINE = 100_000, 1_000_000  # characters; the limits of Linux are a little higher
 
 
 def line_flaw(case: RunCase) -> str:
@@ -49,12 +49,12 @@ def _names_flaw(names: Iterable[str]) -> str:
 
 
 def is_encodable(text: str) -> bool:
-    """Can the text be written as UTF-8? Half of a surrogate pair cannot."""
+    """Whether the text can be encoded as UTF-8: half of a surrogate pair cannot."""
     return not re.search("[\ud800-\udfff]", text)
 
 
 async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Tried, CommandResult | None]:
-    """Run the case once. Returns its result, and the finished process, or None where it could not be started."""
+    """Run the case once. Returns its result, and the finished process, or None if it could not be started."""
     try:
         ran = await _executed(case, bench)
     except (ValueError, OSError) as error:
@@ -81,7 +81,7 @@ def _outcome(case: RunCase, bench: Bench, ran: CommandResult) -> tuple[Outcomes,
         return Outcomes.FAILED, "flood", f"wrote more than {MOST_ANSWERED >> 20} MiB: not compared"
     error = ran.stderr.decode("utf-8", "replace")
     seen = f"exit {ran.exit_code}, stdout {ran.stdout[:400]!r}, stderr {error[-400:]!r}"
-    # Also where another code than 0 is expected: what is not there cannot have met it.
+    # Even if the case expects an exit code other than 0: a program that does not exist cannot meet it.
     if ran.exit_code != 0 and (why := _not_begun(case, bench, error)):
         return why
     kind = difference(case, ran.exit_code, ran.stdout)
@@ -89,7 +89,7 @@ def _outcome(case: RunCase, bench: Bench, ran: CommandResult) -> tuple[Outcomes,
 
 
 def difference(case: RunCase, exit_code: int | None, stdout: bytes) -> str:
-    """Which part of a program's end differs from what the case expects: "exit", "stdout" or ""."""
+    """Which result differs from what the case expects: "exit", "stdout" or ""."""
     if exit_code != case.exit:
         return "exit"
     if case.stdout is not None and stdout != case.stdout.encode():

@@ -1,7 +1,8 @@
-"""Dependencies checks: no package is declared that the base does not declare. Manifests are read; nothing is run.
+"""Dependencies checks: the commit declares no package that the base does not. Manifests are read; nothing is run.
 
-Packages also come in by ways that no manifest tells: a list of another name, a build file, an import.
-`unread_additions` names the changed files that may hold one: with any of these, the manifests do not say it all.
+Packages can also come in without a manifest: through a list of another name, a build file or an import.
+`unread_additions` names the changed files that may add one in such a way: if there are any, the manifests are not
+enough.
 """
 
 import ast
@@ -20,7 +21,7 @@ from trued.proof.room.dependencies import provides_module, values_by_name
 from trued.protocols import Workspace
 
 ID = "dependencies"
-MOST_BYTES = 2_000_000  # of one manifest
+MOST_BYTES = 2_000_000  # bytes read of one manifest
 SOURCES = (
     ".py",
     ".js",
@@ -36,21 +37,21 @@ SOURCES = (
 TABLES = ("pyproject.toml", "Pipfile", "Cargo.toml")
 LISTS = re.compile(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)|(?:dev|test|tests)\.(?:txt|in)")
 _DECLARING = re.compile(r"(?:.*dependenc(?:y|ies).*|requires|packages|dev-packages)", re.IGNORECASE)
-_REDIRECTING = re.compile(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)  # names → where they come from
+_REDIRECTING = re.compile(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)  # keys: name → source
 _NAME = re.compile(r"\s*([A-Za-z0-9@][\w./@-]*)")
 _GO = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+/\S+)\s+v\S+", re.MULTILINE)
 _REPLACED = re.compile(r"^[^\n]*=>\s*(\S+)", re.MULTILINE)
 _GEM = re.compile(r"\bgem[\s(]+[\"']([^\"']+)")
-NOT_PACKAGES = frozenset({"python"})  # poetry writes the interpreter among them
-CODE_MANIFESTS = ("setup.py", "Gemfile")  # programs: what they declare can be computed
-DRIVEN = (*CODE_MANIFESTS, "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that is told what to install
+NOT_PACKAGES = frozenset({"python"})  # poetry lists the interpreter among the packages
+CODE_MANIFESTS = ("setup.py", "Gemfile")  # programs, which may compute what they declare
+DRIVEN = (*CODE_MANIFESTS, "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
 DOCUMENTS = (".md", ".rst", ".adoc", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".webp", ".pdf")
-MARKUP = (".html", ".htm", ".css", ".scss")  # what comes from elsewhere has an address here
-COMPILED = (".go", ".rs")  # the compiler takes nothing that go.mod or Cargo.toml does not name
+MARKUP = (".html", ".htm", ".css", ".scss")  # in these, anything from elsewhere has a URL
+COMPILED = (".go", ".rs")  # the compiler accepts only packages that go.mod or Cargo.toml names
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _REQUIRED = re.compile(r"(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
 _ADDRESS = re.compile(r"(?:https?:)?//[\w.-]+\.\w")
-# Modules that Node brings, under their short names.
+# Node's built-in modules, by their short names.
 NODE_OWN = frozenset(
     {
         *("assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram"),
@@ -90,7 +91,7 @@ async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False)
 
 
 def is_package_manifest(path: str) -> bool:
-    """Is it a file in which people declare packages? Lock files follow from these."""
+    """Whether people declare packages in this file; lock files, which follow from such files, do not count."""
     parts = PurePosixPath(path).parts
     name = parts[-1]
     known = name in (*TABLES, "setup.cfg", "setup.py", "package.json", "go.mod", "Gemfile") or LISTS.fullmatch(name)
@@ -99,8 +100,8 @@ def is_package_manifest(path: str) -> bool:
 
 
 def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
-    """The packages that a manifest declares, and those addresses from which one of them comes; of what cannot be read
-    every line, so that nothing is hidden in it. `exact`: each with its version."""
+    """The packages that a manifest declares, and the addresses from which they come, if named. If it cannot be parsed,
+    every line of it, so that nothing stays hidden. `exact`: each with its version."""
     try:
         entries = [one for one in _entries(PurePosixPath(path).name, text, exact=exact) if one]
     except (ValueError, SyntaxError, configparser.Error, RecursionError):
@@ -111,7 +112,7 @@ def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
 
 
 def _address(entry: str) -> str:
-    """`name @ address`: another address under the same name is another package."""
+    """`name @ address` if the entry has an address, else "": another address means another package."""
     name, at, place = entry.partition(" @ ")
     return f"{_normal(name)} @ {place.split(';')[0].strip()}" if at and _NAME.match(entry) else ""
 
@@ -134,8 +135,8 @@ def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
 
 
 def _of_tables(data: Any, *, exact: bool, declaring: bool = False, redirecting: bool = False) -> Iterator[str]:
-    """Entries of lists and keys of tables below a key that declares packages, at any depth; with ` @ ` and where it
-    comes from, if that is told."""
+    """Entries of lists and keys of tables below a key that declares packages, at any depth; with ` @ ` and the source
+    of the package, if it is named."""
     if isinstance(data, Mapping):
         for key, part in data.items():
             inner = bool(_DECLARING.fullmatch(str(key)))
@@ -152,7 +153,7 @@ def _of_tables(data: Any, *, exact: bool, declaring: bool = False, redirecting: 
 
 
 def _place(part: Any) -> str:
-    """Where a package comes from, if a table says more of it than a version: `npm:other@1`, a git address, a path."""
+    """The source of a package, if the manifest names one: `npm:other@1`, a git address, a path."""
     if isinstance(part, Mapping):
         told = {str(key): one for key, one in part.items() if isinstance(one, str)}
         return " ".join(one for key, one in sorted(told.items()) if key == "package" or set(one) & {":", "/"})
@@ -176,7 +177,7 @@ def _of_setup_py(text: str) -> Iterator[str]:
 
 
 def _setup_values(text: str) -> Iterator[ast.expr]:
-    """What is given as requirements, in the call itself or under a name."""
+    """The values passed as requirements, written in the call itself or in a variable."""
     module = ast.parse(text)
     named = values_by_name(module)
     for node in ast.walk(module):
@@ -185,7 +186,7 @@ def _setup_values(text: str) -> Iterator[ast.expr]:
 
 
 def _is_plain_setup(text: str) -> bool:
-    """Whether all that a setup.py requires stands there in plain lists."""
+    """Whether a setup.py lists all its requirements literally."""
     try:
         for value in _setup_values(text):
             ast.literal_eval(value)
@@ -210,16 +211,16 @@ def _normal(entry: str) -> str:
     return match[1] if "/" in match[1] else re.sub(r"[-_.]+", "-", match[1]).lower()
 
 
-# -- ways that no manifest tells ---------------------------------------------------------------------------------------
+# -- packages without a manifest ---------------------------------------------------------------------------------------
 
 
 async def unread_additions(
     workspace: Workspace, base: str, commit: str, changed: Collection[str], own: Collection[str], *, exact: bool = False
 ) -> list[str]:
-    """Changed files that may bring a package in a way that the manifests do not tell, in a few words each.
+    """Changed files that may add a package without a manifest, each described in a few words.
 
-    `own`: modules of the project and of Python. A file counts only by lines that it did not have on the base.
-    `exact`: other versions count, too.
+    `own`: modules of the project and of Python. Only lines that a file did not have on the base count.
+    `exact`: other versions count as additions, too.
     """
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
     inner = await workspace.submodules(commit)
@@ -254,7 +255,7 @@ def _added_lines(was: str, now: str) -> list[str]:
 async def _with_packages(
     workspace: Workspace, base: str, changed: Mapping[str, tuple[str, str]], here: Mapping[str, bytes], *, exact: bool
 ) -> list[str]:
-    """Those of these files that may bring a package: they say something new, and are not the project's own data."""
+    """The files that may add a package: they contain new words, and are not the project's own data."""
     changed = {path: one for path, one in changed.items() if PurePosixPath(path).name not in INERT}
     if not changed:
         return []
@@ -282,7 +283,7 @@ async def _with_packages(
 
 
 def _declares(path: str, was: str, now: str) -> bool:
-    """Whether the file names packages that it did not, or an address, or cannot be read."""
+    """Whether the file names new packages or a new address, or cannot be parsed."""
     try:
         before, after = (frozenset(_of_tables(parsed(path, one), exact=True)) for one in (was or "{}", now))
     except (ValueError, RecursionError):
@@ -300,7 +301,7 @@ def _is_read_whole(path: str, text: str) -> bool:
 
 
 async def _not_known(workspace: Workspace, base: str, imports: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Those of these imports that the base neither has anywhere nor declares a package for."""
+    """The imports that occur nowhere on the base, and for which it declares no package."""
     if not imports:
         return []
     declared = await declared_by(workspace, base)
@@ -340,8 +341,8 @@ def imported_packages(path: str, text: str) -> frozenset[str] | None:
 
 
 def _hidden_imports(text: str) -> set[str]:
-    """Statements of a Python file that may import what is not written there: a name that is computed, the function that
-    imports under another name, code in a string. Of what cannot be read nothing."""
+    """Statements of a Python file that may import a module whose name is not written there: a computed name, an import
+    function under another name, code in a string. Empty if the file cannot be parsed."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
         return {ast.unparse(node) for node in nodes if _hides_import(node)}

@@ -1,5 +1,5 @@
-"""Examples: calls, command lines and HTTP exchanges, each run in a process of its own; answers are compared in the
-engine.
+"""Examples: calls, command lines and HTTP exchanges. The project's code runs in separate processes; the engine compares
+the answers.
 """
 
 import json
@@ -15,8 +15,8 @@ from trued.proof.room.clean_room import footprint
 from trued.protocols import CommandResult
 from trued.support.plurals import counted
 
-BOUND_S = 30.0  # for a case that an agent wrote down: the engine waits no longer, whatever it says
-LEFT = "examples left files in the checkout, where later ones can read them"  # by no name: a head could choose it
+BOUND_S = 30.0  # the longest time limit of a case that an agent wrote
+LEFT = "examples left files in the checkout, where later ones can read them"  # no file names: a head could choose them
 NO_SERVER = "it needs a server, and the contract has none"
 
 _Named = list[tuple[str, Case]]
@@ -29,7 +29,7 @@ def case_id(place: int) -> str:
 
 @dataclass(slots=True)
 class _Taken:
-    """What has come of the cases so far."""
+    """The results of the cases so far."""
 
     tried: list[Tried] = field(default_factory=list)
     rans: list[CommandResult] = field(default_factory=list)
@@ -123,12 +123,12 @@ def _versions(cases: _Named) -> dict[str, str]:
 
 
 def with_time_limit(case: Case) -> Case:
-    """The same case with a time limit that the engine can wait for: for cases that an agent wrote down."""
+    """The same case with a bounded time limit: for cases that an agent wrote."""
     return case if 0 < case.within_s <= BOUND_S else case.model_copy(update={"within_s": BOUND_S})
 
 
 def case_flaw(case: Case) -> str:
-    """Why the case cannot be run at all, or "". Asked here, as data: no answer from the sandbox can say that it is."""
+    """Why the case can never run, or "". Decided from the case alone, so that no answer from the sandbox matters."""
     if not 0 < case.within_s < float("inf"):
         return "within_s must be a number of seconds above zero"
     if isinstance(case, HttpCase):

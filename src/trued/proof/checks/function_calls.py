@@ -26,9 +26,9 @@ from trued.proof.room.bench import INSIDE, Bench, channel_records, keepable_text
 from trued.protocols import CommandResult
 
 NODE_FLAGS = ("--no-deprecation", "--no-warnings")
-MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # over the channel, where each quotation mark is two characters
-START_S = 30.0  # for the interpreter itself, on a busy machine; the cases have their own limits
-LONGEST_S = 1e9  # no time that anybody waited
+MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # bytes over the channel, where each quotation mark takes two
+START_S = 30.0  # for the interpreter to start on a busy machine; the cases have their own time limits
+LONGEST_S = 1e9  # a longer duration must be forged
 _NAME = r"[A-Za-z_$][\w$]*"
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _NODE_TARGET = re.compile(rf"[^:\0]+\.[cm]?[jt]s:{_NAME}(\.{_NAME})*")
@@ -37,14 +37,14 @@ _PYTHONS_OWN = ("$tuple", "$frozenset")
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """The result of one call, the process that made it, and the project's files that took part."""
+    """The result of one call, the process that made it, and the project's files that were loaded."""
 
     tried: Tried
     ran: CommandResult | None = None
-    files: tuple[str, ...] = ()  # of the project, as the call says
+    files: tuple[str, ...] = ()  # the project's files, as the call reports them
 
 
-# -- is it a call at all? Asked here, as data, so that no answer from the sandbox can say that it is none -------------
+# -- is the case well formed? Decided from the case alone, so that no answer from the sandbox matters -----------------
 
 
 def call_flaw(case: CallCase) -> str:
@@ -94,7 +94,7 @@ def _numbers(value: Any) -> Iterator[int | float]:
 
 
 def _for_node(value: Any) -> Any:
-    """The same arguments in JSON as Node reads it, which knows neither NaN nor infinity."""
+    """The arguments in a form that Node's JSON parser accepts: it knows neither NaN nor infinity."""
     if isinstance(value, list | tuple):
         return [_for_node(one) for one in value]
     if isinstance(value, dict):
@@ -141,7 +141,7 @@ def _unable(name: str, found: node.NodeProgram | None) -> Tried:
 
 
 def _said_by_the_script(ran: CommandResult, token: str) -> dict[str, Any]:
-    """The script's one record, if it ended by itself and nothing else wrote to the channel."""
+    """The script's one record, if it ended normally and nothing else wrote to the channel; else why there is none."""
     said, stray = channel_records(ran.answers, token)
     if ran.timed_out:
         return {"late": True}
@@ -153,7 +153,7 @@ def _said_by_the_script(ran: CommandResult, token: str) -> dict[str, Any]:
 
 
 def _is_a_record(said: dict[str, Any]) -> bool:
-    """In the shape in which the script writes it: all of it, each of its kind."""
+    """Whether the record has exactly the fields and types that the script writes."""
     if said.keys() == {"unable"}:
         return isinstance(said["unable"], str)
     kinds = {"said": str, "exit": int, "late": bool, "large": bool, "seconds": float | int}
@@ -178,13 +178,13 @@ def _called(
 
 
 def _files(answer: dict[str, Any] | None) -> list[str]:
-    """The files that a call says took part: they tell whether the guards of a kept requirement reach the diff."""
+    """The files that the call reports as loaded: they show whether the guards of a kept requirement reach the diff."""
     listed = answer.get("ran") if answer else None
     return [one for one in listed if isinstance(one, str) and is_encodable(one)] if isinstance(listed, list) else []
 
 
 def _parsed(text: str) -> dict[str, Any] | None:
-    """One line of JSON in the script's own shape. Anything else is not its answer."""
+    """The answer, from one line of JSON in the script's format; None for anything else."""
     lines = [one for one in text.split("\n") if one]
     try:
         answer = json.loads(lines[0]) if len(lines) == 1 else None
@@ -201,7 +201,8 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 
 def compare_call(case: CallCase, answer: dict[str, Any], foreign: str = "") -> tuple[Outcomes, str, str]:
-    """What the script's record shows of the case. `foreign`: the third-party module that the call's import lacks."""
+    """Outcome, kind of failure and detail, from the script's record. `foreign`: the third-party module that is missing
+    for the call's import."""
     if "missing" in answer:
         return Outcomes.MISSING, "missing", f"there is no {answer['missing']}"
     if "raised" in answer:
@@ -233,14 +234,15 @@ def _raised(case: CallCase, answer: dict[str, Any], foreign: str) -> tuple[Outco
 
 
 def _foreign(case: CallCase, bench: Bench, module: str) -> str:
-    """The third-party module that the call's own import lacks, or ""."""
+    """The third-party module that is missing for the call's own import, or ""."""
     if is_node(case.call):
         return node.missing_package(f"Cannot find package '{module}'")
     return bench.foreign(f"No module named '{module}'")
 
 
 def _is_one(case: CallCase, lineage: list[str]) -> bool:
-    """The class or one of its bases, also as `package.module:Class`; a built-in name means the built-in class."""
+    """Whether the expected class is the raised one or one of its bases. It may be written as `package.module:Class`; a
+    built-in name means the built-in class."""
     name = (case.raises or "").replace(":", ".")
     if "." in name or is_node(case.call):
         return name in lineage

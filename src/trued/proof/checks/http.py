@@ -24,11 +24,11 @@ from trued.proof.room.services import with_services
 from trued.protocols import CommandResult, Server
 
 SERVER_OUTPUT = 16 * 2**20
-LOOK_S = 0.05  # between two looks whether the server is up
-ANSWER_S = 5.0  # for one answer while it comes up
-FINAL_S = 3.0  # a server that says so long that there is no such page will not change its mind
+LOOK_S = 0.05  # polling interval while the server starts
+ANSWER_S = 5.0  # timeout of one answer while the server starts
+FINAL_S = 3.0  # a server that answers one of FINAL for so long will not change its answer
 FINAL = (404, 405, 410, 501)
-ASCII = "".join(map(chr, range(33, 127)))  # in a path: as it was written, escapes and all
+ASCII = "".join(map(chr, range(33, 127)))  # characters of a path that are sent as written, escapes included
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -43,7 +43,7 @@ class HttpAnswer:
 
 
 class NoAnswer(Exception):
-    """The connection ended, or what came over it is not an HTTP answer."""
+    """The connection ended, or the server did not send a valid HTTP answer."""
 
 
 def request_flaw(case: HttpCase) -> str:
@@ -70,7 +70,7 @@ def request_flaw(case: HttpCase) -> str:
 
 @asynccontextmanager
 async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
-    """A fresh server, started as the contract says, for as long as the block lasts. `within_s`: its whole lifetime."""
+    """Start a fresh server as the contract says, and stop it after the block. `within_s`: its longest lifetime."""
     serve = bench.serve
     assert serve is not None  # noqa: S101  (callers have checked)
     with scratch_folder(bench.room, {}) as folder:
@@ -82,8 +82,8 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
 
 
 async def wait_until_up(serving: Server, ready: Ready) -> str:
-    """Wait until the server answers as `ready` says. Returns "", or why it is not up: "gone", "time", or the wrong
-    answer that it gives.
+    """Wait until the server answers as `ready` says. Returns "", or why it did not: "gone", "time", or the wrong
+    answer.
     """
     until, insisting = time.monotonic() + ready.within_s, 0.0
     asked = HttpRequest(path=ready.path)
@@ -102,7 +102,8 @@ async def wait_until_up(serving: Server, ready: Ready) -> str:
 
 
 def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, str, str]:
-    """What a server that is not up shows: does the project have no server, or does the environment lack something?"""
+    """Outcome, kind and detail if the server did not start: the project has no server, or the environment lacks
+    something."""
     assert bench.serve is not None  # noqa: S101
     argv = bench.serve.command
     program, error = argv[0], keepable_text(ran.stderr[-3000:].decode("utf-8", "replace"))
@@ -120,14 +121,14 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
 
 
 def _is_declared(module: str, bench: Bench) -> bool:
-    """Does a manifest in the room name the package that brings this module?"""
+    """Whether a manifest in the room declares the package that provides this module."""
     files = [path for path in bench.room.glob("*") if is_dependency_manifest(path.name) and path.is_file()]
     declared = read_declarations({path.name: path.read_text(errors="replace") for path in files})
     return any(provides_module(name, module) for name in declared.names)
 
 
 def _down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
-    """One sentence, and the last words of the server where it had any."""
+    """One sentence, with the end of the server's error output, if any."""
     named = f"the server `{shlex.join(serve.command)}`"
     if why == "gone":
         said = f"{named} ended with {ran.exit_code} before it answered"
@@ -150,12 +151,12 @@ async def send_request(serving: Server, request: HttpRequest, within_s: float) -
         return await asyncio.wait_for(asyncio.to_thread(_speak, connection, request, serving.port), within_s)
     finally:
         with contextlib.suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)  # a thread that still waits is woken
+            connection.shutdown(socket.SHUT_RDWR)  # wakes a thread that still waits
         connection.close()
 
 
 class _Over(http.client.HTTPConnection):
-    """HTTP over a connection that is there already."""
+    """HTTP over an existing connection."""
 
     def __init__(self, connection: socket.socket, port: int) -> None:
         super().__init__("127.0.0.1", port)
@@ -190,7 +191,7 @@ def _speak(connection: socket.socket, request: HttpRequest, port: int) -> HttpAn
     except (http.client.HTTPException, OSError, ValueError) as error:
         raise NoAnswer(f"{type(error).__name__}: {error}") from error
     finally:
-        over.close()  # what is left of an answer that was broken off holds the connection, too
+        over.close()  # an unfinished answer would also keep the connection open
     if len(answer.body) > MOST_ANSWERED:
         raise NoAnswer(f"it is longer than {MOST_ANSWERED >> 20} MiB: not compared")
     if said.length:
@@ -211,7 +212,7 @@ async def try_exchange(name: str, case: HttpCase, serving: Server) -> Tried:
 
 
 def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, str]:
-    """Outcome, kind of failure and detail: the answer held against the case."""
+    """Outcome, kind of failure and detail, from comparing the answer with the case."""
     seen = f"status {answer.status}, body {answer.body[:400]!r}"
     if case.status is not None and answer.status != case.status:
         if answer.status == http.HTTPStatus.NOT_FOUND:
@@ -229,7 +230,7 @@ def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, s
 
 
 def _values(answer: HttpAnswer, name: str) -> list[str]:
-    """Each by itself, and all in one line: both ways mean the same."""
+    """The values of a header, each alone and all joined in one line: both forms are equivalent."""
     each = [value.strip() for other, value in answer.headers if other.lower() == name.lower()]
     return [*each, ", ".join(each)] if each else []
 

@@ -1,7 +1,7 @@
-"""Whether a changed file that is neither manifest nor code can bring a package: by who reads it, and by its words.
+"""Decides whether a changed file that is neither manifest nor code can add a package, by its readers and its words.
 
-Two things show that it cannot. It is the project's own data: the base's code reads it, no tool is pointed at it, and a
-parser finds no package in it. Or it says nothing new: each word that it adds was in it on the base, or is a path.
+It cannot in two cases. It is the project's own data: the base's code reads it, no other file names it, and a parser
+finds no package in it. Or it adds no new words: each added word was in it on the base, or is a path.
 """
 
 import ast
@@ -16,11 +16,11 @@ from trued.errors import BadInput
 from trued.support.located.yaml import yaml_value
 
 DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt")
-# Read by git, editors and people alone.
+# Files that only git, editors and people read.
 INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE", "AUTHORS", "CODEOWNERS", "py.typed")
 MAKE = re.compile(r"GNUmakefile|[Mm]akefile|.*\.mk")
 COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # a line that begins with # is a comment in these, and in make
-_RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # of make: it starts nothing by itself
+_RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands: it starts nothing
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = re.compile(r"v?\d+(?:\.\d+)*")
 _AROUND = "\"'`()[]{},;:"
@@ -30,8 +30,8 @@ _QUOTED = re.compile(r"[\"'`]([^\"'`\n]+)[\"'`]")
 def new_words(
     path: str, before: str, added: Iterable[str], *, known: Collection[str], exact: bool = False
 ) -> list[str]:
-    """Words of the added lines that the file did not have and that are no path of the project's (`known`): any of them
-    may be the name of a package. `exact`: numbers count, which may be versions."""
+    """Words of the added lines that are new in the file and are not a path of the project (`known`): any of them may be
+    the name of a package. `exact`: numbers count, too, because they may be versions."""
     there = {part for word in before.split() for part in (word, word.strip(_AROUND))}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))
@@ -52,7 +52,7 @@ def new_words(
 
 
 def read_names(sources: Mapping[str, str]) -> frozenset[str]:
-    """The parts of all paths that may stand in this code: every string, taken apart at slashes."""
+    """The parts of all paths that this code may name: every string literal, split at slashes."""
     found: set[str] = set()
     for path, text in sources.items():
         for one in _strings(path, text):
@@ -71,8 +71,8 @@ def _strings(path: str, text: str) -> list[str]:
 
 
 def is_read_by_code(path: str, names: Collection[str], others: Iterable[str]) -> bool:
-    """Is it data that the project's code names, by its own name or its folder's, and no other file (`others`: their
-    texts) names? What lies in a hidden folder is a tool's."""
+    """Whether it is data that the project's code names, by file or folder name, and that no other file (`others`: their
+    texts) names. Files in hidden folders belong to tools and do not count."""
     pure = PurePosixPath(path)
     hidden = any(part.startswith(".") for part in pure.parts)
     named = pure.name in names or (len(pure.parts) > 1 and pure.parts[-2] in names)
@@ -80,7 +80,7 @@ def is_read_by_code(path: str, names: Collection[str], others: Iterable[str]) ->
 
 
 def parsed(path: str, text: str) -> Any:
-    """The file as a value; None for mere lines. Raises ValueError where the parser of its kind refuses it."""
+    """The file's parsed value; None for formats without a parser. Raises ValueError if it cannot be parsed."""
     if path.endswith(".json"):
         return json.loads(text)
     if path.endswith((".yaml", ".yml")):

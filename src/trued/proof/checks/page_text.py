@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 LONGEST = 160  # characters of a page that one sentence quotes
-MOST_PIECES = 3000  # of a page that are compared
-ALIKE = 0.35  # below it two texts have nothing to do with each other
+MOST_PIECES = 3000  # pieces of a page that are compared
+ALIKE = 0.35  # texts with less similarity are unrelated
 
 
 def collapse_spaces(text: str) -> str:
-    """The text with every run of white space as one blank."""
+    """The text with every run of white space replaced by one space."""
     return re.sub(r"[\s\u00a0\u200b]+", " ", text).strip()
 
 
@@ -64,7 +64,7 @@ def expected_no_errors(place: str, errors: Sequence[str]) -> str:
 
 
 def nearest_text(wanted: str, lines: Iterable[str]) -> str:
-    """The one of these texts that most likely stands where the wanted one should, or ""."""
+    """The text that most likely appears in place of the wanted one, or ""."""
     folded = collapse_spaces(wanted).casefold()
     words = frozenset(_words(folded))
     best, found = ALIKE, ""
@@ -85,7 +85,7 @@ def _words(text: str) -> list[str]:
 
 
 def _pieces(lines: Iterable[str], many: int) -> Iterable[str]:
-    """Lines, and parts of long ones: what a person would point at."""
+    """The lines, and parts of long ones, such as a person would point at."""
     for line in lines:
         words = line.split()
         if len(line) <= LONGEST or not words:

@@ -1,4 +1,4 @@
-"""Which program a command line starts: an interpreter, a program of the machine, or a file of the project."""
+"""Finds the program that a command line starts: an interpreter, a program of the machine, or a file of the project."""
 
 import re
 import shutil
@@ -14,12 +14,12 @@ _RUNS_SCRIPTS = ("sh", "bash", "dash", "perl", "ruby", *_NODE)
 
 
 def is_python(program: str) -> bool:
-    """Is the word a usual name of the Python interpreter: `python`, `python3`, `python3.11`?"""
+    """Whether the word is a usual name of the Python interpreter: `python`, `python3`, `python3.11`."""
     return _PYTHON.fullmatch(program) is not None
 
 
 def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
-    """The same words, with interpreters replaced by their absolute paths: a head cannot put another in their place."""
+    """The command line with interpreters replaced by absolute paths, so that a head cannot substitute another."""
     program, *rest = argv
     if is_python(program):
         return [bench.python, *rest]
@@ -29,7 +29,7 @@ def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
 
 
 def is_not_installed(program: str, bench: Bench) -> bool:
-    """Is it a program of the machine (not of the project) that the machine does not have?"""
+    """Whether it is a program that the machine should have (not the project), and does not."""
     if "/" in program or is_python(program):
         return False
     if program in _NODE:
@@ -55,7 +55,7 @@ def missing_target(argv: Sequence[str], bench: Bench, error: str) -> str:
 
 
 def _resolves(bench: Bench, name: str) -> bool:
-    """Node takes `cli` for `cli.js`, and a folder for what it holds."""
+    """Whether Node finds a file for a name without its ending: `cli` means `cli.js`."""
     return any((bench.room / f"{name}{ending}").exists() for ending in (".js", ".cjs", ".json"))
 
 

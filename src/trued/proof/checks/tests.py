@@ -43,7 +43,7 @@ async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> F
         return await run_with_report(check, None, bench, wanted)
     if not check.e2e:
         return await _run(check, asked, bench, wanted)
-    python = asked.runner == "pytest"  # whose plugin brings a page along; others drive the browser themselves
+    python = asked.runner == "pytest"  # its plugin provides a page; tests of other runners start the browser themselves
     if lack := missing_browser(bench, wanted, python=python):
         return lack
     async with with_browser(bench, python=python) as staged:
@@ -58,12 +58,12 @@ async def _run(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseS
 
 
 async def base_scripts(bench: Bench) -> dict[str, str]:
-    """The scripts of the base's package.json: what `npm test` means is fixed before the work begins."""
+    """The scripts of the base's package.json: what `npm test` means is fixed before the work starts."""
     return package_scripts(await bench.workspace.read(bench.base, "package.json"))
 
 
 def package_scripts(text: bytes | None) -> dict[str, str]:
-    """The scripts of a package.json; none where it cannot be read."""
+    """The scripts of a package.json; none if it cannot be parsed."""
     try:
         scripts = json.loads(text or b"{}").get("scripts", {})
     except (ValueError, AttributeError):

@@ -1,15 +1,15 @@
-"""Compares an answer with the value that a person wrote down, in the engine's process, as data.
+"""Compares an answer with the expected value, as data, in the engine's process.
 
-What a value in a requirements file stands for:
+A value in a requirements file stands for:
 
 - a list: a list or a tuple
-- a number: the same number as int or float (true is no number)
+- a number: the same number as int or float (true is not a number)
 - an object: a dict, with its keys as text, as in JSON
 - `{"$tuple": …}`, `{"$set": …}`, `{"$frozenset": …}`, `{"$bytes": "text"}`, `{"$float": "nan"}`, `{"$iterator": …}` and
   `{"$object": "module.Class"}`: exactly that
 
-Of Node's values, null stands for undefined, too, and a field that is undefined counts as missing, as in JSON;
-`{"$object": "undefined"}` asks for exactly that, `{"$object": "Date 2020-01-01T00:00:00.000Z"}` for a date.
+For values from Node, null also stands for undefined, and an undefined field counts as missing, as in JSON;
+`{"$object": "undefined"}` stands for exactly undefined, `{"$object": "Date 2020-01-01T00:00:00.000Z"}` for a date.
 """
 
 import json
@@ -20,23 +20,23 @@ from dataclasses import dataclass
 from typing import Any
 
 _TAGS = {"$tuple": "t", "$iterator": "g"}
-DEEPEST_WISH = 100  # what is kept as JSON can be read again; an answer may be as deep as it likes, and is another one
-MOST_WISHED = 24 << 20  # bytes of JSON that a case may hold: an answer that says the same always fits its channel
-MOST_ANSWERED = 128 << 20  # bytes that a program may print and a server may answer; five times what may be expected
-MOST_DRAWN = 1_000_000  # members of {"$iterator": …}: the script in the sandbox draws no more
-LONGEST_NUMBER = 4000  # decimal digits; Python refuses to read and write longer ones
+DEEPEST_WISH = 100  # so that stored JSON can be parsed again; a deeper answer is allowed, and differs
+MOST_WISHED = 24 << 20  # bytes of JSON that a case may contain: an equal answer always fits through the channel
+MOST_ANSWERED = 128 << 20  # bytes that a program may print and a server may answer; five times MOST_WISHED
+MOST_DRAWN = 1_000_000  # members of {"$iterator": …}: the probe in the sandbox reads no more
+LONGEST_NUMBER = 4000  # decimal digits; Python refuses to parse and print longer numbers
 DEEPEST_SHOWN = 20
 DEEPEST_HINT = 3
 _CONTAINERS = {1: "l", 2: "t", 3: "s", 4: "z", 5: "d", 6: "r", 7: "g"}  # as in answer.py and answer.mjs
 _NUMBERED = {10: "i", 11: "f", 12: "b", 13: "o"}
-LONGEST_KEY = 2000  # hexadecimal digits: Python refuses to write longer numbers as decimals
+LONGEST_KEY = 2000  # hexadecimal digits; Python refuses to print longer numbers as decimals
 _SCALARS = {
     "i": re.compile(r"-?[0-9a-f]+"),
     "f": re.compile(r"-?(inf|nan|[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?)"),
-    "b": re.compile(r"[0-9a-f]*"),  # by twos: asked where it is read
+    "b": re.compile(r"[0-9a-f]*"),  # that the digits come in pairs is checked when they are parsed
     "o": re.compile(r".*", re.DOTALL),
 }
-UNDEFINED = ["o", "undefined"]  # only Node says so: every name in Python has a module before it
+UNDEFINED = ["o", "undefined"]  # only Node reports this: names from Python include a module
 _BAGS = {"$set": "s", "$frozenset": "z"}
 
 
@@ -48,7 +48,7 @@ class UnfitAnswer:
 
     @property
     def said(self) -> str:
-        """Why it was not compared, as a sentence part."""
+        """Why it was not compared, as part of a sentence."""
         return _UNFIT.get(self.why, "a value that could not be written down: not compared")
 
 
@@ -60,11 +60,11 @@ _UNFIT = {
 
 
 class UnsoundRendering(ValueError):
-    """What came over the channel is not a rendering as the engine's own script writes it."""
+    """What came over the channel does not have the format that the engine's own probe writes."""
 
 
 def matches(expected: Any, node: Any) -> bool:
-    """Does the rendered answer `node` equal the value `expected`, by the rules above?"""
+    """Whether the rendered answer `node` equals the value `expected`, by the rules above."""
     if isinstance(node, UnfitAnswer):
         return False
     if expected is None:
@@ -88,7 +88,7 @@ def show_value(node: Any, most: int = 300) -> str:
 
 
 def render_json(data: Any) -> Any:
-    """Parsed JSON as a rendered answer, so that it can be compared by `matches`."""
+    """Parsed JSON as a rendered answer, for `matches`."""
     if isinstance(data, bool) or data is None or isinstance(data, str):
         return data
     if isinstance(data, int):
@@ -115,7 +115,7 @@ def _same_number(expected: int | float, node: Any) -> bool:
     if found is None:
         return False
     if _is_minus_zero(expected):
-        return _is_minus_zero(found)  # who writes the sign asks for it; 0 stands for both
+        return _is_minus_zero(found)  # an expected -0.0 means exactly that; 0 stands for both
     return found == expected or (found != found and expected != expected)  # only NaN differs from itself
 
 
@@ -141,7 +141,7 @@ def _as_bag(expected: list[Any], nodes: list[Any]) -> bool:
 
 
 def _hint(expected: Any, depth: int = 0) -> Any:
-    """Something to look it up by: the same for it and for whatever is equal to it."""
+    """A lookup key: equal values have equal keys."""
     if isinstance(expected, list | tuple):
         return _hints("q", expected, depth, _hint)
     if isinstance(expected, dict):
@@ -168,7 +168,7 @@ def _hints(kind: str, values: Sequence[Any], depth: int, hint: Any) -> Any:
 
 
 def _tagged(expected: dict[str, Any], node: Any) -> bool | None:
-    """None: a plain object."""
+    """Whether the answer matches a tagged value such as `{"$set": …}`; None if `expected` is a plain object."""
     if len(expected) != 1:
         return None
     tag, inner = next(iter(expected.items()))
@@ -228,7 +228,7 @@ def _digits(node: list[Any]) -> str:
     return str(_number(node)) if len(node[1]) < 100 else f"0x{node[1][:100]}…"
 
 
-# -- is it a value that can be expected at all? An agent may have written it -------------------------------------------
+# -- can the value be expected? An agent may have written it -----------------------------------------------------------
 
 
 def value_flaw(expected: Any, depth: int = 0) -> str:
@@ -250,7 +250,7 @@ def value_flaw(expected: Any, depth: int = 0) -> str:
 
 def _first_flaw(values: Collection[Any], depth: int) -> str:
     if set(map(type, values)) <= {str, float, bool}:
-        return ""  # a long list of plain values, at once
+        return ""  # a shortcut for long lists of plain values
     return next((wrong for wrong in (value_flaw(one, depth + 1) for one in values) if wrong), "")
 
 
@@ -270,18 +270,18 @@ def _tag_flaw(tag: str, inner: Any) -> str:
 
 
 def size_flaw(*expected: Any) -> str:
-    """Why all that a case holds is more than can be compared, or ""."""
+    """Why the data of a case is too large to be compared, or ""."""
     size = sum(len(json.dumps(one, separators=(",", ":"), default=str)) for one in expected)
     return f"it holds more than {MOST_WISHED >> 20} MiB of data" if size > MOST_WISHED else ""
 
 
-# -- is it an answer at all? The head's process may say anything -------------------------------------------------------
+# -- is the answer well formed? The head's process may write anything --------------------------------------------------
 
 
 def read_rendering(said: Any) -> Any:
-    """The rendering that a script in the sandbox wrote, as nested lists; Unsound, if it is none.
+    """The rendering that a probe in the sandbox wrote, as nested lists. Raises UnsoundRendering if it is malformed.
 
-    It comes flat, so that it can be as deep as it likes: containers begin with a number and end with 0.
+    It comes as a flat list, so that no depth is too large: containers begin with a number and end with 0.
     """
     if isinstance(said, dict) and said.keys() == {"unfit"} and isinstance(said["unfit"], str):
         return UnfitAnswer(said["unfit"])

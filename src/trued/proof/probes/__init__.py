@@ -1,1 +1,1 @@
-"""Programs that run inside a sandbox, each as a file of its own: they import nothing of trued."""
+"""Programs that run inside a sandbox. Each is one self-contained file that imports nothing of trued."""

@@ -1,9 +1,10 @@
 """Runs inside the sandbox: calls one function of the project in a process of its own and reports the result.
 
 Standard library only, no import of this package: the interpreter is the project's. No expected value ever reaches it.
-The process of the call is forked before the order is read and is given its one case: neither the nonce nor the channel
-was ever in its memory, and it can neither look into the process that keeps them nor answer in its place. With words
-after its own name it becomes that program (Node with answer.mjs), which gets the case as file 3 and answers on file 4.
+The process for the call is forked before the order is read, and gets only its one case: the nonce and the channel were
+never in its memory, and it can neither read the process that has them nor answer in its place. With arguments, the
+forked process executes them as a program (Node with answer.mjs), which reads the case from file descriptor 3 and
+answers on 4.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ import types
 from json.encoder import encode_basestring_ascii as text
 from typing import Any
 
-MOST_BYTES = 128 << 20  # of one answer; no value that may be expected needs as much, so what is larger is another one
-MOST_SAID = MOST_BYTES + (4 << 20)  # of one call: with the names of the files that took part
-MOST_DRAWN = 1_000_000  # from one iterator: it may have no end
+MOST_BYTES = 128 << 20  # bytes of one answer; no expected value is as large, so a larger answer differs
+MOST_SAID = MOST_BYTES + (4 << 20)  # bytes of one call: the answer and the names of the loaded files
+MOST_DRAWN = 1_000_000  # members read from one iterator, which may be endless
 DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
-CLOSE, OPEN = "0", {"l": "1", "t": "2", "s": "3", "z": "4", "d": "5", "r": "6", "g": "7"}  # as in rendering.py
+CLOSE, OPEN = "0", {"l": "1", "t": "2", "s": "3", "z": "4", "d": "5", "r": "6", "g": "7"}  # as in checks/values.py
 INT, FLOAT, BYTES, OBJECT = "10", "11", "12", "13"
 LISTS = {list: "l", tuple: "t", set: "s", frozenset: "z"}
 LAZY: tuple[type, ...] = (
@@ -47,7 +48,7 @@ class Malformed(Exception):
 
 
 def build(data: Any) -> Any:
-    """Arguments from JSON: {"$tuple": […]}, {"$set": […]}, {"$bytes": "text"} … stand for what JSON cannot say."""
+    """Arguments from JSON: {"$tuple": […]}, {"$set": […]}, {"$bytes": "text"} … stand for values that JSON lacks."""
     if isinstance(data, list):
         return [build(one) for one in data]
     if not isinstance(data, dict):
@@ -71,21 +72,22 @@ MAKERS: dict[str, Any] = {
 
 
 class Unfit(Exception):
-    """A value that cannot be written down: it contains itself, or has no end in sight."""
+    """A value that cannot be rendered: it contains itself, is endless, or is too large."""
 
 
 class Rendering:
-    """Values as plain data, by their exact types: what an object says of itself is not asked.
+    """Renders values as plain data, by their exact types, without calling methods of the project's classes.
 
-    A value is a flat list of JSON: text, true, false and null stand for themselves, a number says what follows or ends.
-    So no value is too deep for this script or for whoever reads it. The bound is one for all values of an answer.
+    A value becomes a flat JSON list: text, true, false and null stand for themselves; a number says which kind of value
+    follows, or that a container ends. So no value is too deep to be written or read. All values of an answer share one
+    size limit.
     """
 
     def __init__(self) -> None:
         self.room = MOST_BYTES
 
     def __call__(self, value: Any) -> str:
-        """One JSON text: the list, or an object that says why there is none."""
+        """The value as JSON: the list, or an object that says why there is none."""
         try:
             return f"[{','.join(self.pieces(value))}]"
         except Unfit as error:
@@ -93,7 +95,7 @@ class Rendering:
 
     def pieces(self, value: Any) -> list[str]:
         out: list[str] = []
-        within: dict[int, Any] = {}  # the containers around the place where we are
+        within: dict[int, Any] = {}  # the containers around the current value
         open_ones: list[tuple[int, Any]] = [(0, iter((value,)))]
         while open_ones:
             name, members = open_ones[-1]
@@ -116,12 +118,12 @@ class Rendering:
             out.append(mark)
             self.room -= 4
             if inner is not None:
-                within[id(one)] = one  # kept: its number must not be another one's meanwhile
+                within[id(one)] = one  # keeps it alive, so that its id is not reused
                 open_ones.append((id(one), inner))
         return out
 
     def container(self, value: Any, kind: Any) -> tuple[str, Any]:
-        """How it begins, and what is in it; for what has nothing in it (None) how it is written."""
+        """The opening mark and the members of a container; for any other value its text and None."""
         if kind in LISTS:
             return OPEN[LISTS[kind]], kind.__iter__(value)
         if kind in DICTS:
@@ -133,7 +135,7 @@ class Rendering:
         return self.heir(value, kind)
 
     def heir(self, value: Any, kind: Any) -> tuple[str, Any]:
-        """A subclass of a built-in type counts as its data, unless it overrides how that data is compared or read."""
+        """Render a subclass of a built-in type as its data, unless it overrides how this data is compared or read."""
         lineage = type.__dict__["__mro__"].__get__(kind)
         plain = next((one for one in PLAIN if one in lineage), None)
         name = f"{OBJECT},{text(f'{kind.__module__}.{kind.__qualname__}')}", None
@@ -148,7 +150,7 @@ class Rendering:
 
 
 def scalar(value: Any) -> str | None:
-    """As JSON, or None: it has parts, or is something of its own."""
+    """The value as JSON, or None if it is a container or another object."""
     kind = type(value)
     if kind is str:
         return text(value)
@@ -171,7 +173,7 @@ def drawn(value: Any) -> Any:
 
 
 def _data(plain: Any, value: Any) -> Any:
-    """The exact value below an heir's own methods."""
+    """The built-in value inside an instance of a subclass, without calling the subclass's methods."""
     if plain is str:
         return str.__str__(value)
     if plain is int:
@@ -187,7 +189,7 @@ def _data(plain: Any, value: Any) -> Any:
 
 
 def target(name: str) -> tuple[Any, dict[str, Any]]:
-    """The function, or what is missing. A module that is missing further down is told by its name."""
+    """The function, or what is missing. Raises ModuleNotFoundError if the module itself imports a missing one."""
     module_name, _, path = name.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
@@ -204,7 +206,7 @@ def target(name: str) -> tuple[Any, dict[str, Any]]:
 
 
 def answer(case: dict[str, Any]) -> str:
-    """All that is said of the call, as one JSON object."""
+    """Make the call and report everything about it, as one JSON object."""
     render = Rendering()
     shown: dict[str, str] = {}
     arguments, named = build(case["args"]), build(case["kwargs"])
@@ -217,7 +219,7 @@ def answer(case: dict[str, Any]) -> str:
         stage = "call"
         result = function(*arguments, **named)
         if type(result) is types.CoroutineType:
-            import asyncio  # longer to load than all the rest: only for those who need it
+            import asyncio  # imported late: it loads more slowly than everything else
 
             result = asyncio.run(result)
         shown["returned"] = render(result)
@@ -243,7 +245,7 @@ def _text(error: BaseException) -> str:
 
 
 def play(asked: int, pipe: int) -> None:
-    """In the child: one case to read, nowhere to print, one line to answer."""
+    """In the child: read one case, discard output, and answer with one line."""
     os.setsid()
     silence = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -257,7 +259,8 @@ def play(asked: int, pipe: int) -> None:
 
 
 def become(program: list[str], asked: int, pipe: int) -> None:
-    """In the child, where another program makes the call: it reads file 3, answers on file 4 and prints nowhere."""
+    """In the child: execute another program that makes the call. It reads file descriptor 3 and answers on 4; its
+    output is discarded."""
     os.setsid()
     silence = os.open(os.devnull, os.O_RDWR)
     high = [os.dup2(one, 100 + place) for place, one in enumerate((silence, silence, silence, asked, pipe))]
@@ -273,11 +276,11 @@ def write(pipe: int, line: bytes) -> None:
         left = left[os.write(pipe, left) :]
 
 
-# -- the process that alone knows the nonce and the channel ------------------------------------------------------------
+# -- the only process that knows the nonce and the channel -------------------------------------------------------------
 
 
 def hide() -> bool:
-    """From now on nobody of this user may read this process, trace it or open what it has open."""
+    """Prevent other processes of this user from reading or tracing this one, or opening its files."""
     try:
         import ctypes
     except ImportError:
@@ -286,12 +289,12 @@ def hide() -> bool:
 
 
 def shed() -> None:
-    """The call may be looked at like any process, and has no capability to look into one that is hidden."""
+    """Make the call's process readable again, and drop the capabilities with which it could read the hidden one."""
     import ctypes
 
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
-    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # or a program started by root would have them again
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # else a program that root starts would get them back
     header, sets = (ctypes.c_uint32 * 2)(CAPABILITIES_3, 0), (ctypes.c_uint32 * 6)()
     if libc.capget(header, sets) == 0:
         for place in range(3):
@@ -300,7 +303,7 @@ def shed() -> None:
 
 
 def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, int, bool, float]:
-    """What the child wrote, how it ended, and whether it was late. Nothing of its group is left afterwards."""
+    """What the child wrote, its exit code, whether it was late, and its seconds. Kills its whole process group."""
     said, status = bytearray(), None
     while status is None and time.monotonic() - began <= within_s and len(said) <= MOST_SAID:
         ready, _, _ = select.select([pipe], [], [], 0.02)
@@ -310,8 +313,8 @@ def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, 
             ended, code = os.waitpid(child, os.WNOHANG)
             status = code if ended else None
             if ready and status is None:
-                time.sleep(0.002)  # the pipe is closed, the process is not over
-    seconds = time.monotonic() - began  # by this clock, even when this process was stopped meanwhile
+                time.sleep(0.002)  # the pipe is closed, but the process has not ended
+    seconds = time.monotonic() - began  # by the clock, so that stopping this process gains no time
     while status is not None and len(said) <= MOST_SAID and select.select([pipe], [], [], 0)[0]:
         piece = os.read(pipe, 65536)
         if not piece:
@@ -327,7 +330,7 @@ def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, 
 
 
 def begin(channel: int) -> tuple[int, int, int]:
-    """The process of the call, forked while nothing is known here that it may not know."""
+    """Fork the process for the call, before this process has read anything secret. Returns its id and two pipe ends."""
     asked, asking = os.pipe()
     reading, writing = os.pipe()
     child = os.fork()
@@ -354,7 +357,7 @@ def main() -> None:
     if hidden:
         case = order["case"]
         write(asking, json.dumps(case).encode())
-        began = time.monotonic()  # before the call can begin, and so before it can stop this process
+        began = time.monotonic()  # before the call begins and could stop this process
         os.close(asking)
         said, code, late, seconds = watch(child, reading, began, case["within_s"])
         large = len(said) > MOST_SAID

@@ -1,8 +1,8 @@
-"""Runs inside the sandbox: starts services, waits until each of them is up, and becomes the check.
+"""Runs inside the sandbox: starts services, waits until each of them is up, and then executes the check.
 
 Standard library only: `python -I -S attended.py TELLING SERVICES -- PROGRAM ARGUMENT…`. SERVICES is JSON, a list of
 command, port, variables, path, status and within_s. TELLING is a file descriptor that only this script has: it writes
-"ready" there, or which service is not up. A negative number: there is none.
+"ready" there, or which service did not start. A negative number means that there is none.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def main(telling: int, services: list[dict[str, Any]], argv: list[str]) -> None:
 
 
 def awaited(process: Any, one: dict[str, Any]) -> str:
-    """Why it is not up, or ""."""
+    """Wait until the service is up. Returns why it is not, or ""."""
     until = time.monotonic() + one["within_s"]
     while time.monotonic() < until:
-        if process.poll() not in (None, 0):  # one that went to the background has not failed
+        if process.poll() not in (None, 0):  # exit code 0: it went to the background
             return "it ended with %s" % process.returncode
         if answers(one):
             return ""

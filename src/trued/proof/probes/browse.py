@@ -1,8 +1,8 @@
 """Runs inside a sandbox of its own: opens one page in a real Chromium and reports what it showed.
 
-The interpreter is the engine's. No expectation reaches it, except a text that an action waits for. Its only way out is
-to the server under proof: connections to its port are forwarded to the server's sandbox. The text is
-read in an isolated JavaScript world, where no script of the page can tamper with it.
+The interpreter is the engine's. No expectation reaches it, except a text that an action waits for. It can reach only
+the server under proof: connections to its port are forwarded to the server's sandbox. The text is read in an isolated
+JavaScript world, where no script of the page can tamper with it.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from typing import Any
 
 from playwright.async_api import Error, Page, async_playwright
 
-QUIET_S = 0.8  # nothing loads and nothing changes for so long: the page is what it is
+QUIET_S = 0.8  # the page is settled if nothing loads or changes for so long
 LOOK_S = 0.1
-OLD_S = 3.0  # a request that is not answered for so long is one that waits for news
+OLD_S = 3.0  # a request that is unanswered for so long is taken as long polling, and not waited for
 MOST_TEXT = 400_000
 MOST_PNG = 8 * 2**20
 MOST_TRACE = 4 * 2**20
 MOST_SAID = 50
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
 VIEW: Any = {"width": 1280, "height": 800}
-# The second visit is an ordinary person's, by all that a page or its server can ask: none shows more to a test alone.
+# The second visit looks like an ordinary person's to page and server: no page can show more only to a test.
 ORDINARY_FLAGS = ["--disable-blink-features=AutomationControlled"]
 ORDINARY = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s.0.0.0 Safari/537.36"
-FIND_S = 2.0  # for something to appear after the page has come to rest
-ACT_MS = 3000  # for an element to be enabled, and not covered
-MOST_ALIKE = 20  # elements of one name that are looked at
+FIND_S = 2.0  # for something to appear after the page has settled
+ACT_MS = 3000  # for an element to become enabled and uncovered
+MOST_ALIKE = 20  # elements of one name that are checked
 CLICKED = ("button", "link", "tab", "menuitem", "checkbox", "radio", "switch", "option", "treeitem", "cell", "row")
 FIELDS = ("textbox", "searchbox", "spinbutton", "combobox", "listbox", "slider")
-TYPED = (None, "", "text", "search", "email", "url", "tel", "password", "number")  # others are set as a whole
+TYPED = (None, "", "text", "search", "email", "url", "tel", "password", "number")  # typed key by key; others are set
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -49,7 +49,7 @@ def script(name: str) -> str:
 
 
 class Watched:
-    """A page, and what it did."""
+    """A page, with its open requests and errors."""
 
     def __init__(self, page: Page, origin: str) -> None:
         self.page, self.origin = page, origin
@@ -57,7 +57,7 @@ class Watched:
         self.errors: list[str] = []
         self.key = f"_{secrets.token_hex(8)}"
         self.reading = script("reading.js")
-        self.status = 0  # of the page that is shown
+        self.status = 0  # HTTP status of the shown page
         page.on("request", self.asked)
         page.on("requestfinished", self.answered)
         page.on("requestfailed", self.failed)
@@ -77,7 +77,7 @@ class Watched:
         self.loading.pop(request, None)
 
     def responded(self, response: Any) -> None:
-        with contextlib.suppress(Error):  # a frame that is gone
+        with contextlib.suppress(Error):  # the frame may be gone
             if response.request.is_navigation_request() and response.frame == self.page.main_frame:
                 self.status = response.status
 
@@ -110,14 +110,14 @@ async def read(session: Any, reading: str) -> dict[str, Any]:
 
 
 async def settled(watched: Watched, until: float) -> dict[str, Any]:
-    """The text when the page has come to rest, or when its time is over."""
+    """The text when the page has settled, or when its time is over."""
     text: dict[str, Any] = {}
     since = time.monotonic()
     session = await watched.page.context.new_cdp_session(watched.page)
     while time.monotonic() < until:
         now: dict[str, Any] = {}
         waiting = None
-        with contextlib.suppress(Error, TimeoutError):  # it may be on its way to another page, or never pause
+        with contextlib.suppress(Error, TimeoutError):  # the page may be navigating, or never pause
             async with asyncio.timeout(max(until - time.monotonic(), LOOK_S)):
                 now = await read(session, watched.reading)
                 waiting = await watched.page.evaluate(f"window[{json.dumps(watched.key)}]")
@@ -141,7 +141,7 @@ async def look(order: dict[str, Any]) -> dict[str, Any]:
         watched = Watched(await context.new_page(), origin)
         await watched.page.add_init_script(f"{script('timers.js')}({json.dumps(watched.key)})")
         await context.tracing.start(screenshots=True, snapshots=True)
-        try:  # from here on it is the page's doing, not the machine's
+        try:  # errors from here on are the page's fault, not the machine's
             found = await opened(watched, order)
         except (Error, OSError, TimeoutError) as error:
             found = {"failed": f"{error}".partition("\n")[0][:500]}
@@ -172,7 +172,7 @@ class Stuck(Exception):
 
 
 async def act(watched: Watched, actions: list[dict[str, Any]], within_s: float) -> dict[str, Any]:
-    """Do them in order. Returns nothing, or which one cannot be done and why."""
+    """Do the actions in order. Returns {}, or which one cannot be done and why."""
     for number, action in enumerate(actions):
         until = time.monotonic() + within_s
         try:
@@ -222,7 +222,7 @@ async def choose(field: Any, words: str) -> None:
 async def wait_for(watched: Watched, words: str, until: float) -> None:
     session, wanted = await watched.page.context.new_cdp_session(watched.page), joined(words)
     while time.monotonic() < until:
-        with contextlib.suppress(Error):  # it may be on its way to another page
+        with contextlib.suppress(Error):  # the page may be navigating
             text = await read(session, watched.reading)
             if wanted in joined(text["shown"]) or wanted in joined(text["meant"]):
                 return
@@ -231,7 +231,7 @@ async def wait_for(watched: Watched, words: str, until: float) -> None:
 
 
 async def find(page: Page, words: str, ways: Any, until: float) -> Any:
-    """The first visible element that a person would call so, or None."""
+    """The first visible element that a person would call by these words, or None."""
     until = min(until, time.monotonic() + FIND_S)
     while True:
         for way in ways(page, words):
@@ -273,7 +273,7 @@ def joined(text: str) -> str:
 
 
 async def kept(page: Page) -> dict[str, Any]:
-    """What is looked at and kept, but decides nothing by itself if it fails."""
+    """The accessibility tree and a picture of the page; each is "" if taking it fails."""
     found: dict[str, Any] = {"tree": "", "screenshot": ""}
     with contextlib.suppress(Error):
         found["tree"] = (await page.locator("body").aria_snapshot(timeout=10_000))[:MOST_TEXT]
@@ -284,7 +284,7 @@ async def kept(page: Page) -> dict[str, Any]:
 
 
 async def traced(context: Any) -> str:
-    """The recording of all that the browser did, if there is one of bearable size: `playwright show-trace`."""
+    """The recording of everything that the browser did, for `playwright show-trace`; "" if missing or too large."""
     place = os.path.join(os.environ["TMPDIR"], "trace.zip")
     with contextlib.suppress(Error, OSError, TimeoutError):
         async with asyncio.timeout(10):
@@ -300,7 +300,7 @@ def encoded(place: str) -> str:
 
 
 def lead(port: int, dialer: int) -> None:
-    """What connects to the port here is handed to the server's sandbox; where both share a network, it is there."""
+    """Forward connections to this port to the server's sandbox; not needed if both share a network."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,4 +1,4 @@
-"""Runs inside the sandbox: pytest with a counting plugin that names every id and how it ended.
+"""Runs inside the sandbox: pytest with a counting plugin that reports every test id and how it ended.
 
 Standard library and pytest only, no import of this package: the interpreter is the project's. pytest, its plugins and
 all that they import are loaded before the project's folders are on the path.
@@ -20,9 +20,9 @@ import sys
 import types
 from typing import Any
 
-MOST_TEXT = 4000  # of one failure; the rest is in the output
-MOST_COPIES = 16  # of tests that were red; beyond, chance decides
-# Options of plugins that only measure, speed up or remember: without the plugin they mean nothing, and are left out.
+MOST_TEXT = 4000  # characters of one failure; the rest is in the output
+MOST_COPIES = 16  # red tests that are copied; if there are more, a random choice
+# Plugin → its options, for plugins that only measure, speed up or cache: if the plugin is absent, they are ignored.
 IDLE = {
     "pytest_cov": (
         *("--cov", "--cov-report", "--cov-config", "--cov-fail-under", "--cov-context", "--cov-precision"),
@@ -59,7 +59,7 @@ class Supplied:
 
 
 class Channel:
-    """Says one record a line, each with the nonce."""
+    """Writes one record per line, each with the nonce."""
 
     def __init__(self, number: int, nonce: str) -> None:
         self.number, self.nonce = number, nonce
@@ -71,7 +71,7 @@ class Channel:
 
 
 class Registrar:
-    """Brings the trusted plugins in under their own names, without asking any metadata in the checkout."""
+    """Registers the trusted plugins under their own names, without reading metadata from the checkout."""
 
     def __init__(self, plugins: list[tuple[str, Any]], absent: list[str], channel: Channel) -> None:
         self.plugins, self.absent, self.channel = plugins, absent, channel
@@ -127,8 +127,8 @@ class Counting:
             self.include(config, one)
 
     def include(self, config: Any, named: str) -> None:
-        """A file that the check names is collected whatever it is called. Arguments that overlap are avoided:
-        some versions of pytest then forget the rest of the folder. Data beside the tests is frozen, and no test."""
+        """Collect a file that the check names, whatever its name. Overlapping arguments are avoided, because some
+        versions of pytest then skip the rest of the folder. Files other than Python are not tests and are ignored."""
         file = pathlib.Path(self.order["room"], named)
         if file.is_file() and file.suffix != ".py":
             return
@@ -140,7 +140,7 @@ class Counting:
             config.args.append(named)
 
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
-        # They are written in the code under test, and cannot be frozen.
+        # Doctests are part of the code under test, and cannot be frozen.
         doctests = [item for item in items if type(item).__name__ == "DoctestItem" and str(item.path).endswith(".py")]
         items[:] = [item for item in items if item not in doctests]
         marks = ("skip", "skipif", "xfail")
@@ -167,8 +167,8 @@ class Counting:
         return [self.pytest.Function.from_parent(module, name=name) for name in self.order["canaries"]]
 
     def copied(self, items: list[Any]) -> list[Any]:
-        """Copies of real tests that fail where the test itself would: under its own id, and last of all, so that a
-        test that cannot be run twice spoils nothing."""
+        """Copies of real tests that fail after the test's own body, under its id. They run last, so that a test that
+        cannot run twice does no harm."""
         asked = tuple(one.rstrip("/") for one in self.order["more"])
         red = frozenset(self.order["red"])
 
@@ -180,7 +180,7 @@ class Counting:
         able = sorted((one for one in items if one.nodeid not in self.marked), key=place)
         first = [one for one in able if one.nodeid in red or one.nodeid.split("::")[0] in red]
         made = [*self.some(first, MOST_COPIES), *self.some([one for one in able if one not in first], 1)]
-        # In the order of the tests themselves: what a module or class sets up is set up once more, not for each copy.
+        # In the order of the tests, so that modules and classes are set up once more, and not for each copy.
         order = {item.nodeid: number for number, item in enumerate(items)}
         return sorted(made, key=lambda copy: order[copy.nodeid])
 
@@ -190,7 +190,7 @@ class Counting:
             try:
                 made += [copy_of(item)] if len(made) < most else []
             except Exception:  # noqa: S112
-                continue  # a kind of test that cannot be copied; another one will do
+                continue  # this kind of test cannot be copied; try another one
         return made
 
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
@@ -211,7 +211,7 @@ class Counting:
         if report.skipped and report.nodeid in self.marked:
             outcome = "marked"
         elif report.skipped:
-            outcome = "skipped"  # also what is declared a failure to be expected while it runs
+            outcome = "skipped"  # also a test that declares itself an expected failure while it runs
         text = report.longreprtext[-MOST_TEXT:] if report.failed else ""
         if any(self.current is one for one in self.copies):
             self.channel.say(copy=report.nodeid, when=report.when, outcome=outcome)
@@ -220,7 +220,7 @@ class Counting:
 
 
 def failing(function: Any) -> Any:
-    """The same function, which fails at its end."""
+    """A copy of the function that fails at its end."""
     if is_coroutine(function):
 
         async def copy(*args: Any, **kwargs: Any) -> None:
@@ -238,7 +238,7 @@ def failing(function: Any) -> Any:
     alike = {name: getattr(function.__code__, name) for name in ("co_name", "co_filename", "co_firstlineno")}
     if hasattr(function.__code__, "co_qualname"):
         alike["co_qualname"] = function.__code__.co_qualname
-    copy.__code__ = copy.__code__.replace(**alike)  # whoever skips the original by its looks skips the copy, too
+    copy.__code__ = copy.__code__.replace(**alike)  # so that code cannot tell the copy from the original
     return copy
 
 
@@ -267,18 +267,18 @@ def copy_of(item: Any) -> Any:
 
 
 def copied_case(item: Any) -> Any:
-    """A unittest's method: its class once more, with that method failing at its end."""
+    """A copy of a unittest method: in a subclass of its class, where the method fails at its end."""
     original = item.parent.obj
     name = item.name
     own = {name: failing(getattr(original, name)), "__module__": original.__module__}
     own["__qualname__"] = original.__qualname__
     again = type(item.parent).from_parent(item.parent.parent, name=item.parent.name)
-    again.obj = type(original.__name__, (original,), own)  # `from_parent` takes an `obj` and forgets it
+    again.obj = type(original.__name__, (original,), own)  # `from_parent` accepts an `obj` and ignores it
     return next(one for one in again.collect() if one.name == name)
 
 
 def installed(folder: str) -> list[str]:
-    """A folder of installed packages, and those that its .pth files name: paths only, no line of code."""
+    """A folder of installed packages, and the folders that its .pth files name; code in these files is not run."""
     found = [folder]
     for name in sorted(os.listdir(folder)):
         place = os.path.join(folder, name)
@@ -305,7 +305,7 @@ def load(plugins: list[list[str]], channel: Channel) -> list[tuple[str, Any]]:
 
 
 def pages(stage: dict[str, Any], plugins: list[tuple[str, Any]], channel: Channel) -> list[tuple[str, Any]]:
-    """Plugins for tests that drive a page: registered after the project's own, so that the browser is ours."""
+    """Plugins for tests that drive a page, registered after the project's own, so that the engine's browser is used."""
     if stage["supplied"]:
         sys.meta_path.insert(0, Supplied(stage["supplied"]))
     spec = importlib.util.spec_from_file_location("trued_pages", stage["plugin"])
@@ -314,7 +314,7 @@ def pages(stage: dict[str, Any], plugins: list[tuple[str, Any]], channel: Channe
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     try:
-        importlib.import_module("playwright.sync_api")  # before anything of the project's can stand in its way
+        importlib.import_module("playwright.sync_api")  # before a module of the project can shadow it
     except ImportError:
         pass
     module.STAGE["chromium"] = stage["chromium"]
@@ -332,11 +332,11 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    gc.disable()  # until all is loaded: nothing of that is garbage, and looking for it takes a tenth of the time
+    gc.disable()  # while loading: there is no garbage yet, and collecting takes a tenth of the time
     if order["supplied"]:
         sys.meta_path.insert(0, Supplied(order["supplied"]))
         pluggy: Any = importlib.import_module("pluggy")
-        pluggy.__version__ = order["pluggy"]  # else it looks for metadata that were not brought along
+        pluggy.__version__ = order["pluggy"]  # else it looks for metadata, which is not supplied
     pytest = importlib.import_module("pytest")
     for name in EARLY:
         importlib.import_module(name)
@@ -348,7 +348,7 @@ def main() -> None:
     loaded += pages(order["stage"], loaded, channel) if order["stage"] else []
     plugins = [Registrar(loaded, absent, channel), Counting(order, channel, pytest)]
     if hasattr(gc, "freeze"):
-        gc.freeze()  # nor is it looked at later: pytest itself collects garbage five times at its end
+        gc.freeze()  # exclude it from later collections: pytest runs the garbage collector five times at its end
     gc.enable()
     channel.say(started=True)
     sys.path[:0] = order["paths"]

@@ -1,7 +1,7 @@
-"""Runs inside the sandbox: runs another script of the engine's under coverage.py, and counts the lines it reached.
+"""Runs inside the sandbox: runs another of the engine's scripts under coverage.py, and counts the lines it reached.
 
 `python -I -B covered.py SETTINGS SCRIPT`: SETTINGS is JSON with the files of the product, where to write the figures,
-and where our own coverage.py lies if the interpreter has none.
+and the path of the engine's coverage.py if the interpreter has none.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def counted(measuring: Any, files: list[str]) -> tuple[int, int]:
         try:
             _, statements, _, missing, _ = measuring.analysis2(file)
         except Exception:  # noqa: S112
-            continue  # it is no Python, or not of this version
+            continue  # it is not Python, or of another version
         lines += len(statements)
         reached += len(statements) - len(missing)
     return lines, reached

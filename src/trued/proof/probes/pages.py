@@ -1,7 +1,7 @@
-"""Runs inside the sandbox, with pytest: gives tests a page in the engine's Chromium, and keeps pictures of each test.
+"""Runs inside the sandbox, in pytest: gives tests a page in the engine's Chromium, and keeps pictures of each test.
 
-The fixtures are those that pytest-playwright has. Where the project brings that plugin itself, its own are used, and
-only the browser is ours. No server is started here: a test starts what it looks at.
+The fixtures are those of pytest-playwright. If the project has that plugin itself, its fixtures are used with the
+engine's browser. No server is started here: tests start their own.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pytest
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
 VIEW = {"width": 1280, "height": 720}
 LOOK_MS = 10_000
-MOST = 200  # tests of which something is kept; the engine chooses among them
-# Options that pytest-playwright has, and what they are without it: pictures and recordings are taken anyway.
+MOST = 200  # tests of which pictures are kept; the engine chooses among them
+# Options of pytest-playwright → their defaults here: pictures and recordings are taken anyway.
 OPTIONS = {
     **{"--base-url": "", "--browser": "chromium", "--browser-channel": "", "--device": "", "--output": ""},
     **{"--slowmo": "0", "--tracing": "off", "--video": "off", "--screenshot": "off"},
@@ -28,7 +28,7 @@ MARKS = (
 )
 
 
-STAGE = {"chromium": ""}  # told by the script that loads this
+STAGE = {"chromium": ""}  # set by the script that loads this module
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -40,7 +40,7 @@ def pytest_addoption(parser: Any) -> None:
     try:
         parser.addini("base_url", "where pages without a host are", default="")
     except ValueError:
-        pass  # pytest-base-url is there
+        pass  # pytest-base-url defines it
 
 
 def add(group: Any, name: str, **how: Any) -> None:
@@ -154,7 +154,7 @@ def page(context: Any) -> Any:
 
 
 def theirs() -> Any:
-    """For a project that brings the plugin itself: its own fixtures, with the engine's Chromium."""
+    """A plugin for projects that have pytest-playwright: their own fixtures, with the engine's Chromium."""
     plugin = types.ModuleType("trued_launching")
 
     @pytest.fixture(scope="session")
@@ -177,7 +177,7 @@ class Keeping:
     def __init__(self, folder: str, channel: Any) -> None:
         self.folder, self.channel = folder, channel
         self.seen: set[str] = set()
-        self.recorded: list[Any] = []  # contexts whose recording is ours to end
+        self.recorded: list[Any] = []  # contexts whose recording was started here
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:

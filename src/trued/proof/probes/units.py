@@ -1,4 +1,4 @@
-"""Runs inside the sandbox: unittest with a result of ours that names every id and how it ended.
+"""Runs inside the sandbox: unittest with the engine's result class, which reports every test id and how it ended.
 
 Standard library only, no import of this package: the interpreter is the project's. unittest is loaded before the
 project's folders are on the path.
@@ -20,13 +20,13 @@ import traceback
 import unittest
 from typing import Any
 
-MOST_TEXT = 4000  # of one failure; the rest is in the output
-MOST_COPIES = 16  # of tests that were red; beyond, chance decides
+MOST_TEXT = 4000  # characters of one failure; the rest is in the output
+MOST_COPIES = 16  # red tests that are copied; if there are more, a random choice
 _FAILED_FIXTURE = re.compile(r"(setUp|tearDown)(Class|Module) \((.*)\)")
 
 
 class Channel:
-    """Says one record a line, each with the nonce."""
+    """Writes one record per line, each with the nonce."""
 
     def __init__(self, number: int, nonce: str) -> None:
         self.number, self.nonce = number, nonce
@@ -38,20 +38,20 @@ class Channel:
 
 
 class Names:
-    """Ids like those of pytest: file, class and method."""
+    """Makes ids like those of pytest: file, class and method."""
 
     def __init__(self, room: str, roots: list[str]) -> None:
         self.room, self.roots = room, roots
 
     def file(self, module: str) -> str:
-        """Where a module is, or where it would have to be."""
+        """The file of a module, or where it would have to be."""
         place = getattr(sys.modules.get(module), "__file__", None)
         if not isinstance(place, str):
             place = self.guess(module)
         return os.path.relpath(place, self.room)
 
     def holding(self, name: str) -> str:
-        """The file of a module, or of the module that holds a class or method of this name."""
+        """The file of a module, or of the module that contains the class or method of this name."""
         parts = name.split(".")
         tries = [".".join(parts[:many]) for many in range(len(parts), 0, -1)]
         there = [self.file(one) for one in tries if os.path.isfile(os.path.join(self.room, self.file(one)))]
@@ -71,7 +71,7 @@ class Names:
 
 
 class CountingResult(unittest.TestResult):
-    """Reports every outcome as it comes, and keeps nothing."""
+    """Reports every outcome at once, and stores none."""
 
     def __init__(self, channel: Channel, names: Names, copies: list[Any]) -> None:
         super().__init__()
@@ -80,7 +80,8 @@ class CountingResult(unittest.TestResult):
         self.began = 0.0
 
     def expect(self, tests: list[Any]) -> None:
-        """These come next. What cannot be set up a second time, for copies, says nothing against the tests."""
+        """Say which tests come next: the real ones, then the copies, so that a fixture that fails only for the copies
+        is not reported against the real tests."""
         self.tests = {}
         for test in tests:
             cls = type(test)
@@ -117,7 +118,7 @@ class CountingResult(unittest.TestResult):
 
     def addSkip(self, test: Any, reason: str) -> None:
         if hasattr(test, "test_case"):
-            return  # a part of a test; the whole test is reported later
+            return  # a subtest; the whole test is reported later
         if isinstance(test, unittest.TestCase):
             method = getattr(type(test), test._testMethodName, None)
             marked = any(getattr(one, "__unittest_skip__", False) for one in (type(test), method))
@@ -146,7 +147,7 @@ def said(err: Any) -> str:
 
 
 class Loading(unittest.TestLoader):
-    """Finds what the base had, and nothing that came later."""
+    """Finds only the given files, if there are any, so that nothing newer than the base is run."""
 
     def __init__(self, order: dict[str, Any]) -> None:
         super().__init__()
@@ -190,7 +191,7 @@ def named_as(name: str, test: Any) -> Any:
 
 
 def dotted(name: str, root: str) -> str:
-    """A test's module may be named by its file."""
+    """The dotted module name, if a test's module is named by its file."""
     if not name.endswith(".py"):
         return name
     inner = os.path.relpath(os.path.abspath(name), root)
@@ -198,7 +199,7 @@ def dotted(name: str, root: str) -> str:
 
 
 def told_apart(tests: list[Any], names: Names, channel: Channel) -> list[Any]:
-    """The tests without placeholders for modules that could not be loaded; those are reported."""
+    """The tests without placeholders for modules that could not be loaded, which are reported."""
     good = []
     for test in tests:
         kind = type(test).__name__
@@ -240,7 +241,7 @@ def canaries(name: str, number: float, ways: dict[str, list[Any]]) -> list[Any]:
 
 
 def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
-    """Copies of real tests that fail where the test itself would: under their own ids, and after all others."""
+    """Copies of real tests that fail after the test's own body, under its id; they run after all others."""
     asked = tuple(one.rstrip("/") for one in order["more"])
 
     def place(test: Any) -> tuple[bool, str]:
@@ -253,7 +254,7 @@ def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
     first = [one for one in able if names.test(one) in red or names.test(one).split("::")[0] in red]
     rest = [one for one in able if not any(one is other for other in first)]
     chosen = [*some(first, MOST_COPIES), *some(rest, 1)]
-    # In the order of the tests themselves: what a class or module sets up is set up once more, and not for each copy.
+    # In the order of the tests, so that classes and modules are set up once more, and not for each copy.
     return together([one for one in tests if any(one is other for other in chosen)])
 
 
@@ -269,7 +270,7 @@ def can_fail(test: Any) -> bool:
 
 
 def together(tests: list[Any]) -> list[Any]:
-    """One heir of each class, in which these tests of it fail at their end."""
+    """Copies of these tests, in one subclass for each class, in which they fail at their end."""
     methods: dict[type, list[str]] = {}
     for test in tests:
         methods.setdefault(type(test), []).append(test._testMethodName)
@@ -280,7 +281,7 @@ def together(tests: list[Any]) -> list[Any]:
             heir = type(cls.__name__, (cls,), again | {"__module__": cls.__module__, "__qualname__": cls.__qualname__})
             made += [heir(name) for name in names]
         except Exception:  # noqa: S112
-            continue  # a class that forbids subclasses; other tests serve as well
+            continue  # the class forbids subclasses; other tests will do
     return made
 
 
@@ -303,7 +304,7 @@ def failing(body: Any) -> Any:
 
 
 def installed(folder: str) -> list[str]:
-    """A folder of installed packages, and those that its .pth files name: paths only, no line of code."""
+    """A folder of installed packages, and the folders that its .pth files name; code in these files is not run."""
     found = [folder]
     for name in sorted(os.listdir(folder)):
         place = os.path.join(folder, name)
@@ -319,7 +320,7 @@ def installed(folder: str) -> list[str]:
 
 
 def load_all() -> None:
-    """Every part of unittest, before a project can bring one of that name."""
+    """Import every part of unittest before a project can shadow one."""
     for found in pkgutil.iter_modules(unittest.__path__):
         if found.name != "__main__":
             importlib.import_module(f"unittest.{found.name}")

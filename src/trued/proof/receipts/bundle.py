@@ -1,4 +1,4 @@
-"""A contract as files to hand out: with it and a clone anybody can prove a commit again. Pure."""
+"""A contract as files to hand out: with these and a clone, anybody can prove a commit again. Pure."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ _FACTS = TypeAdapter(tuple[Evidence, ...])
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The contract, what the base showed, and the files that both rest on."""
+    """The contract, the results on the base, and the files that both depend on."""
 
     contract: Contract
     asked: tuple[str, bytes] | None = None  # the user's requirements file: its name and its bytes
@@ -47,7 +47,7 @@ def bundle_files(bundle: Bundle) -> dict[str, bytes]:
 
 
 def _kept(content: dict[str, bytes], data: bytes) -> str:
-    """Under the name of its hash: a path of the project is never a path here."""
+    """Add the data under its hash and return that name: the project's own paths are never used as file names."""
     name = f"files/{_sha256(data)}"
     content[name] = data
     return name
@@ -66,7 +66,7 @@ def _sha256(data: bytes) -> str:
 
 
 def listed_files(manifest: bytes) -> tuple[str, ...]:
-    """The files that a manifest lists. Raises BadInput where it is not a manifest."""
+    """The files that a manifest lists. Raises BadInput if it is not a manifest."""
     return tuple(_read(manifest)["files"])
 
 
@@ -128,7 +128,7 @@ def _frozen(contract: Contract, named: Mapping[str, str], content: Mapping[str, 
 
 
 def git_blob_names(data: bytes) -> tuple[str, str]:
-    """The names that git gives this content, in repositories of either hash."""
+    """The names that git gives this content, in SHA-1 and SHA-256 repositories."""
     whole = b"blob %d\0%s" % (len(data), data)
     return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), _sha256(whole)
 

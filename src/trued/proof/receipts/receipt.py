@@ -27,7 +27,7 @@ class Signer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A receipt whose digest is right. Its signature has to be checked apart."""
+    """A receipt whose digest is right. Its signature has to be checked separately."""
 
     statement: Statement
     payload: bytes
@@ -72,7 +72,7 @@ def _enveloped(one: Receipt) -> bytes:
 
 
 def parse_receipt(data: bytes) -> Receipt:
-    """The receipt in these bytes. Raises BadInput where they are not exactly as a receipt is written."""
+    """The receipt in these bytes. Raises BadInput if they are not exactly in the canonical encoding."""
     if len(data) > LARGEST:
         raise _refused("it is too large for a receipt")
     envelope = _json(data.removesuffix(b"\n"), "it is not a receipt")
@@ -103,7 +103,7 @@ def _statement(payload: bytes) -> Statement:
 
 
 def _coherent(stated: Statement) -> None:
-    """What follows from the rest of it is written down, too, and must be what follows."""
+    """Check that results, hashes and notes in the statement agree with each other. Raises BadInput if they do not."""
     predicate = stated.predicate
     account = predicate.trued
     said = (predicate.result, (predicate.passed_tests, predicate.warned_tests, predicate.failed_tests))

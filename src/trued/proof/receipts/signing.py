@@ -12,7 +12,7 @@ from trued.support import atomic_files
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-LARGEST = 64 * 1024  # of a key file
+LARGEST = 64 * 1024  # bytes of a key file
 INSTALL = "pip install 'trued[sign]'"
 
 
@@ -31,12 +31,12 @@ class SigningKey:
 
 
 def key_path(home: Path) -> Path:
-    """Where this machine's key lies: in private state, which no agent's sandbox shows."""
+    """The path of this machine's key: in private state, which no agent's sandbox can read."""
     return home / "keys" / "receipts.pem"
 
 
 def create_key(home: Path) -> SigningKey:
-    """Make a key for this machine. Raises where there is one: receipts depend on it."""
+    """Create a key for this machine. Raises if there is one already: receipts depend on it."""
     _needed()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -59,7 +59,7 @@ def create_key(home: Path) -> SigningKey:
 
 
 def own_key(home: Path) -> SigningKey | None:
-    """This machine's key, or None where none was made."""
+    """This machine's key, or None if there is none."""
     path = key_path(home)
     if not path.exists():
         return None

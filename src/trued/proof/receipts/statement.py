@@ -19,7 +19,7 @@ STATEMENT: Final = "https://in-toto.io/Statement/v1"
 PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"
 UNSIGNED = "unsigned: a changed byte shows, but whoever can write this file could forge it anew"
 SIGNED = "signed: it stands for as much as the key that signed it"
-DIFFERENCES = 20  # more than anybody reads
+DIFFERENCES = 20  # nobody reads more
 
 Result: TypeAlias = Literal["PASSED", "WARNED", "FAILED"]
 
@@ -57,7 +57,7 @@ class RequirementSummary(_Shape):
     why: tuple[str, ...]
     holds: bool
     lacks: str
-    rests_on: tuple[str, ...]  # on whose word
+    rests_on: tuple[str, ...]  # who wrote and who approved its checks
     evidence: tuple[CheckSummary, ...]
 
 
@@ -79,7 +79,7 @@ class Circumstances(_Shape):
     interpreters: tuple[str, ...]
     versions: dict[str, str]
     records: tuple[EvidenceRecord, ...]
-    closed: tuple[str, ...]  # objections that closed themselves: their cases are not in the contract
+    closed: tuple[str, ...]  # objections whose cases passed: these cases are not in the contract
 
 
 class Account(_Shape):
@@ -87,11 +87,11 @@ class Account(_Shape):
 
     format: Literal[1] = 1
     note: str
-    signer: str  # the public key in base64; "" where nobody signed
+    signer: str  # the public key in base64; "" if it is unsigned
     subject: str
     grade: Grade
     accept: Grade
-    why: tuple[str, ...]  # it is not a success
+    why: tuple[str, ...]  # why it is not a success
     base: str
     held_out: bool
     held_out_why: str
@@ -292,7 +292,7 @@ def canonical_bytes(data: Any) -> bytes:
 
 
 def encodable_data(data: Any) -> Any:
-    """The same data with characters that no encoding has spelled out."""
+    """The same data, with characters that UTF-8 cannot encode written as escapes."""
     if isinstance(data, str):
         return data.encode("utf-8", "backslashreplace").decode()
     if isinstance(data, Mapping):
@@ -300,14 +300,14 @@ def encodable_data(data: Any) -> Any:
     return [encodable_data(part) for part in data] if isinstance(data, list | tuple) else data
 
 
-# -- the same again ----------------------------------------------------------------------------------------------------
+# -- comparing two statements ------------------------------------------------------------------------------------------
 
 
 def claim_differences(before: Statement, after: Statement) -> tuple[str, ...]:
-    """Where two statements differ in what they claim; times, seeds, sandbox level and signer are no claims."""
+    """How two statements differ in what they claim; times, seeds, sandbox level and signer are not claims."""
     one, other = _claims(before), _claims(after)
     if before.predicate.trued.taken.interpreters != after.predicate.trued.taken.interpreters:
-        one["predicate"]["trued"].pop("undecided")  # it names the interpreter
+        one["predicate"]["trued"].pop("undecided")  # this field names the interpreter, which may differ
         other["predicate"]["trued"].pop("undecided")
     return tuple(_differing(one, other, ""))[:DIFFERENCES]
 

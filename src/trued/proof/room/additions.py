@@ -1,7 +1,7 @@
-"""Packages that a head is the first to declare: installed over the base's environment, and kept by hash.
+"""Installs packages that only the head declares, on top of the base's environment, and caches them by hash.
 
-They are for the code under test only. The runner and its plugins are the base's and are loaded first; nothing here is
-run at the start of an interpreter, and no package of the base's environment is replaced.
+They are for the code under test only. The runner and its plugins come from the base and are loaded first. None of these
+packages runs code at the start of an interpreter or replaces a package of the base's environment.
 """
 
 import os
@@ -28,12 +28,12 @@ from trued.proof.room.virtualenv import BEHIND, registries
 from trued.protocols import Workspace
 
 NO_REGISTRY = "no environment can be built here"
-# How installers say that a registry answered, and has no such package or version.
+# Messages of installers if the registry has no such package or version.
 _UNKNOWN = re.compile(r"No matching distribution|not found in the package registry|there (is|are) no version", re.I)
 
 
 async def added_packages(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> AddedPackages:
-    """Install what the head's manifests declare and the base's do not."""
+    """Install the packages that the head's manifests declare and the base's do not."""
     changes = await declared_changes(workspace, base, head)
     needed = _needed(changes, interpreter)
     if not needed:
@@ -55,7 +55,7 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
 
 
 async def packages_to_install(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> tuple[str, ...]:
-    """What has to be installed for the head's checks, which may take minutes; () where it is there already."""
+    """The packages that must be installed for the head's checks, which may take minutes; () if all are there."""
     changes = await declared_changes(workspace, base, head)
     needed, home = _needed(changes, interpreter), workspace.environments
     if not needed or home is None or is_built(interpreter, _recipe(interpreter, needed, changes.locked), home):
@@ -76,7 +76,7 @@ def _recipe(interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str
 async def _built(
     workspace: Workspace, interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str, ...]
 ) -> tuple[Interpreter | None, dict[str, str]]:
-    """An environment with as many of these packages as can be installed, and why the others cannot."""
+    """Build an environment with as many of these packages as can be installed; also returns why the others cannot."""
     assert workspace.environments is not None  # noqa: S101  (asked before)
     recipe = _recipe(interpreter, needed, locked)
     built, why = await build_environment(workspace, interpreter, recipe, workspace.environments)
@@ -100,7 +100,7 @@ async def _built(
 
 
 def _is_unknown(why: str) -> bool:
-    """Did a registry answer that it has no such package?"""
+    """Whether a registry answered that it has no such package."""
     return bool(_UNKNOWN.search(why)) and not why.startswith(UNREACHED) and not _has_no_registry()
 
 
@@ -114,10 +114,10 @@ def _is_plain(version: str) -> bool:
 
 
 def with_added_packages(bench: Bench, added: AddedPackages) -> Bench:
-    """The bench with these packages behind the base's own."""
+    """The bench with these packages, which are searched after the base's own."""
     if not added.environment:
         return bench
-    programs = f"{added.environment}/bin"  # none in it has the name of a program that is there without it
+    programs = f"{added.environment}/bin"  # no program in it has the name of one that exists without it
     return replace(
         bench,
         prepared=added.environment,

@@ -1,4 +1,4 @@
-"""Bench: a clean room that is ready to run a check in. Fact: what one run of one check showed."""
+"""Bench: a clean room that is ready for checks. Fact: what one run of one check showed."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.model import Network, Outcomes, Serve, Shot, Tried
-from trued.proof.contract import check_hash as check_hash  # for all that run checks
+from trued.proof.contract import check_hash as check_hash  # for all modules that run checks
 from trued.proof.room import node
 from trued.proof.room.browser_stage import BrowserStage
 from trued.proof.room.coverage import CoverageOrder
@@ -35,30 +35,30 @@ class Bench:
 
     workspace: Workspace
     base: str
-    commit: str  # what is checked out in the room
+    commit: str  # checked out in the room
     room: Path
     interpreter: Interpreter
     roots: tuple[str, ...]  # absolute folders from which the project imports
     variables: Mapping[str, str]
     modules: frozenset[str]  # top-level modules that the project itself has, on base or here
-    broken: str = ""  # why no check can be run here: a preparation that failed
-    frozen: Mapping[str, str] = field(default_factory=dict)  # frozen file → hash of its bytes, put back before a check
-    guarded: frozenset[str] = frozenset()  # … of which these must outlive a run: code, and files that a check names
-    settled: frozenset[str] = frozenset()  # configuration that was there when the room was ready
-    plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: the room is on no path unasked
+    broken: str = ""  # why no check can run here: a preparation failed
+    frozen: Mapping[str, str] = field(default_factory=dict)  # frozen file → hash; restored before a check
+    guarded: frozenset[str] = frozenset()  # frozen files that no run may change: code, and files that a check names
+    settled: frozenset[str] = frozenset()  # test configuration that existed when the room was ready
+    plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: no PYTHONPATH unless asked for
     serve: Serve | None = None  # the server of http and browser checks: the contract's, never the head's
-    carried: Mapping[str, str] = field(default_factory=dict)  # files that are laid over the commit here, as base64
-    withheld: Mapping[str, str] = field(default_factory=dict)  # held-out tests: laid for the check that names them only
-    folders: Mapping[str, frozenset[str]] = field(default_factory=dict)  # `from` → those of them that came with it
+    carried: Mapping[str, str] = field(default_factory=dict)  # files written over the checkout: path → base64
+    withheld: Mapping[str, str] = field(default_factory=dict)  # held-out tests, for the check that names them
+    folders: Mapping[str, frozenset[str]] = field(default_factory=dict)  # `from` → the held-out tests from it
     prepared: str = ""  # the environment that `prepare` filled for this tree; the head's code may have run in it
-    site: tuple[str, ...] = ()  # its packages: for what is run, and never loaded before the runner is
+    site: tuple[str, ...] = ()  # package folders for the code under test, never loaded before the runner
     node_modules: tuple[str, ...] = ()  # folders with packages of Node, built by the engine; linked into the room
-    services: tuple[Serve, ...] = ()  # what checks that may use the loopback find there
+    services: tuple[Serve, ...] = ()  # started for checks that may use the loopback network
     stage: BrowserStage | None = None  # for tests that drive a page
-    measuring: CoverageOrder | None = None  # how much of the product is reached: figures for people, never evidence
-    added: AddedPackages = NO_PACKAGES  # that the commit declares beyond the base, and what became of them
-    second: bool = False  # everything here is run in other surroundings than the first time
-    words: frozenset[str] = frozenset()  # of the requirements' texts
+    measuring: CoverageOrder | None = None  # measures coverage: figures for people, never evidence
+    added: AddedPackages = NO_PACKAGES  # packages that only the commit declares
+    second: bool = False  # run everything in another setting than the first time
+    words: frozenset[str] = frozenset()  # words of the requirements' texts
 
     async def execute(
         self,
@@ -70,8 +70,8 @@ class Bench:
         variables: Mapping[str, str] | None = None,
         network: Network = "none",
     ) -> CommandResult:
-        """Run a command in this room, confined, and return how it ended; services are started first where it may use
-        them.
+        """Run a command in this room, in the sandbox, and return how it ended. If it may use the services, they are
+        started first.
         """
         command = self.command(argv, within_s=within_s, variables=variables)
         command = replace(command, stdin=stdin, channel=channel, network=network)
@@ -80,7 +80,7 @@ class Bench:
         return await self.workspace.execute(command)
 
     def command(self, argv: Sequence[str], *, within_s: float, variables: Mapping[str, str] | None = None) -> Command:
-        """A command for this room: with its folder, variables and what the sandbox must show."""
+        """A command for this room, with its folder, variables and the paths that the sandbox must show."""
         return Command(
             argv=tuple(argv),
             folder=self.room,
@@ -99,7 +99,7 @@ class Bench:
         )
 
     def moved_to(self, room: Path) -> "Bench":
-        """The same for an equal room in another place."""
+        """The same bench for an equal room at another path."""
 
         def moved(variables: Mapping[str, str]) -> dict[str, str]:
             return {name: value.replace(str(self.room), str(room)) for name, value in variables.items()}
@@ -116,11 +116,11 @@ class Bench:
 
     @property
     def python(self) -> str:
-        """What `python` means in a command line of the user's. Nothing that is counted runs with it."""
+        """What `python` means in the user's command lines. No test runner whose tests are counted uses it."""
         return f"{self.prepared}/bin/python" if self.prepared else self.interpreter.path
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
-        """Those of these files that lie in the room, by their paths in the commit."""
+        """The files that lie in the room, by their paths in the commit."""
         room = f"{self.room}/"
         return frozenset(one.removeprefix(room) for one in paths if one.startswith(room))
 
@@ -147,10 +147,10 @@ def _has_module(root: Path, name: str) -> bool:
 class CaseSelection:
     """Which cases of a check to run, and how."""
 
-    ids: tuple[str, ...] | None = None  # None: find out what there is
-    on_base: bool = False  # whose code has nothing to forge yet
-    second: bool = False  # another order than the first time
-    red: tuple[str, ...] = ()  # those that failed on the base: what a head would forge first
+    ids: tuple[str, ...] | None = None  # None: all that the check has
+    on_base: bool = False  # the base's code has no reason to forge results
+    second: bool = False  # use another order than the first time
+    red: tuple[str, ...] = ()  # ids that failed on the base: a head would forge these first
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +166,9 @@ class Fact:
     void: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    ran: frozenset[str] = frozenset()  # the project's own files that took part
+    ran: frozenset[str] = frozenset()  # the project's own files that were loaded
     setting: str = ""  # what was different the second time; filled in for every kind of check
-    artifacts: Mapping[str, str] = field(default_factory=dict)  # name → hash of what was kept for people
+    artifacts: Mapping[str, str] = field(default_factory=dict)  # name → hash of a file that is kept for people
     pictures: tuple[Shot, ...] = ()
 
 
@@ -176,7 +176,7 @@ WHOLE_CHECK = "*"  # the id of a whole check whose cases are not known
 
 
 def void_fact(why: str, outcome: Outcomes, kind: str, command: str = "") -> Fact:
-    """A Fact with one result for all cases, for a check that could not be run at all."""
+    """A Fact with one result for all cases, for a check that could not be run."""
     return Fact((Tried(id=WHOLE_CHECK, outcome=outcome, kind=kind, detail=why),), command, void=why)
 
 
@@ -187,7 +187,7 @@ def unjudged_fact(why: str, kind: str, wanted: CaseSelection) -> Fact:
 
 
 def cap_output(*streams: bytes) -> str:
-    """Output for people: control characters stripped; of a long one the beginning and the end."""
+    """The output for people: without control characters, and if it is long, only its beginning and end."""
     text = "\n".join(strip_controls(stream.decode("utf-8", "replace")) for stream in streams if stream)
     if len(text) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
         return text

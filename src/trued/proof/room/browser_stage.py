@@ -10,19 +10,19 @@ from tempfile import TemporaryDirectory
 
 from trued.proof.room.interpreter import Interpreter
 
-DRIVER = ("playwright", "greenlet", "pyee", "typing_extensions")  # all that playwright needs, as far as it is there
-# By these names tools of other runners look for a browser.
+DRIVER = ("playwright", "greenlet", "pyee", "typing_extensions")  # with dependencies that some versions need
+# Environment variables in which tools of other runners look for a browser.
 NAMED = ("CHROME_PATH", "CHROMIUM_PATH", "CHROME_BIN", "PUPPETEER_EXECUTABLE_PATH")
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserStage:
-    """The browser of one run of one check, and what was supplied for it."""
+    """The browser for one run of one check, and the packages supplied for it."""
 
     chromium: str
-    folder: str  # of a short name: Chromium's sockets have one of at most 107 bytes
+    folder: str  # its path is short: a socket path may have at most 107 bytes
     readable: tuple[str, ...] = ()
-    supplied: Mapping[str, str] = field(default_factory=dict)  # our own playwright, where the project has none
+    supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's own Playwright, if the project has none
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -37,7 +37,7 @@ class BrowserStage:
 
 
 def _own_version(package: str) -> str:
-    from importlib.metadata import version  # which loads much, and few checks have a page
+    from importlib.metadata import version  # imported late: it is slow, and few checks have a page
 
     return version(package)
 

@@ -1,4 +1,4 @@
-"""Clean rooms: a fresh checkout with the base's frozen files over it, and everything that reads or writes in it."""
+"""Clean rooms: fresh checkouts with the base's frozen files in place, and everything that reads or writes in them."""
 
 import base64
 import contextlib
@@ -36,7 +36,7 @@ from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
-MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its size must do
+MOST_BYTES = 64 * 2**20  # bytes of a frozen file that are compared; of a larger one the rest is compared by size
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Graft:
     restored: tuple[str, ...] = ()  # changed or removed by the head; the base's are used
     removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; not used
     added: tuple[str, ...] = ()  # added by the head: named like tests, and perhaps the product's own; not run
-    merged: tuple[str, ...] = ()  # scripts and settings of test runners in it are the base's, the rest is the head's
-    made_up: tuple[str, ...] = ()  # written by builds only, and put there for both sides
-    lacking: tuple[str, ...] = ()  # in words: large files and submodules that are not here, packages that differ
+    merged: tuple[str, ...] = ()  # its scripts and test runner settings are the base's, the rest is the head's
+    made_up: tuple[str, ...] = ()  # placeholders for files that only a build writes, on base and head
+    lacking: tuple[str, ...] = ()  # sentences about absent large files and submodules, and about packages that differ
 
     @property
     def paths(self) -> frozenset[str]:
@@ -67,12 +67,12 @@ async def clean_room(
     withheld: Mapping[str, str] | None = None,
     packages_of: str = "",
 ) -> AsyncIterator[tuple[Bench, Graft]]:
-    """A fresh checkout, ready to run checks in. Nothing that is held out lies in it.
+    """Make a fresh checkout that is ready to run checks. It contains nothing that is held out.
 
-    `over` (path → base64) is laid over the commit for as long as the room lasts: never anything held out. `withheld`
-    are the contract's own test files, for those who take its checks: `laid` puts those of one check there while it
-    runs. Whoever opens a room for another purpose gives none, and no check that is run in it can reach one.
-    `packages_of`: the commit whose manifests say what is installed beside the base's packages; this one, if none.
+    `over` (path → base64): files that replace the commit's as long as the room exists; never anything held out.
+    `withheld`: the contract's own test files; `lay_held_out_files` writes those of one check while it runs. Callers
+    that open a room for another purpose pass none, so that no check in it can reach them.
+    `packages_of`: the commit whose manifests add packages to the base's; by default `commit`.
     """
     over, withheld = over or {}, withheld or {}
     on_base = await workspace.blobs(contract.base)
@@ -120,7 +120,7 @@ async def clean_room(
         added = replace(added, unavailable={**added.unavailable, **packages.unavailable})
         bench = replace(with_added_packages(bench, added), added=added)
         if contract.environment.prepare:
-            # the head's own code may run in it: what judges is looked at before, and put back after
+            # The preparation may run the head's code: frozen files were hashed before it, and are restored after it.
             bench = await prepare_room(bench, contract.environment.prepare)
             await restore_frozen_files(bench)
         lacking = (*workspace.missing_content(commit), *packages.said, *added.said)
@@ -141,13 +141,13 @@ async def _graft(
     ]
     surplus += [path for path in here if is_customizing(path) and path not in on_base]
     surplus += [path for path in strange if path not in on_base and _runs_unasked(room, path)]
-    # what lies behind such a link has other names than packages and their programs have
+    # Behind such a link, files have other paths than those by which packages and their programs are recognised.
     surplus += [path for path in here if on_base.get(path) != here[path] and _leads_to_packages(room, path)]
     for path in surplus:
         unlink_in(room, path)
     if restored or linked:
         async with workspace.room(contract.base) as original:
-            # the same bytes, but as the name of another file
+            # The content is the same, but the head made it a link.
             restored += [path for path in linked if not (original / path).is_symlink()]
             for path in restored:
                 copy_into(original, room, path)
@@ -156,14 +156,14 @@ async def _graft(
 
 
 def _leads_to_packages(room: Path, path: str) -> bool:
-    """Is it a link in the place of the folder with Node's packages, or of their programs?"""
+    """Whether the path is a link in place of `node_modules` or `node_modules/.bin`."""
     pure = PurePosixPath(path)
     place = pure.name == "node_modules" or pure.parts[-2:] == ("node_modules", ".bin")
     return place and (room / path).is_symlink()
 
 
 def _runs_unasked(room: Path, path: str) -> bool:
-    """Would the runner also run this new test: in the same program (Go), or at all (scripts)?"""
+    """Whether the runner would also run this new test: Go compiles it in, script runners collect it."""
     if path.endswith(".py") or not is_named_like_a_test(path):
         return False
     place = room / path
@@ -178,7 +178,7 @@ def _without_shadows(
     room: Path,
     interpreter: Interpreter,
 ) -> Graft:
-    """What a frozen test imports from elsewhere is not looked for in new files of the head."""
+    """Remove new files of the head that would be imported instead of a module that a frozen test means."""
     on_base, here = sides
     tests = [path for path, blob in contract.frozen.items() if blob and path.endswith(".py") and is_test(path)]
     added = [path for path in here if path not in on_base and path not in graft.removed]
@@ -196,11 +196,11 @@ def _without_shadows(
 async def _manifests(
     workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
 ) -> dict[str, str]:
-    """package.json files that had to be merged, as base64."""
+    """Path → merged content (base64) of each package.json that had to be merged."""
     on_base, here = sides
     changed = [path for path in here if is_package_json(path) and on_base.get(path) != here[path]]
     found: dict[str, str] = {}
-    for path in changed if contract.frozen or contract.serve else []:  # `npm start` means what the base says
+    for path in changed if contract.frozen or contract.serve else []:  # `npm start` must do what the base says
         place = room / path
         if contract.frozen.get(path):
             continue
@@ -212,13 +212,13 @@ async def _manifests(
 
 
 def _content_inside(room: Path, place: Path) -> bytes:
-    """What a program in the room reads from this file; nothing if it leads out of the room or is not a file."""
+    """What a program in the room reads from this file; b"" if it leads out of the room or is not a file."""
     real = Path(os.path.realpath(place))
     return real.read_bytes() if real.is_relative_to(os.path.realpath(room)) and real.is_file() else b""
 
 
 async def _made_up(workspace: Workspace, contract: Contract, known: set[str], room: Path) -> tuple[str, ...]:
-    """Versions that a build would write, where nothing is built and neither commit has them."""
+    """Write placeholders for version files that only a build writes and neither commit has. Returns their paths."""
     if contract.environment.prepare:
         return ()
     texts = [await workspace.read(contract.base, name) or b"" for name in ("pyproject.toml", "setup.py")]
@@ -230,18 +230,18 @@ async def _made_up(workspace: Workspace, contract: Contract, known: set[str], ro
 
 
 def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Collection[str]) -> list[str]:
-    """Link the packages that the engine installed. A folder of packages that only the head has gives way to them: it
-    could stand for whatever tests import. Returns what was in it."""
+    """Link the packages that the engine installed. They replace a `node_modules` that only the head has, because it
+    could fake anything that tests import. Returns the files that were in it."""
     place = room / NODE_MODULES
     if any(path.startswith(f"{NODE_MODULES}/") for path in on_base):
-        return []  # the base's own way of bringing them
+        return []  # the base has its packages in the repository
     remove_path(place)
     place.symlink_to(folder)
     return [path for path in here if path.startswith(f"{NODE_MODULES}/")]
 
 
 def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:
-    """A new `__init__.py` beside frozen tests changes how they are imported."""
+    """Whether it is an `__init__.py` beside frozen tests: a new one changes how they are imported."""
     folder, _, name = path.rpartition("/")
     return name == "__init__.py" and any(one.rpartition("/")[0] == folder and is_test(one) for one in frozen)
 
@@ -260,7 +260,7 @@ def _real_folder(room: Path, parts: Iterable[str]) -> Path:
 
 
 def remove_path(place: Path) -> None:
-    """Remove a file, link or folder; nothing happens where there is none."""
+    """Remove a file, link or folder, if it exists."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:
@@ -295,7 +295,7 @@ def unlink_in(room: Path, path: str) -> None:
 
 @contextmanager
 def scratch_folder(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
-    """A folder with a random name and these files in the room, for as long as the block lasts."""
+    """Make a folder with a random name and these files in the room, and remove it after the block."""
     folder = room / f".{nonce()[:12]}"
     folder.mkdir()
     try:
@@ -310,7 +310,7 @@ def scratch_folder(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Pat
 
 @contextmanager
 def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
-    """One file of the engine's own in the room, for as long as the block lasts. Raises FileExistsError."""
+    """Write one of the engine's files into the room, and remove it after the block. Raises FileExistsError."""
     pure = PurePosixPath(name)
     place = _real_folder(room, pure.parts[:-1]) / pure.name
     with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
@@ -335,11 +335,12 @@ def replace_files(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
             place.write_bytes(original)
 
 
-# -- what must still be as it was when a run is over -------------------------------------------------------------------
+# -- what a run must not change ----------------------------------------------------------------------------------------
 
 
 def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
-    """Code, and what a check names. Data beside tests may be written by them: it is only put back."""
+    """The frozen files that no run may change: code, and files that a check names. Tests may write data files beside
+    them, which are only restored."""
     checks = [one for each in contract.every for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
     named = {name.removeprefix("./") for check in checks for name in check.files}
     drivers = {path for path in contract.frozen if not is_among_tests(path)}
@@ -348,10 +349,10 @@ def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
 
 
 def footprint(room: Path, besides: Collection[str] = ()) -> frozenset[tuple[str, int, int]]:
-    """Every file of the room with its inode and change time, which no program can set back, and every folder: equal
-    footprints mean that nothing was written. A folder's time is left out: the engine's own files come and go.
+    """Every file of the room with its inode and change time (which no program can set back), and every folder: equal
+    footprints mean that nothing was written. A folder's time is left out, because the engine's own files change it.
 
-    `besides`: files of the room that are not looked at.
+    `besides`: files of the room to ignore.
     """
     found, unseen = set(), {f"{room}/{one}" for one in besides}
     for folder, inside, names in os.walk(room):
@@ -366,7 +367,7 @@ def footprint(room: Path, besides: Collection[str] = ()) -> frozenset[tuple[str,
 
 
 def file_digest(place: Path) -> str:
-    """What a file holds now. The head may have put anything in its place: no link is followed, no pipe waited for."""
+    """A digest of the file's present content. The head may have replaced it: links and pipes are not followed."""
     try:
         if place.is_symlink():
             return f"link {place.readlink()}"
@@ -380,12 +381,12 @@ def file_digest(place: Path) -> str:
 
 
 def changed_frozen_files(bench: Bench) -> list[str]:
-    """Frozen code that a run changed."""
+    """Frozen files that a run has changed although it must not."""
     return [path for path in sorted(bench.guarded) if file_digest(bench.room / path) != bench.frozen.get(path)]
 
 
 async def restore_frozen_files(bench: Bench) -> None:
-    """Before a check: put frozen files back, and remove test configuration that an earlier check left behind."""
+    """Restore frozen files before a check, and remove test configuration that an earlier check left behind."""
     for path in _configuration(bench.room) - bench.settled:
         unlink_in(bench.room, path)
     changed = [path for path, before in bench.frozen.items() if file_digest(bench.room / path) != before]
@@ -399,7 +400,7 @@ async def restore_frozen_files(bench: Bench) -> None:
 
 @contextmanager
 def lay_held_out_files(bench: Bench, files: Mapping[str, str], named: Collection[str]) -> Iterator[Bench]:
-    """The bench with the held-out files of one check in its room, for as long as that check runs.
+    """Write the held-out files of one check into the room while that check runs.
 
     Afterwards they are gone and what was there before is back, so that nothing else run in the room finds them.
     """
@@ -427,14 +428,14 @@ def lay_held_out_files(bench: Bench, files: Mapping[str, str], named: Collection
 
 
 def _taken_out(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
-    """Remove held-out files from the room. Raises CannotJudge where that fails: nothing may run beside them."""
+    """Remove held-out files from the room. Raises CannotJudge if that fails: nothing else may run beside them."""
     try:
         for path, kept in moved.items():
             place = _place(room, path)
             remove_path(place)
             _move(kept, place)
         for folder in made:
-            with contextlib.suppress(OSError):  # something else was left in it
+            with contextlib.suppress(OSError):  # the folder is not empty
                 folder.rmdir()
     except OSError as error:
         raise CannotJudge(f"tests of the contract could not be taken out of the room: {error.strerror}") from error
@@ -454,7 +455,7 @@ def _move(place: Path, to: Path) -> None:
 
 
 def _missing_folders(room: Path, files: Iterable[str]) -> list[Path]:
-    """Folders that laying these files makes, the innermost first."""
+    """Folders that must be made for these files, the innermost first."""
     above = {folder for path in files for folder in PurePosixPath(path).parents if folder.parts}
     return sorted((room / one for one in above if not (room / one).exists()), reverse=True)
 
@@ -473,13 +474,13 @@ def _as_digest(content: str) -> str:
 def _configuration(room: Path) -> set[str]:
     found = set()
     for folder, inside, names in os.walk(room):
-        inside[:] = [one for one in inside if one != "node_modules"]  # other people's packages have theirs
+        inside[:] = [one for one in inside if one != "node_modules"]  # packages may bring their own
         inner = PurePosixPath(folder).relative_to(room)
         found |= {str(inner / name) for name in names if is_configuration(str(inner / name))}
     return found
 
 
-# -- surroundings ------------------------------------------------------------------------------------------------------
+# -- environment variables and modules ---------------------------------------------------------------------------------
 
 
 def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -488,7 +489,8 @@ def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _asked(room: Path, contract: Contract) -> tuple[str, ...]:
-    """A command's own tools must not find the head's modules first, unless the contract says so."""
+    """The import folders for commands: none, unless the contract names some, because a command's tools must not find
+    the head's modules first."""
     return _roots(room, contract.environment.path) if contract.environment.path else ()
 
 
@@ -497,14 +499,14 @@ def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[s
     return {
         "PATH": f"{Path(interpreter.path).parent}:{programs}",
         "LANG": "C.UTF-8",
-        **({"PYTHONPATH": ":".join(roots)} if roots else {}),  # for programs that checks start; our own start isolated
+        **({"PYTHONPATH": ":".join(roots)} if roots else {}),  # for programs that checks start; ours run isolated
         "PYTHONDONTWRITEBYTECODE": "1",
         **more,
     }
 
 
 def _modules(paths: Iterable[str], roots: tuple[str, ...]) -> frozenset[str]:
-    """Names that the project's own folders can provide: a missing one of these is the project's business."""
+    """Top-level modules that the project's own folders can provide: if one is missing, the project is at fault."""
     code = [PurePosixPath(one) for one in paths if one.endswith((".py", ".so", ".pyx"))]
     places = {PurePosixPath(one) for one in (roots or (".", "src"))} | {one.parent for one in code if is_test(str(one))}
     found = set()

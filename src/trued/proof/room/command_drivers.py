@@ -1,7 +1,7 @@
-"""Which files decide what a command does: build files, scripts, settings, and everything that these run in turn.
+"""Finds the files that decide what a command does: build files, scripts, settings, and everything that these run.
 
-Whoever may change them can make a command print anything. So a command that passed on the base must pass twice on a
-head that changed them: with the head's files, and with the base's.
+A change to these files, called drivers, can make a command print anything. So a command that passed on the base must
+pass twice on a head that changed them: with the head's drivers, and with the base's.
 """
 
 import ast
@@ -20,8 +20,8 @@ from trued.proof.runners.command_parser import scripts_started
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 
-MOST_FILES, MOST_BYTES = 200, 200_000  # that are followed, and of one of them that is read
-# One file with settings of many tools in it.
+MOST_FILES, MOST_BYTES = 200, 200_000  # limits: files that are followed, and bytes read of each
+# Files that hold settings of many tools.
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
 NODE = (".js", ".mjs", ".cjs", ".ts")
@@ -32,12 +32,12 @@ _INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
 _REQUIRED = re.compile(r"(?:require\(|import\(|\bfrom|\bimport)\s*[\"'](\./[\w./-]+)[\"']")
 _TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
-SHELL = ("", ".mk", ".sh", ".bash")  # what consists of command lines
+SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
 
 
 def _shadowed(path: str, base: "Drivers") -> tuple[str, str] | None:
-    """What a script of the base would import from this new file, perhaps in place of what it means: `configparser.py`
-    beside it. The script's folder, and the name."""
+    """The folder of a script of the base that would import this new file, perhaps instead of the module that it means
+    (a new `configparser.py` beside it), and the module's name; None if there is no such script."""
     pure = PurePosixPath(path)
     for folder, names in base.imports.items():
         inner = pure.relative_to(folder).parts if pure.is_relative_to(folder) else ()
@@ -53,16 +53,16 @@ class Drivers:
     runs: set[str] = field(default_factory=set)
     settings: set[str] = field(default_factory=set)
     imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of a script → modules that it names
-    words: set[str] = field(default_factory=set)  # of all these texts: programs that are started are among them
+    words: set[str] = field(default_factory=set)  # words of all these texts, among them the programs that are started
     beside: dict[str, set[str]] = field(default_factory=dict)  # module beside a script at the top → names asked of it
 
     @property
     def tool_settings(self) -> set[str]:
-        """Settings of programs that are started, by their names. Other files that a script names may be the product."""
+        """Settings of programs that are started, found by name. Other files that a script names may be the product."""
         return {path for path in self.settings if path in SHARED or self.is_settings(path)}
 
     def is_settings(self, path: str) -> bool:
-        """Is the file named like a program that is started: `ruff.toml`, `.eslintrc.json`, `.golangci.yml`?"""
+        """Whether the file is named like a program that is started: `ruff.toml`, `.eslintrc.json`, `.golangci.yml`."""
         pure = PurePosixPath(path)
         if len(pure.parts) > 2 or pure.suffix in NO_SETTINGS:
             return False
@@ -71,7 +71,7 @@ class Drivers:
 
 
 async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
-    """The drivers of a command on this commit, by its own words and those of the files that it names.
+    """The drivers of a command on this commit, found from its own text and the text of the files that it names.
 
     `product`: also modules that a script at the top of the project imports, which are more often the product than a
     part of the script. Without it, they are in `beside`.
@@ -121,7 +121,7 @@ def _named(place: str, text: str, blobs: Mapping[str, str], *, imports: bool) ->
 
 
 def _run(words: list[str], blobs: Mapping[str, str], folder: PurePosixPath) -> Iterator[str]:
-    """What one simple command starts: its build file, its script or its module."""
+    """The files that one simple command starts: its build file, script or module."""
     program = PurePosixPath(words[0]).name
     inner = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
     for name in DRIVERS.get(program, ()):
@@ -148,7 +148,7 @@ def _at(word: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[
 
 
 def _imported(place: str, text: str, blobs: Mapping[str, str]) -> Iterator[str]:
-    """Modules beside a script: what it imports from elsewhere is the product, or installed."""
+    """Modules beside a script that it imports; a module from elsewhere is the product or installed."""
     folder, every = PurePosixPath(place).parent, list[str]()
     if place.endswith(".py"):
         inside = [name.replace(".", "/") for name in _modules(text, whole=True)]
@@ -159,24 +159,24 @@ def _imported(place: str, text: str, blobs: Mapping[str, str]) -> Iterator[str]:
 
 
 def _required(text: str) -> set[str]:
-    """What a script of Node's loads from its own folder or below it."""
+    """The files that a Node script loads from its own folder or below it."""
     return {match.removeprefix("./") for match in _REQUIRED.findall(text) if ".." not in match.split("/")}
 
 
 def _module(path: str) -> str:
-    """What a script beside it calls a module or package."""
+    """The name by which a script in the same folder imports this module or package."""
     pure = PurePosixPath(path)
     return pure.parent.name if pure.name in PACKAGES else pure.stem
 
 
 def _names_asked(text: str, path: str) -> set[str]:
-    """The names that a script asks of this module beside it."""
+    """The names that a script uses of this module beside it."""
     names_asked = node_names.names_asked if path.endswith(NODE) else python_names.names_asked
     return names_asked(text, _module(path))
 
 
 def _modules(text: str, *, whole: bool = False) -> set[str]:
-    """What a script of Python imports: the first parts of the names, or the whole of them."""
+    """The modules that a Python script imports: the first parts of their names, or the whole names."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -193,11 +193,11 @@ def _modules(text: str, *, whole: bool = False) -> set[str]:
     return found - {""} if whole else {name.split(".")[0] for name in found - {""}}
 
 
-# -- the base's, for as long as a command runs -------------------------------------------------------------------------
+# -- running a command with the base's drivers -------------------------------------------------------------------------
 
 
 async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Drivers that the head changed, removed or added: first all, then those that may be mere settings."""
+    """Drivers that the head changed, removed or added: first all, then those that may be only settings."""
     base = await find_drivers(bench.workspace, bench.base, command)
     here = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
@@ -212,7 +212,7 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
 
 
 async def brought_drivers(bench: Bench, command: str) -> frozenset[str]:
-    """Drivers that the head changed or wrote, for a command that failed on the base: what makes it pass may be them."""
+    """Drivers that the head changed or added, for a command that failed on the base: they may be why it passes."""
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     base = await find_drivers(bench.workspace, bench.base, command, product=False)
     here = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
@@ -225,8 +225,8 @@ async def brought_drivers(bench: Bench, command: str) -> frozenset[str]:
 
 
 def _stands_before(bench: Bench, base: Drivers, path: str, known: Collection[str]) -> bool:
-    """Does a new file take the place of what a script of the base imports? A module that a script at the top asks for,
-    and that is nowhere on the base, is what has to be written."""
+    """Whether a new file replaces a module that a script of the base imports. A module that only a script at the top
+    imports, and that exists nowhere on the base, is the work itself and does not count."""
     found = _shadowed(path, base)
     if found is None:
         return False
@@ -237,8 +237,8 @@ def _stands_before(bench: Bench, base: Drivers, path: str, known: Collection[str
 
 
 async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
-    """Is a module beside a script at the top what the script looks at, and not a part of it? So it is where the base's
-    lacks what the script asks of it, where a requirement names it, or where something else of the base imports it."""
+    """Whether a module beside a script at the top is what the script checks, and not a part of the script: its version
+    on the base lacks names that the script uses, a requirement names it, or other code of the base imports it."""
     name, asked = _module(path), base.beside[path]
     if bench.words & {name, *asked} or await _lacks_names(bench, base, path):
         return True
@@ -252,11 +252,11 @@ async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
 
 
 async def _lacks_names(bench: Bench, base: Drivers, path: str) -> bool:
-    """Does a module of the base lack what the script asks of it? Where that cannot be told, it does not."""
+    """Whether the module on the base lacks names that the script uses; False if that is unclear."""
     asked = base.beside[path]
     if not path.endswith(NODE):
         return python_names.lacks(await _text_on_base(bench, path), asked)
-    texts = [await _text_on_base(bench, one) for one in base.beside if one.endswith(NODE)]  # it may pass on another's
+    texts = [await _text_on_base(bench, one) for one in base.beside if one.endswith(NODE)]  # one may re-export another
     return bool(asked.difference(*map(node_names.names_mentioned, texts)))
 
 
@@ -265,13 +265,13 @@ async def _text_on_base(bench: Bench, path: str) -> str:
 
 
 def _frozen(bench: Bench, paths: Collection[str]) -> set[str]:
-    """Those that are in the room as the contract froze them."""
+    """The paths whose files in the room are as the contract froze them."""
     return {path for path in paths if bench.frozen.get(path) and file_digest(bench.room / path) == bench.frozen[path]}
 
 
 @asynccontextmanager
 async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None]:
-    """These files as the base has them, for as long as the block lasts."""
+    """Put the base's version of these files into the room, and restore the head's after the block."""
     known = await bench.workspace.blobs(bench.base)
     aside = bench.room.parent / f"drivers-{nonce()[:12]}"
     aside.mkdir(mode=0o700)
@@ -295,7 +295,7 @@ async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None
 
 
 def _in_the_way(room: Path, paths: Collection[str]) -> set[Path]:
-    """What the head has at these places, or above them: a link or a file where the base has a folder."""
+    """What the head has at these paths, or in place of a folder above them: a link or a file."""
     found: set[Path] = set()
     for path in paths:
         place = room

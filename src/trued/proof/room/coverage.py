@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class CoverageOrder:
-    """What the coverage script is told."""
+    """The settings of the coverage script."""
 
     report: str
     files: tuple[str, ...]
-    supplied: Mapping[str, str] = field(default_factory=dict)  # our own coverage.py, where the interpreter has none
+    supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's coverage.py, if the interpreter has none
 
     def settings(self, room: str) -> str:
         """The order as JSON, for a room at this path."""

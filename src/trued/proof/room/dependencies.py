@@ -22,14 +22,14 @@ _LISTS = re.compile(
     r"(requirements/)?([\w.-]*-)?(requirements|tests?|testing|dev)([-_.](tests?|testing|dev))?\.(txt|in)"
 )
 TESTING, WORKING = ("test", "tests", "testing"), ("dev", "develop", "development")
-# Programs that no test imports: where nothing else is missing, nothing is built for their sake.
+# Programs that no test imports: no environment is built if only these are missing.
 TOOLS = frozenset(
     {
         *("black", "build", "coverage", "flake8", "isort", "mkdocs", "mypy", "nox", "pre-commit", "pylint", "pyright"),
         *("pytest", "ruff", "setuptools", "sphinx", "tox", "twine", "uv", "wheel"),
     }
 )
-# Modules that are called otherwise than what brings them, as far as one cannot be guessed from the other.
+# Module → package that provides it, if the package's name cannot be guessed from the module's.
 BROUGHT_BY = {
     "bs4": "beautifulsoup4", "cv2": "opencv-python", "Crypto": "pycryptodome", "git": "gitpython", "jwt": "pyjwt",
     "OpenSSL": "pyopenssl", "PIL": "pillow", "serial": "pyserial", "sklearn": "scikit-learn", "yaml": "pyyaml",
@@ -37,7 +37,7 @@ BROUGHT_BY = {
 }  # fmt: skip
 
 
-# Options of pip's whose value is a word of its own.
+# Options of pip whose value is a separate word.
 _VALUED_OPTIONS = (
     *("-r", "--requirement", "-c", "--constraint", "-e", "--editable", "-t", "--target", "-i", "--index-url"),
     *("--extra-index-url", "-f", "--find-links", "--prefix", "--root", "--python", "--timeout", "--retries"),
@@ -50,7 +50,7 @@ class Declarations:
 
     requirements: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()  # name==version
-    files: tuple[str, ...] = ()  # that declare something
+    files: tuple[str, ...] = ()  # the files that declare something
 
     @property
     def names(self) -> frozenset[str]:
@@ -59,7 +59,7 @@ class Declarations:
 
 
 def is_dependency_manifest(path: str) -> bool:
-    """Is it a file that declares Python dependencies?"""
+    """Whether the file declares Python dependencies."""
     return path in MANIFESTS or path in LOCKS or bool(_LISTS.fullmatch(path))
 
 
@@ -73,7 +73,7 @@ def read_declarations(files: Mapping[str, str]) -> Declarations:
 
 
 def parse_requirement(text: str) -> Requirement | None:
-    """A requirement that a registry can meet; None for paths, addresses and what cannot be read."""
+    """The parsed requirement; None for paths, URLs and text that cannot be parsed."""
     try:
         found = Requirement(text)
     except InvalidRequirement:
@@ -82,7 +82,7 @@ def parse_requirement(text: str) -> Requirement | None:
 
 
 def package_name(requirement: str) -> str:
-    """The normalised name of the required package; "" where it cannot be read."""
+    """The normalised name of the required package; "" if it cannot be parsed."""
     found = parse_requirement(requirement)
     return str(canonicalize_name(found.name)) if found else ""
 
@@ -90,7 +90,7 @@ def package_name(requirement: str) -> str:
 def missing_requirements(
     requirements: Iterable[str], installed: Mapping[str, str], python: tuple[int, ...]
 ) -> tuple[str, ...]:
-    """Those that this interpreter needs and does not have in a fitting version."""
+    """The requirements that apply to this Python and that no installed version meets."""
     surroundings = {
         **{name: str(value) for name, value in default_environment().items()},
         "python_version": ".".join(map(str, python[:2])),
@@ -111,11 +111,11 @@ def _met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, str]
         version = versions.get(canonicalize_name(wanted.name))
         return version is not None and wanted.specifier.contains(version, prereleases=True)
     except (UndefinedEnvironmentName, InvalidVersion):
-        return True  # it cannot be known what would meet it
+        return True  # it cannot be evaluated
 
 
 def provides_module(name: str, module: str) -> bool:
-    """Would a package of this name bring this module?"""
+    """Whether a package of this name would provide this module."""
     top = module.split(".")[0]
     package, wanted = canonicalize_name(name), canonicalize_name(top)
     if canonicalize_name(BROUGHT_BY.get(top, top)) == package:
@@ -125,7 +125,7 @@ def provides_module(name: str, module: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AddedPackages:
-    """What a head declares beyond the base, and what became of it."""
+    """The packages that only the head declares: installed, unavailable or unknown."""
 
     environment: str = ""  # a virtual environment that also finds the base's packages
     site: str = ""
@@ -135,11 +135,11 @@ class AddedPackages:
     said: tuple[str, ...] = ()
 
     def brings(self, module: str) -> bool:
-        """Was a package installed that brings this module?"""
+        """Whether a package was installed that provides this module."""
         return any(provides_module(name, module) for name in self.versions)
 
     def awaits(self, module: str) -> str:
-        """The declared package that would bring this module and could not be installed, or ""."""
+        """The declared package that would provide this module and could not be installed, or ""."""
         return next((name for name in self.unavailable if name == module or provides_module(name, module)), "")
 
 
@@ -208,7 +208,7 @@ def _poetry(table: Any) -> Iterator[str]:
 
 
 def _range(version: str) -> str:
-    """`^1.2` and `~1.2` as ranges that every installer understands."""
+    """Poetry's `^1.2` and `~1.2` as ranges that every installer understands."""
     if version in ("", "*"):
         return ""
     if version[0] not in "^~" or version.startswith("~="):
@@ -231,7 +231,7 @@ def _setup(text: str) -> Iterator[str]:
 
 
 def values_by_name(module: ast.Module) -> dict[str, ast.expr]:
-    """What a module assigns to names at its top level: a setup.py often gives its requirements under one."""
+    """Name → value of assignments at a module's top level: a setup.py often keeps its requirements in one."""
     return {
         target.id: one.value
         for one in module.body
@@ -242,7 +242,7 @@ def values_by_name(module: ast.Module) -> dict[str, ast.expr]:
 
 
 def _setup_call(module: ast.Module) -> Iterator[str]:
-    """What a setup.py declares in plain lists, in the call itself or under a name. Nothing of it is run."""
+    """The requirements that a setup.py lists literally, in the call of `setup` or in a variable. It is not run."""
     names = values_by_name(module)
     calls = [one for one in ast.walk(module) if isinstance(one, ast.Call)]
     for call in [one for one in calls if ast.unparse(one.func).split(".")[-1] == "setup"]:
@@ -269,7 +269,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _installed_by_script(text: str) -> Iterator[str]:
-    """The packages that a set-up script installs by name. Files that it installs from are manifests themselves."""
+    """The packages that a setup script installs by name. Requirement files that it uses are read as manifests."""
     for line in text.replace("\\\n", " ").splitlines():
         for command in re.split(r"&&|\|\||;", line):
             match = re.match(r"\s*\S*(?:python[\d.]*\s+-m\s+pip|pip[\d.]*|uv\s+pip)\s+install\s+(.*)", command)
@@ -308,7 +308,7 @@ def _locked(path: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _single(locked: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """A lock for several surroundings may name two versions of one package: then it fixes none."""
+    """The packages with one locked version. A lock for several platforms may name two: then neither is fixed."""
     versions: dict[str, set[str]] = {}
     for name, version in locked:
         if name and version:

@@ -35,11 +35,11 @@ from trued.support import atomic_files
 
 FOLDER = "environments"
 BUILD_S = 900.0
-TRY_AGAIN_S = 120.0  # after a build that failed: the next checks of one verification need not wait for it, too
+TRY_AGAIN_S = 120.0  # after a failed build: later checks of the same verification do not wait for it again
 DONE, FAILED = "complete", "failed"
-ABOUT = "about.json"  # what the environment's own Python says of itself
+ABOUT = "about.json"  # what the environment's own Python reported about itself
 LOOK_S = 60.0
-# A registry that is out of reach is found out soon: the caller's interpreter is still there.
+# Short timeouts: if the registry cannot be reached, the caller's interpreter is used instead.
 IMPATIENT = {
     "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "15",
     "PIP_TIMEOUT": "15", "UV_HTTP_TIMEOUT": "15",
@@ -50,21 +50,21 @@ _UNREACHED = re.compile(
     r"connection|connect error|timed out|name resolution|unreachable|error sending request|certificate|proxy", re.I
 )
 _CONFLICT = re.compile(r"conflict|ResolutionImpossible|Cannot install|No solution|unsatisfiable", re.IGNORECASE)
-_UNINSTALLED = re.compile(  # how pytest says that a plugin is missing
+_UNINSTALLED = re.compile(  # pytest's messages about a missing plugin
     r"not natively supported|fixture '\w+' not found|unrecognized arguments|not found in `markers`|required plugins"
 )
-MOST_BYTES = 1 << 20  # of one manifest
+MOST_BYTES = 1 << 20  # bytes read of one manifest
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything that goes into an environment beside its Python."""
+    """Everything that defines an environment besides its Python."""
 
     requirements: tuple[str, ...]
     locked: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
-    exact: bool = False  # other versions than these would be another environment
-    over: str = ""  # identity of the interpreter whose packages it also finds; "" for one with nothing else in it
+    exact: bool = False  # the pinned versions may not be relaxed
+    over: str = ""  # identity of the interpreter whose packages it also finds; "" if it stands alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +73,17 @@ class EnvironmentChoice:
 
     interpreter: Interpreter
     said: tuple[str, ...] = ()
-    why: str = ""  # none could be built, in the installer's own words
+    why: str = ""  # the installer's message, if none could be built
 
 
 async def caller_interpreter(packages: tuple[str, ...] = ()) -> Interpreter | None:
-    """The caller's own interpreter, or None where it lacks a package that the contract names."""
+    """The caller's own interpreter, or None if it lacks a package that the contract names."""
     caller = await find_interpreter()
     return None if missing_requirements(packages, caller.versions, caller.version) else caller
 
 
 def lacks_packages(facts: Iterable[Evidence]) -> bool:
-    """Do checks on the base fail as they do where a package is not installed? Only then a build is worthwhile."""
+    """Whether checks on the base fail as if a package were missing. Only then is an environment worth building."""
     tried = [one for fact in facts for one in fact.tried]
     return any(
         one.kind.startswith("module ") or (one.id == WHOLE_CHECK and one.outcome in _FAILING) for one in tried
@@ -93,7 +93,7 @@ def lacks_packages(facts: Iterable[Evidence]) -> bool:
 async def has_recorded_versions(
     workspace: Workspace, base: str, packages: tuple[str, ...], caller: Interpreter, recorded: Mapping[str, str]
 ) -> bool:
-    """Does the caller have what the base declares, in the versions that were recorded?"""
+    """Whether the caller has the recorded versions of what the base declares."""
     wanted = (await declarations_of(workspace, base)).requirements
     return not _otherwise((*wanted, *packages), caller, recorded)
 
@@ -105,11 +105,11 @@ async def choose_environment(
     recorded: Mapping[str, str] | None = None,
     building: Callable[[tuple[str, ...]], None] | None = None,
 ) -> EnvironmentChoice:
-    """The interpreter for checks on both sides, built from the base's manifests and the contract's packages if needed;
-    never from the head's.
+    """The interpreter for checks on base and head: the caller's, or one built from the base's manifests and the
+    contract's packages, never from the head's.
 
-    `recorded`: what was installed when red was taken (name → version, and `python`); it is built again.
-    `building` is told what is missing before an environment is built, which may take minutes.
+    `recorded`: what was installed when the checks ran on the base (name → version, and `python`), to be built again.
+    `building`: called with the missing packages before an environment is built, which may take minutes.
     """
     caller = await find_interpreter()
     wanted = await declarations_of(workspace, base)
@@ -147,7 +147,7 @@ async def declarations_of(workspace: Workspace, commit: str) -> Declarations:
 
 
 def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[str]) -> tuple[str, ...]:
-    """What the caller has and the base allows stays as it is; so does the test runner, whose newest may be too new."""
+    """Pin the caller's versions of these requirements, and of pytest, whose newest version may be too new."""
     fixed = {one.split("==")[0] for one in locked}
     names = {str(canonicalize_name(one.name)) for one in map(parse_requirement, requirements) if one} | {"pytest"}
     versions = {str(canonicalize_name(name)): version.split(" ")[0] for name, version in caller.versions.items()}
@@ -155,7 +155,7 @@ def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[s
 
 
 def _otherwise(requirements: Iterable[str], caller: Interpreter, recorded: Mapping[str, str]) -> list[str]:
-    """Those that were used before in another version than the caller has now."""
+    """The requirements that were recorded in another version than the caller has now."""
     here = _versions(caller.versions)
     before = _versions(recorded)
     named = [(one, str(canonicalize_name(found.name))) for one in requirements if (found := parse_requirement(one))]
@@ -163,14 +163,14 @@ def _otherwise(requirements: Iterable[str], caller: Interpreter, recorded: Mappi
 
 
 def _versions(installed: Mapping[str, str]) -> dict[str, str]:
-    """Of what an installer put there; what the engine itself supplied comes with the engine."""
+    """The versions of installed packages, without those that the engine supplied."""
     return {str(canonicalize_name(name)): version for name, version in installed.items() if " " not in version}
 
 
 async def _again(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapping[str, str]
 ) -> Recipe:
-    """The recipe for what was recorded: the same as before while what it made is there, else by version."""
+    """The recipe for the recorded versions: unchanged if its environment exists and matches, else with exact pins."""
     python = recorded.get("python", "").split(".")[:2]
     if python != [""] and python != [str(part) for part in caller.version[:2]]:
         needs, has = ".".join(python), ".".join(map(str, caller.version[:2]))
@@ -189,12 +189,12 @@ async def _again(
 
 
 def is_tool(requirement: str) -> bool:
-    """Is it a program of developers' that no test imports?"""
+    """Whether it is a developer tool that no test imports."""
     found = parse_requirement(requirement)
     return found is not None and found.name.lower() in TOOLS
 
 
-# -- what the head declares otherwise ----------------------------------------------------------------------------------
+# -- how the head's declarations differ --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +202,8 @@ class DeclaredChanges:
     """How a head's declared dependencies differ from the base's."""
 
     added: tuple[str, ...] = ()  # requirements of packages that the base does not name
-    locked: tuple[str, ...] = ()  # the head's own lock, of packages that the base's lock does not name
-    other: tuple[str, ...] = ()  # every other difference, as `+…` and `-…`: checks use the base's all the same
+    locked: tuple[str, ...] = ()  # locked versions of packages that the base does not name
+    other: tuple[str, ...] = ()  # every other difference, as `+…` and `-…`: checks still use the base's
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ async def declared_changes(workspace: Workspace, base: str, head: str) -> Declar
 async def build_environment(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path
 ) -> tuple[Interpreter | None, str]:
-    """The environment by the hash of all that goes into it, or why there is none. Built once, read-only afterwards."""
+    """The environment for this recipe, or why there is none. It is built once, cached by hash, and then read-only."""
     folder = _folder(caller, recipe, home)
     async with exclusive_build(folder):
         if not (folder / DONE).is_file():
@@ -243,7 +243,7 @@ async def build_environment(
             why = await _build(workspace, caller, recipe, folder)
             if (
                 _CONFLICT.search(why) and recipe.pinned and not recipe.exact
-            ):  # what the caller has may not go with what is missing
+            ):  # the caller's versions may conflict with the missing packages
                 await asyncio.to_thread(remove_folder, folder)
                 why = await _build(workspace, caller, replace(recipe, pinned=()), folder)
             if why:
@@ -255,12 +255,12 @@ async def build_environment(
 
 
 async def _interpreter_of(workspace: Workspace, folder: Path, caller: Interpreter) -> Interpreter:
-    """The Python of an environment that is there. Packages brought code into it that runs whenever it starts: it is
-    looked at inside the sandbox, once, and never started outside of it. Raises CannotJudge where it cannot be used."""
+    """The Python of an existing environment. Its packages may run code whenever it starts, so it is inspected once, in
+    the sandbox, and never started outside. Raises CannotJudge if it cannot be used."""
     about = folder / ABOUT
     try:
         found = json.loads(about.read_bytes())
-    except (OSError, ValueError):  # of an environment that an earlier version built
+    except (OSError, ValueError):  # an earlier version built it
         if why := await _look_inside(workspace, folder, caller):
             raise CannotJudge(f"the environment {folder} cannot be used: {why}") from None
         found = json.loads(about.read_bytes())
@@ -271,7 +271,7 @@ async def _interpreter_of(workspace: Workspace, folder: Path, caller: Interprete
 
 
 async def _look_inside(workspace: Workspace, folder: Path, caller: Interpreter) -> str:
-    """Write down what the environment's Python says of itself. Returns why that failed, or ""."""
+    """Save what the environment's Python reports about itself. Returns why that failed, or ""."""
     if replaced := replaced_folder(folder, caller):
         return f"a package has replaced its folder {replaced}"
     lay_programs(folder, caller)
@@ -295,7 +295,7 @@ async def _look_inside(workspace: Workspace, folder: Path, caller: Interpreter) 
 
 
 def is_built(caller: Interpreter, recipe: Recipe, home: Path) -> bool:
-    """Is this environment there already?"""
+    """Whether this environment has been built already."""
     return (_folder(caller, recipe, home) / DONE).is_file()
 
 
@@ -306,7 +306,8 @@ def _folder(caller: Interpreter, recipe: Recipe, home: Path) -> Path:
 
 
 async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, folder: Path) -> str:
-    """Why it could not be built, or "". Packages may bring code that runs while they are installed: confined."""
+    """Build the environment, in the sandbox, because packages may run code during installation. Returns why that
+    failed, or ""."""
     make_virtualenv(folder, caller, over=bool(recipe.over))
     (folder / "requirements.txt").write_text("\n".join(recipe.requirements) + "\n")
     (folder / "constraints.txt").write_text("\n".join((*recipe.locked, *recipe.pinned)) + "\n")
@@ -344,7 +345,7 @@ def _installer(folder: Path) -> tuple[str, ...]:
 
 
 def _real_uv() -> tuple[str, ...]:
-    """uv where it is a program; a version manager's shim would look for it in places that the sandbox hides."""
+    """The path of uv if it is a binary; a version manager's shim would look for it in places that the sandbox hides."""
     found = shutil.which("uv")
     if not found:
         return ()
@@ -363,7 +364,7 @@ def recent_failure(folder: Path) -> str:
 
 
 def make_read_only(folder: Path) -> None:
-    """Take the right to write from every file below the folder."""
+    """Make every file below the folder read-only."""
     for top, _, names in os.walk(folder):
         for name in names:
             path = Path(top, name)
@@ -372,7 +373,7 @@ def make_read_only(folder: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove the folder with all that it holds."""
+    """Remove the folder with everything in it."""
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""Which files decide how tests are judged: these come from the base, whatever the head did to them."""
+"""Finds the files that decide how tests are judged: they come from the base, whatever the head did to them."""
 
 import configparser
 import re
@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from trued.model import CommandCheck, Requirement, TestsCheck
 from trued.support.shell_words import started_commands
 
-CONFIGURATION = ("conftest.py", "pytest.ini", ".pytest.ini")  # read by pytest alone: nothing else can need the head's
+CONFIGURATION = ("conftest.py", "pytest.ini", ".pytest.ini")  # only pytest reads these: the product cannot need them
 SECTIONS = {"pytest.ini": "pytest", ".pytest.ini": "pytest", "tox.ini": "pytest", "setup.cfg": "tool:pytest"}
 CONFIGURED = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")  # in pytest's own order
 
@@ -25,16 +25,16 @@ DRIVERS = {
     "task": ("Taskfile.yml", "Taskfile.yaml"),
     "inv": ("tasks.py",),
     "invoke": ("tasks.py",),
-    # What package.json says of scripts and tests comes from the base all the same; the rest of it is the head's.
+    # package.json is not listed: its scripts and test settings come from the base anyway, the rest from the head.
     **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), (".npmrc",)),
 }
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
-# Read by test runners and package managers alone, whatever follows the name.
+# Names of files that only test runners and package managers read.
 _CONFIGURING = re.compile(
     r"(vitest|jest|ava|playwright|cypress)\.(config|workspace|setup)\..+|(karma|wdio)\.conf\..+|setupTests\..+"
     r"|\.(mocharc|nycrc|c8rc|taprc|npmrc|yarnrc|pnpmfile)(\..+)?"
 )
-# Read by test runners, too, but first of all by builds: frozen only where a check may run them.
+# Runner → files that it reads, but mainly builds: frozen only if a check may start that runner.
 _SHARED = {
     "vitest": [f"vite.config{one}" for one in SCRIPTS if not one.endswith("x")],
     "jest": [
@@ -54,7 +54,7 @@ _TESTING = re.compile(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTI
 
 
 def is_configuration(path: str) -> bool:
-    """Is it configuration of tests alone, which nothing of the product can need?"""
+    """Whether the file only configures tests, so that the product cannot need it."""
     name = PurePosixPath(path).name
     if name in CONFIGURATION or is_customizing(path):
         return True
@@ -62,24 +62,24 @@ def is_configuration(path: str) -> bool:
 
 
 def is_customizing(path: str) -> bool:
-    """Is it a module that every Python loads at its start, if it finds one?"""
+    """Whether it is a module that every Python loads at its start, if it finds one."""
     return any(part.split(".")[0] in CUSTOMIZING for part in PurePosixPath(path).parts)
 
 
 def is_test(path: str) -> bool:
-    """Is it a test module by its name, or does it lie among tests?"""
+    """Whether it is named like a test or lies among tests."""
     return is_named_like_a_test(path) or is_among_tests(path)
 
 
 def is_named_like_a_test(path: str) -> bool:
-    """Would a test runner take the file for a test, by its name?"""
+    """Whether a test runner would collect the file as a test, by its name."""
     name = PurePosixPath(path).name
     python = fnmatchcase(name, "test_*.py") or fnmatchcase(name, "*_test.py")
     return python or name.endswith("_test.go") or is_named_like_a_script_test(path)
 
 
 def is_named_like_a_script_test(path: str) -> bool:
-    """Is it a JavaScript or TypeScript file that is named like a test?"""
+    """Whether it is a JavaScript or TypeScript file that is named like a test."""
     pure = PurePosixPath(path)
     if not is_script(path) or "node_modules" in pure.parts:
         return False
@@ -87,12 +87,12 @@ def is_named_like_a_script_test(path: str) -> bool:
 
 
 def is_script(path: str) -> bool:
-    """Is it JavaScript or TypeScript?"""
+    """Whether it is JavaScript or TypeScript."""
     return path.endswith(SCRIPTS)
 
 
 def is_among_tests(path: str) -> bool:
-    """Does it lie in a folder `tests` or the like, or in the project's own folder `test`; a script in any `test`?"""
+    """Whether it lies in a folder like `tests`, or in `test` at the top of the project; a script, in any `test`."""
     parts = PurePosixPath(path).parts
     if "node_modules" in parts:
         return False
@@ -102,21 +102,21 @@ def is_among_tests(path: str) -> bool:
 
 
 def has_tests(path: str, content: bytes) -> bool:
-    """Is the file a test by name and by content? A module of the product may be called `t_test.py`, too."""
+    """Whether the file is a test by name and by content: a module of the product may be called `t_test.py`, too."""
     if not is_named_like_a_test(path):
         return False
     if path.endswith(".go"):
-        return True  # by this name Go compiles it into tests and into nothing else
+        return True  # Go compiles files of this name only into tests
     return bool((_SCRIPT_TESTING if is_script(path) else _TESTING).search(content))
 
 
 def holds_python_tests(content: bytes) -> bool:
-    """Does a Python file hold tests, whatever it is called?"""
+    """Whether a Python file contains tests, whatever its name."""
     return bool(_TESTING.search(content))
 
 
 def configured_test_names(path: str, text: str) -> list[str]:
-    """The patterns for names of test files that pytest takes from this configuration; none where it says nothing."""
+    """The patterns for names of test files that this configuration gives pytest; none if it has none."""
     if not configures_pytest(path, text):
         return []
     name = PurePosixPath(path).name
@@ -133,12 +133,12 @@ def configured_test_names(path: str, text: str) -> list[str]:
 
 
 def is_compiled(path: str) -> bool:
-    """Is it compiled code, which can do something other than its source and is never what was reviewed?"""
+    """Whether it is compiled code, which nobody reviews and which may do something else than its source."""
     return path.endswith((".pyc", ".pyo")) or "__pycache__" in PurePosixPath(path).parts
 
 
 def is_below(path: str, named: str) -> bool:
-    """Is the path the named file, or does it lie in the named folder?"""
+    """Whether the path is the named file or lies in the named folder."""
     clean = named.removeprefix("./").rstrip("/")
     return path == clean or path.startswith(f"{clean}/") or clean in ("", ".")
 
@@ -146,7 +146,7 @@ def is_below(path: str, named: str) -> bool:
 def files_to_freeze(
     requirements: Iterable[Requirement], blobs: Mapping[str, str], scripts: Collection[str] = ()
 ) -> dict[str, str]:
-    """Path → blob on the base of every file that judges; "" for one that a check names and the base does not have.
+    """Path → blob on the base of every file that decides a result; "" for a file that a check names and the base lacks.
 
     `scripts`: texts of the base's package.json scripts, any of which a package manager may start.
     """
@@ -165,7 +165,7 @@ def files_to_freeze(
 
 
 def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) -> dict[str, str]:
-    """Settings shared by builds and test runners. Where the base has no such file, the head's is not used."""
+    """Settings shared by builds and test runners. If the base lacks such a file, the head's is not used."""
     found: dict[str, str] = {}
     packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
     started = " ".join((command, *scripts)) if packaged else command
@@ -176,7 +176,8 @@ def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) ->
 
 
 def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:
-    """The files that held the tests counted on the base, whatever they are called, and what lies in their folders."""
+    """The files that contained the tests counted on the base, whatever their names; for scripts, also everything in
+    their test folders."""
     files = {one.split("::")[0] for one in ids} & blobs.keys()
     folders = {str(PurePosixPath(one).parent) for one in files if is_script(one)}
     own = {one for one in folders if PurePosixPath(one).name in _FOLDERS}
@@ -185,7 +186,8 @@ def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, s
 
 
 def plugin_modules(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
-    """The project's own modules that the base's configuration loads as pytest plugins: they judge, like a conftest."""
+    """The project's own modules that the base's configuration loads as pytest plugins: like a conftest, they influence
+    results."""
     names = {name for path, text in configuration.items() for name in _plugged(path, text)}
     found: dict[str, str] = {}
     for name in names:
@@ -203,7 +205,7 @@ def _plugged(path: str, text: str) -> list[str]:
 
 
 def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
-    """Files in the room that drive the command and are not the base's."""
+    """Files in the room that drive the command and are not among `judging`, the files from the base."""
     names = {name for family in DRIVERS.values() for name in family}
     names |= {word.removeprefix("./") for words in started_commands(command) for word in words if len(word) < 200}
     present = {name: "" for name in names if not name.startswith("/") and (room / name).is_file()}
@@ -211,7 +213,7 @@ def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]
 
 
 def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
-    """What decides the meaning of a command that names no files: its build file, and scripts that it starts."""
+    """The files that decide what a command without files does: its build file, and scripts that it starts."""
     found: dict[str, str] = {}
     for words in started_commands(command):
         family = DRIVERS.get(PurePosixPath(words[0]).name, ())
@@ -227,7 +229,7 @@ def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
 
 
 def configures_pytest(path: str, text: str) -> bool:
-    """Would pytest take its configuration from this file?"""
+    """Whether pytest would take its configuration from this file."""
     name = PurePosixPath(path).name
     if name in ("pytest.ini", ".pytest.ini"):
         return True

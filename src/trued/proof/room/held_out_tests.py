@@ -9,7 +9,7 @@ from trued.proof.room.frozen_files import is_below
 
 
 def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
-    """The files that came from each folder that a `from` names, without those that checks of other folders name."""
+    """Folder that a `from` names → the files from it, without those that checks of other folders name."""
     checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
     found: dict[str, frozenset[str]] = {}
     for name in {one.from_ for one in checks}:
@@ -22,7 +22,7 @@ def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
 
 
 def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The carried files that lie in the room while this check runs: by its `files`, or all that its `from` brought."""
+    """The carried files that lie in the room while this check runs: its `files`, or all from its `from`."""
     if not isinstance(check, TestsCheck | CommandCheck):
         return frozenset()
     if check.files:
@@ -32,7 +32,7 @@ def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[st
 
 
 def hidden_files(contract: Contract, check: Check) -> frozenset[str]:
-    """Those of a check's carried files that nobody can read on the base."""
+    """The check's carried files that nobody can read on the base."""
     named = files_named_by(check, contract.carried, files_by_folder(contract)) if contract.carried else frozenset[str]()
     return frozenset(path for path in named if not _on_base(contract, path))
 
@@ -44,7 +44,7 @@ def hidden_tests(contract: Contract) -> dict[str, bytes]:
 
 
 def _on_base(contract: Contract, path: str) -> bool:
-    """By the blob that git knows it by; where the base has another file of that name, ours is hidden all the same."""
+    """Whether the base has this file with the same content. If only the name is the same, the file is still hidden."""
     blob = contract.frozen.get(path, "")
     content = base64.b64decode(contract.carried[path])
     data = b"blob %d\0%b" % (len(content), content)

@@ -21,15 +21,15 @@ def imported_modules(texts: Iterable[str]) -> frozenset[str]:
 def shadowing_files(
     added: Iterable[str], folders: Collection[str], tests: Mapping[str, str], others: Collection[str]
 ) -> list[str]:
-    """Those of the added files that would be imported in place of `others` (standard library, installed packages) which
-    a frozen test imports.
+    """The added files that would be imported instead of a module from `others` (standard library, installed packages)
+    that a frozen test imports.
     """
     wanted = imported_modules(tests.values()) & frozenset(others)
     return [path for path in added if _name(path, folders) in wanted] if wanted else []
 
 
 def _name(path: str, folders: Collection[str]) -> str:
-    """The top-level module that this file would be, or be part of; "" where it is none."""
+    """The top-level module that this file is or belongs to; "" if there is none."""
     pure = PurePosixPath(path)
     if pure.suffix not in (".py", ".so", ".pyd"):
         return ""

@@ -17,9 +17,9 @@ from typing import Any
 
 from trued.errors import CannotJudge
 
-RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # all of a pytest, in pure Python
-OLDEST_FOR_OURS = (3, 11)  # before it pytest needs packages that we do not bring along
-_LOOKING = Lock()  # one at a time: whoever asks meanwhile finds the answer
+RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # all of pytest, pure Python
+OLDEST_FOR_OURS = (3, 11)  # on older ones pytest needs packages that the engine does not supply
+_LOOKING = Lock()  # one thread looks; the others then find the cached answer
 LOOK = """
 import json, os, sys
 from importlib import metadata, util
@@ -44,7 +44,7 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python of the user's choice, and what is installed in it."""
+    """A Python that the user chose, and what is installed in it."""
 
     path: str
     real: str
@@ -53,20 +53,20 @@ class Interpreter:
     standard: frozenset[str]
     versions: Mapping[str, str] = field(default_factory=dict)
     plugins: tuple[tuple[str, str], ...] = ()  # name and module of each pytest plugin
-    supplied: Mapping[str, str] = field(default_factory=dict)  # our own pytest, where it has none
-    lacks: str = ""  # why there is no pytest at all
+    supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's own pytest, if it has none
+    lacks: str = ""  # why there is no pytest
     site: tuple[str, ...] = ()  # where its packages are
     base: str = ""  # the Python behind a virtual environment
-    origin: str = ""  # how the engine came by it, where it made it itself
+    origin: str = ""  # the environment's name, if the engine built it
 
     @property
     def identity(self) -> str:
-        """Which one it is, with a hash of its packages: red and green must be taken with the same."""
+        """Its identity, with a hash of its packages: base and head must be checked with the same interpreter."""
         installed = json.dumps(dict(self.versions), sort_keys=True)
         return f"{self.path} → {self.description}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
 
     def is_like(self, identity: str) -> bool:
-        """Is it that one, or one that the engine built with the same Python and packages?"""
+        """Whether it has this identity, or was built by the engine with the same Python and packages."""
         made = " → " in identity and ", environment " in identity and self.origin.startswith("environment ")
         version = f"(Python {'.'.join(map(str, self.version))},"
         packages = self.identity.rpartition(", packages ")[2]
@@ -100,14 +100,14 @@ def _probe(python: str) -> Interpreter:
 
 @lru_cache(maxsize=8)
 def _look_at(python: str) -> Interpreter:
-    # A version manager's shim answers with the interpreter behind it; from here on only that one is used.
+    # A version manager's shim reports the interpreter behind it; from here on only that one is used.
     looked = subprocess.run([python, "-I", "-B", "-c", LOOK], capture_output=True, cwd="/", timeout=60, check=False)
     if looked.returncode != 0:
         raise CannotJudge(f"{python} cannot be used to run checks: {looked.stderr.decode(errors='replace').strip()}")
     found = json.loads(looked.stdout)
     supplied, lacks, versions = _with_pytest(found)
     real = str(Path(found["executable"]).resolve())
-    # An editable install names the user's working tree: evidence is taken from the checkout and from nothing beside it.
+    # An editable install points to the user's working tree: evidence may come only from the checkout.
     inside = [one for one in found["path"] if any(Path(one).is_relative_to(prefix) for prefix in found["prefixes"])]
     return Interpreter(
         path=found["executable"],
@@ -125,10 +125,10 @@ def _look_at(python: str) -> Interpreter:
 
 
 def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:
-    """The Python of an environment that the engine built with the caller's: `found` is what LOOK printed there.
+    """The Python of an environment that the engine built with the caller's Python. `found`: what LOOK printed there.
 
-    Packages may have made it say anything: it is believed about packages alone. Where it lies and what it needs to read
-    is the engine's to say. Raises CannotJudge if it is another Python.
+    Packages may have falsified `found`, so it is used for packages only; the engine itself decides on the path and the
+    folders to read. Raises CannotJudge if it is another Python.
     """
     python = Path(os.path.abspath(folder / "bin" / "python"))  # noqa: PTH100  (links are not followed)
     if found["executable"] != str(python) or tuple(found["version"]) != caller.version:
@@ -151,14 +151,14 @@ def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Inte
 
 
 def _with_pytest(found: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[str, str]]:
-    """Our own pytest where it has none, or why that does not go; and the versions of everything."""
+    """The engine's pytest if the interpreter has none, or why it cannot be used; and all versions."""
     versions = {str(name): str(one) for name, one in found["versions"].items()}
     if found["pytest"]:
         return {}, "", versions
     if tuple(found["version"]) < OLDEST_FOR_OURS:
         why = f"pytest is not installed in {found['executable']}, and the engine's own needs Python 3.11"
         return {}, why, versions
-    from importlib.metadata import version  # which loads much, and most interpreters have a pytest
+    from importlib.metadata import version  # imported late: it is slow, and most interpreters have pytest
 
     versions |= {"pytest": f"{version('pytest')} (supplied by the engine)", "pluggy": version("pluggy")}
     return _ours(), "", versions
@@ -175,7 +175,7 @@ def _ours() -> dict[str, str]:
 
 
 def _folders(paths: list[str]) -> tuple[str, ...]:
-    """Without those that lie in another one, and without the system's own, which every sandbox has."""
+    """The folders without those inside another, and without the system's own, which every sandbox has."""
     kept: list[Path] = []
     for path in sorted({Path(one) for one in paths}):
         inside = any(path == other or other in path.parents for other in kept)

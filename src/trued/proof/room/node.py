@@ -9,22 +9,22 @@ from functools import lru_cache
 from pathlib import Path
 
 LOOK_S = 30.0
-STRIPS_TYPES = ((22, 18), (23, 6))  # since then Node runs TypeScript by leaving the types out
+STRIPS_TYPES = ((22, 18), (23, 6))  # since these versions Node strips types to run TypeScript
 _MISSING = re.compile(r"Cannot find (?:package|module) '([^']+)'")
 _PACKAGE = re.compile(r"(@[\w.~-]+/)?[\w.~-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeProgram:
-    """A Node, its version, and the folders that it needs to start."""
+    """A Node executable, its version, and the folders that it needs to start."""
 
     path: str
     version: str  # v20.11.1
-    readable: tuple[str, ...]  # where it lives, if that is not the system's own
+    readable: tuple[str, ...]  # its folders, if they are not the system's
 
     @property
     def strips_types(self) -> bool:
-        """Can it run TypeScript by leaving out the types?"""
+        """Whether it can run TypeScript by stripping the types."""
         major, minor = (int(part) for part in self.version.lstrip("v").split(".")[:2])
         (first, since), (second, later) = STRIPS_TYPES
         return (major, minor) >= (second, later) or (major == first and minor >= since)
@@ -47,7 +47,7 @@ def node_folders() -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def _probed(path: str) -> NodeProgram | None:
-    # A version manager's shim answers with the program behind it; from here on only that one is used.
+    # A version manager's shim reports the program behind it; from here on only that one is used.
     look = [path, "-p", "process.execPath + ' ' + process.version"]
     try:
         said = subprocess.run(look, capture_output=True, cwd="/", timeout=LOOK_S, check=True).stdout.decode()
@@ -62,8 +62,8 @@ def _probed(path: str) -> NodeProgram | None:
 
 
 def missing_package(text: str) -> str:
-    """The package that is missing according to this text, or ""; a name with a dot or slash in front is the project's
-    own.
+    """The package that is missing according to this text, or "". Names that begin with a dot or slash are the project's
+    own and do not count.
     """
     for name in reversed(_MISSING.findall(text)):
         match = _PACKAGE.match(name)

@@ -1,4 +1,4 @@
-"""Which names a script of Node's asks of a module beside it: read from its text, nothing is run. Pure."""
+"""Which names a Node script uses of a module beside it: read from its text, nothing is run. Pure."""
 
 import re
 
@@ -6,12 +6,12 @@ _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
 
 def loads_module(text: str, name: str) -> bool:
-    """Does this text load a module of that name, from whatever folder of the project?"""
+    """Whether this text loads a module of that name, from any folder of the project."""
     return re.search(rf"""["']\.{{1,2}}/(?:[\w.-]+/)*{re.escape(name)}(?:\.[cm]?[jt]s)?["']""", text) is not None
 
 
 def names_asked(text: str, module: str) -> set[str]:
-    """The names that this text asks of a module beside it: `const { name } = require("./module")`, `module.name`."""
+    """The names that this text uses of a module beside it: `const { name } = require("./module")`, `module.name`."""
     place = rf"""["']\./{re.escape(module)}(?:\.[cm]?[jt]s)?["']"""
     loaded = rf"(?:await\s+)?(?:require|import)\s*\(\s*{place}\s*\)"
     lists = re.findall(rf"\{{([^{{}}]*)\}}\s*(?:=\s*{loaded}|from\s*{place})", text)
@@ -25,5 +25,5 @@ def names_asked(text: str, module: str) -> set[str]:
 
 
 def names_mentioned(text: str) -> set[str]:
-    """All words of a module that could be a name which it exports, in whatever way it does that."""
+    """All words of a module that could be exported names, however it exports them."""
     return {*_WORD.findall(text)}

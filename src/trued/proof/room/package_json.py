@@ -14,23 +14,23 @@ JUDGING = (
     "tap",
     "config",
     "babel",
-)  # settings of runners, by their names
+)  # keys with settings of test runners
 MOST_BYTES = 4 * 2**20
-# Laid over what only others could read (too large, too deep, wrong bytes): Node refuses it, whoever wrote it.
+# Replaces a file that only other parsers could read (too large, too deep, wrong bytes): Node rejects this text.
 UNREADABLE = b"this package.json cannot be read: it is too large, too deep, or no JSON in UTF-8\n"
 
 
 def is_package_json(path: str) -> bool:
-    """Is it a package.json of the project's own?"""
+    """Whether it is a package.json of the project itself."""
     parts = path.split("/")
     return parts[-1] == NAME and "node_modules" not in parts
 
 
 def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
-    """What is laid over the head's package.json, or None where it may stay as it is.
+    """The content that replaces the head's package.json, or None if it may stay as it is.
 
-    `base` is None where the base has none: then the head's scripts may stay. A head's that cannot be read could hold
-    any settings for those who read it otherwise: it is unreadable for all.
+    `base` is None if the base has no such file: then the head's scripts may stay. If the head's file cannot be parsed,
+    another parser might still find any settings in it, so it is made unreadable for all.
     """
     ours, theirs = _read(base), _read(head)
     if theirs is None:
@@ -46,7 +46,7 @@ def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
 
 
 def _with_scripts(made: dict[str, Any], before: Any) -> dict[str, Any]:
-    """Scripts that the base has are the base's, and nothing new is done before or after them."""
+    """The manifest with the base's scripts in place of the head's, and without new `pre` and `post` scripts."""
     ours = before if isinstance(before, dict) else {}
     now = made.get("scripts")
     theirs = now if isinstance(now, dict) else {}

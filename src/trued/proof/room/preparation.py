@@ -1,4 +1,4 @@
-"""The `prepare` commands of a contract: run once for a tree, with the network, in an environment of its own."""
+"""Runs the `prepare` commands of a contract: once for a room, with the network, in an environment of its own."""
 
 import os
 import shutil
@@ -11,17 +11,17 @@ from trued.proof.room.virtualenv import TRUSTED, disarm, make_virtualenv, regist
 from trued.protocols import Command, CommandResult
 
 PREPARE_S = 600.0
-PREPARE_BYTES = 16 * 1024 * 1024  # installers talk much
-FOLDER = "environment"  # beside the checkout: it goes when the room goes
+PREPARE_BYTES = 16 * 1024 * 1024  # installers print much
+FOLDER = "environment"  # beside the checkout: it is removed with the room
 GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "user.name=trued", "-c", "user.email=engine@trued.invalid")
 
 
 async def prepare_room(bench: Bench, commands: tuple[str, ...]) -> Bench:
-    """The bench with what the commands installed, or with the reason why no check can be run in it."""
+    """Run the commands. Returns the bench with what they installed, or with the reason why no check can run in it."""
     environment = bench.room.parent / FOLDER
     make_virtualenv(environment, bench.interpreter, over=True)
     site = site_packages(environment, bench.interpreter)
-    with (site / TRUSTED).open("a") as file:  # packages that the commit declares are there, too
+    with (site / TRUSTED).open("a") as file:  # also find the packages that only the commit declares
         file.writelines(f"{one}\n" for one in bench.site)
     broken = await _run(bench, commands, environment)
     disarm(site)
@@ -37,7 +37,7 @@ async def prepare_room(bench: Bench, commands: tuple[str, ...]) -> Bench:
 
 
 async def _run(bench: Bench, commands: tuple[str, ...], environment: Path) -> str:
-    """Why it failed, or ""."""
+    """Run the commands. Returns why one failed, or ""."""
     variables = {
         **registries(os.environ),
         **_with(bench.variables, str(environment / "bin"), first=True),
@@ -58,7 +58,8 @@ async def _run(bench: Bench, commands: tuple[str, ...], environment: Path) -> st
 
 
 async def _history(bench: Bench, variables: Mapping[str, str]) -> str:
-    """A repository with one commit and no tags: versions are often made from git, and a checkout has none."""
+    """Make a repository with one commit and no tags: builds often read the version from git, which a checkout lacks.
+    Returns why that failed, or ""."""
     made = " && ".join(
         " ".join((*GIT, *words))
         for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "--no-verify", "--allow-empty", "-m", "1"))
@@ -93,6 +94,7 @@ async def _execute(
 
 
 def _with(variables: Mapping[str, str], programs: str, *, first: bool) -> dict[str, str]:
-    """What is run finds the prepared programs first; what judges by its exit code, the trusted ones."""
+    """The variables with the prepared programs on the PATH: first for code under test, last for commands that judge by
+    their exit code."""
     path = variables.get("PATH", "")
     return {**variables, "PATH": f"{programs}:{path}" if first else f"{path}:{programs}"}

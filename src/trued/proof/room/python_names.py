@@ -1,4 +1,4 @@
-"""Which names a module of Python has, and which ones others ask of it: read from its text, nothing is run. Pure."""
+"""Which names a Python module defines, and which of them others use: read from its text, nothing is run. Pure."""
 
 import ast
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def names_asked(text: str, module: str) -> set[str]:
-    """The names that this text asks of a module: `from module import name`, `module.name`."""
+    """The names that this text uses of a module: `from module import name`, `module.name`."""
     asked, known = set[str](), set[str]()
     nodes = [each for one in _statements(text) for each in ast.walk(one)]
     for node in nodes:
@@ -22,7 +22,7 @@ def names_asked(text: str, module: str) -> set[str]:
 
 
 def names_defined(text: str) -> set[str]:
-    """The names that a module has once it is imported; none if it cannot be read."""
+    """The names that a module has once it is imported; none if it cannot be parsed."""
     found, waiting = set[str](), [*_statements(text)]
     while waiting:
         node = waiting.pop()
@@ -38,8 +38,8 @@ def names_defined(text: str) -> set[str]:
 
 
 def lacks(text: str, asked: set[str]) -> bool:
-    """Does a module of this text lack one of the names? One that passes on all names of another, or makes its names
-    while it runs (`globals()["name"] = …`), is not said to lack them."""
+    """Whether a module with this text lacks one of the names; False if it re-exports all names of another, or defines
+    names while it runs (`globals()["name"] = …`)."""
     nodes = [each for one in _statements(text) for each in ast.walk(one)]
     if any(isinstance(one, ast.ImportFrom) and one.names[0].name == "*" for one in nodes):
         return False

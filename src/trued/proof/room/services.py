@@ -17,7 +17,7 @@ ATTENDED = Path(__file__).parents[1] / "probes" / "attended.py"
 
 
 async def run_with_services(workspace: Workspace, command: Command, services: Sequence[Serve]) -> CommandResult:
-    """Run the command with its services. Raises CannotJudge where one of them does not come up."""
+    """Run the command with its services. Raises CannotJudge if one of them does not start."""
     reading, telling = os.pipe()
     try:
         ran = await workspace.execute(with_services(command, services, telling))
@@ -34,7 +34,7 @@ async def run_with_services(workspace: Workspace, command: Command, services: Se
 
 
 def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
-    """The same command, started by a script that starts the services first. The caller closes the pipe `telling`."""
+    """The command, wrapped in a script that starts the services first. The caller closes the pipe `telling`."""
     ports = _ports(len(services))
     told = [
         {

@@ -1,4 +1,4 @@
-"""Virtual environments that the engine makes itself, and the package registries that the user has set."""
+"""Makes the engine's own virtual environments, and finds the package registries that the user has configured."""
 
 import configparser
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from trued.proof.room.interpreter import Interpreter
 
-TRUSTED = "trued-trusted.pth"  # leads from a prepared environment to the packages of the trusted one
-BEHIND = "added"  # folder of packages that are looked for last
+TRUSTED = "trued-trusted.pth"  # makes an environment also find the packages of the trusted one
+BEHIND = "added"  # folder of packages that are searched last
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-PROGRAMS = ("/usr/", "/opt/")  # folders that every sandbox shows, and that only the machine's owner fills
+PROGRAMS = ("/usr/", "/opt/")  # folders that every sandbox shows, and that only the machine's owner can write
 CUSTOMIZING = ("sitecustomize", "usercustomize")
-BUNDLED = ("/usr/share/python-wheels",)  # where Debian keeps what `ensurepip` has elsewhere
+BUNDLED = ("/usr/share/python-wheels",)  # where Debian keeps the wheels of `ensurepip`
 PIP_SETTINGS = ("index-url", "extra-index-url", "find-links", "trusted-host", "cert", "no-index")
 _REGISTRY = re.compile(r"(PIP|UV|npm_config|NPM_CONFIG)_\w+|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS|"
                        r"CURL_CA_BUNDLE|(https?|all|no)_proxy|(HTTPS?|ALL|NO)_PROXY")  # fmt: skip
@@ -24,7 +24,7 @@ _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
 
 
 def machine_path(path: str, home: str) -> str:
-    """Where checks look for programs: the system's folders, then those of the user's PATH that every sandbox shows
+    """The PATH for checks: the system's folders, then those of the user's PATH that every sandbox shows
     (`/usr/local/go/bin`, `/opt/…`), but none below HOME, and no project's own (a virtual environment, `node_modules`).
     """
     more = (Path(os.path.normpath(one)) for one in path.split(":") if one.startswith(PROGRAMS))
@@ -39,7 +39,7 @@ def _is_own(folder: Path, home: str) -> bool:
 
 
 def site_packages(environment: Path, interpreter: Interpreter) -> Path:
-    """Where the environment's packages lie."""
+    """The folder of the environment's packages."""
     return environment / "lib" / f"python{interpreter.version[0]}.{interpreter.version[1]}" / "site-packages"
 
 
@@ -56,7 +56,7 @@ def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) 
 
 
 def lay_programs(environment: Path, interpreter: Interpreter) -> None:
-    """Put the environment's own Python, pip and settings in their places, whatever an installation has put there."""
+    """Write the environment's own Python, pip and settings again, over whatever an installation put there."""
     programs, base = environment / "bin", _python_behind(interpreter)
     own = _own_programs(interpreter)
     for place in (*(programs / name for name in own), environment / "pyvenv.cfg"):
@@ -71,8 +71,8 @@ def lay_programs(environment: Path, interpreter: Interpreter) -> None:
 
 
 def replaced_folder(environment: Path, interpreter: Interpreter) -> str:
-    """A folder of the environment that an installation has replaced by something else, or "": what the engine wrote
-    there would land elsewhere."""
+    """A folder of the environment that an installation has replaced by a link or file, or "": the engine's files would
+    land elsewhere."""
     site = site_packages(environment, interpreter)
     every = (environment / "bin", *reversed([one for one in site.parents if environment in one.parents]), site)
     return next((str(one.relative_to(environment)) for one in every if one.is_symlink() or not one.is_dir()), "")
@@ -94,7 +94,7 @@ def _remove(place: Path) -> None:
 
 
 def _bring_pip(site: Path, base: Path) -> None:
-    """From the wheel that comes with the interpreter."""
+    """Unpack pip from the wheel that comes with the interpreter."""
     folders = [*base.parent.parent.glob("lib/python3*/ensurepip/_bundled"), *map(Path, BUNDLED)]
     wheels = sorted(wheel for folder in folders for wheel in folder.glob("pip-*.whl"))
     if wheels:
@@ -103,7 +103,7 @@ def _bring_pip(site: Path, base: Path) -> None:
 
 
 def disarm(site: Path) -> None:
-    """Remove what an installation left to be run at the start of every interpreter."""
+    """Remove files that an installation left to run at the start of every interpreter."""
     for one in site.glob("*"):
         starting = one.suffix == ".pth" and one.name != TRUSTED
         if starting or one.name.split(".")[0] in CUSTOMIZING:
@@ -111,8 +111,8 @@ def disarm(site: Path) -> None:
 
 
 def put_behind(environment: Path, interpreter: Interpreter) -> Path:
-    """Move what was installed behind the interpreter's own packages and programs, and return its folder: a name that
-    these have is never taken from there."""
+    """Move the installed packages to a folder that is searched after the interpreter's own packages, so that they never
+    replace one of these, and remove programs that would replace one. Returns the folder."""
     site, behind = site_packages(environment, interpreter), environment / BEHIND
     disarm(site)
     _remove(behind)
@@ -130,12 +130,12 @@ def put_behind(environment: Path, interpreter: Interpreter) -> Path:
 
 
 def registries(environ: Mapping[str, str], files: Iterable[Path] | None = None) -> dict[str, str]:
-    """Settings of package clients, from variables and pip's own files; values that hold a secret are left out."""
+    """Settings of package managers, from environment variables and pip's files; values with secrets are left out."""
     found: dict[str, str] = {}
     for file in _pip_files(environ) if files is None else files:
         found |= _pip_settings(file)
     found |= {name: value for name, value in environ.items() if _REGISTRY.fullmatch(name)}
-    found.pop("PIP_CONFIG_FILE", None)  # its settings are read here; the file itself may hold more
+    found.pop("PIP_CONFIG_FILE", None)  # its settings are read here; the file itself may contain more
     found.pop("PIP_REQUIRE_VIRTUALENV", None)
     return {name: value for name, value in found.items() if not _SECRET.search(f"{name}={value}")}
 

@@ -15,7 +15,7 @@ from trued.proof.room.bench import Bench, CaseSelection, Fact, keepable_text, un
 from trued.proof.room.browser_stage import playwright_packages, set_up_stage
 
 MOST = 20  # tests of one run of which pictures are kept; failing ones first
-MOST_BYTES = 4 * 2**20  # of one picture or recording
+MOST_BYTES = 4 * 2**20  # bytes of one picture or recording
 ALL_BYTES = 32 * 2**20
 
 
@@ -30,7 +30,7 @@ def missing_browser(bench: Bench, wanted: CaseSelection, *, python: bool) -> Fac
 
 @asynccontextmanager
 async def with_browser(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
-    """The same room with a browser in it. No server is started."""
+    """The bench with a browser for tests. No server is started."""
     chromium, _ = browser.find_chromium()
     supplied, _ = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
     with set_up_stage(chromium, browser.chromium_folders(chromium), supplied) as made:

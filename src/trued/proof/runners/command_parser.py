@@ -1,4 +1,4 @@
-"""Reads a command of the contract: which test runner it starts, and with which arguments. Pure."""
+"""Parses a command of the contract: which test runner it starts, and with which arguments. Pure."""
 
 import json
 import re
@@ -10,10 +10,10 @@ from pathlib import PurePosixPath
 from trued.model import FactNote
 from trued.support.shell_words import sequential_commands
 
-DEEPEST = 8  # scripts that start scripts
+DEEPEST = 8  # levels of scripts that start scripts
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
-# Programs that choose an environment and then start what follows: the engine has chosen one already.
+# Programs that choose an environment and then start the rest of the line: the engine has chosen one already.
 _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
     ("uv", "run"): frozenset(
         (
@@ -62,14 +62,14 @@ class RunnerCall:
     runner: str  # pytest, unittest, node, go, vitest, jest, mocha
     arguments: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    before: tuple[str, ...] = ()  # commands that the contract wants to have succeeded first
-    said: tuple[str, ...] = ()  # how it was understood, where that is not plain
+    before: tuple[str, ...] = ()  # commands that must succeed first
+    said: tuple[str, ...] = ()  # how the command was understood, if that is not obvious
 
 
 def recognise_runner(command: str, scripts: Mapping[str, str] | None = None) -> RunnerCall | None:
-    """The test runner that this command starts, directly, by a wrapper or by a script; None where it starts none.
+    """The test runner that this command starts directly, through a wrapper or through a script; None if it starts none.
 
-    `scripts` are those of the base's package.json.
+    `scripts`: those of the base's package.json.
     """
     return _recognised(command, scripts or {}, DEEPEST)
 
@@ -118,7 +118,7 @@ def _unwrapped(words: Sequence[str], scripts: Mapping[str, str], deep: int) -> R
 
 
 def _without_wrapper(words: list[str]) -> list[str]:
-    """What a wrapper starts; nothing if it is none."""
+    """The command that a wrapper starts; nothing if there is no wrapper."""
     start = words[2:] if len(words) > 2 and _is_python(words[0]) and words[1] == "-m" else None
     if start is not None and start[0] == "coverage":
         words = start
@@ -138,7 +138,7 @@ def _without_wrapper(words: list[str]) -> list[str]:
 
 
 def _script(words: list[str], scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
-    """`npm test` and the like: the text of the base's own script."""
+    """The runner that `npm test` and the like start, by the text of the base's own script."""
     if not words or words[0] not in _MANAGERS:
         return None
     rest = [one for one in words[1:] if one not in ("-s", "--silent", "--if-present", "run", "run-script")]
@@ -181,7 +181,7 @@ def _runner(words: list[str]) -> RunnerCall | None:
 
 
 def _module(words: list[str]) -> RunnerCall | None:
-    """`python [options] -m pytest …`"""
+    """The runner in `python [options] -m pytest …`."""
     warnings: list[str] = []
     rest = list(words)
     while rest and rest[0].startswith("-") and rest[0] != "-m":
@@ -204,7 +204,7 @@ def _node(words: list[str]) -> RunnerCall | None:
 
 
 def files_in_command(asked: RunnerCall) -> tuple[str, ...]:
-    """Files and folders that the command itself names; none where it runs whatever there is."""
+    """Files and folders that the command itself names; none if it runs all tests."""
     words = list(asked.arguments)
     if asked.runner == "node":
         return tuple(one for one in node_options(words)[1] if not any(sign in one for sign in "*?["))
@@ -220,7 +220,7 @@ def files_in_command(asked: RunnerCall) -> tuple[str, ...]:
 
 
 def _module_file(name: str) -> str:
-    """`tests.test_core.Numbers.test_half` is in `tests/test_core.py`."""
+    """The file of a dotted name: `tests.test_core.Numbers.test_half` is in `tests/test_core.py`."""
     if name.endswith(".py"):
         return name
     parts = name.split(".")
@@ -229,7 +229,7 @@ def _module_file(name: str) -> str:
 
 
 def node_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Options of node itself, and the files that are named."""
+    """Node's own options, and the named files."""
     options: list[str] = []
     files: list[str] = []
     rest = list(arguments)

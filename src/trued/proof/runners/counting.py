@@ -1,4 +1,4 @@
-"""Counts the results of one test run by id, and decides whether they can be believed. Shared by all runners."""
+"""Counts the results of one test run by id, and decides whether they can be trusted. Shared by all runners."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,7 @@ _OUTCOMES = {
     "failed": Outcomes.FAILED,
     "error": Outcomes.FAILED,
     "skipped": Outcomes.SKIPPED,
-    "marked": Outcomes.SKIPPED,  # by the test file itself, not while the test ran
+    "marked": Outcomes.SKIPPED,  # skipped by the test file itself, not while the test ran
     "xfailed": Outcomes.SKIPPED,  # expected to fail: it shows nothing
     "xpassed": Outcomes.SKIPPED,
 }
@@ -40,11 +40,11 @@ class CountedRun:
     """The results of one run, by test id."""
 
     outcomes: Mapping[str, CountedTest]  # by id
-    collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # file → how its collection failed, words
-    canaries: Mapping[str, str] = field(default_factory=dict)  # tests of random names that must fail → how they ended
-    copies: Mapping[str, str] = field(default_factory=dict)  # ids whose copy must fail → how the copy ended
-    ended: int | None = None  # exit code; None: it did not finish
-    started: bool = True  # the runner was loaded; what went wrong later is not the environment's
+    collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # file → how its collection failed, text
+    canaries: Mapping[str, str] = field(default_factory=dict)  # test with a random name that must fail → how it ended
+    copies: Mapping[str, str] = field(default_factory=dict)  # id of a test whose copy must fail → how the copy ended
+    ended: int | None = None  # exit code; None if it did not finish
+    started: bool = True  # the runner was loaded; later failures are not the environment's fault
     left_out: tuple[str, ...] = ()
     ran: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class CountedRun:
         )
 
     def how(self, name: str) -> str:
-        """How a test ended; one whose file could not be imported failed with it; "" where nothing is known."""
+        """How a test ended; "failed" if its file could not be imported; "" if nothing is known."""
         if name in self.outcomes:
             return self.outcomes[name].outcome
         return "failed" if name.split("::")[0] in self.collected else ""
@@ -90,12 +90,13 @@ _SHAPES: Mapping[str, type] = {
     "ended": int,
     "versions": dict,
 }
-_HALVES = re.compile("[\ud800-\udfff]")  # of characters: no file can hold them
-_LONGEST_S = 1e9  # no time that anybody waited
+_HALVES = re.compile("[\ud800-\udfff]")  # halves of surrogate pairs: no file can contain them
+_LONGEST_S = 1e9  # a longer duration must be forged
 
 
 def _sound(record: Mapping[str, Any]) -> bool:
-    """Each part of the kind that our own plugin writes. A head that found the channel may write anything."""
+    """Whether each field has the type that the engine's plugin writes. A head that found the channel may write
+    anything."""
     if not all(type(record[name]) is kind for name, kind in _SHAPES.items() if name in record):
         return False
     named = [record[key] for key in ("id", "copy", "collect") if key in record]
@@ -115,14 +116,15 @@ def _one(name: str | None) -> tuple[str, ...]:
 def _seen(record: dict[str, Any]) -> CountedTest:
     outcome, phase = str(record["outcome"]), str(record.get("when", "call"))
     if outcome not in _RANK:
-        outcome = "failed"  # "rerun": it failed, whatever comes of it the next time
+        outcome = "failed"  # "rerun", for instance: it failed, whatever the next run shows
     if outcome == "failed" and phase != "call":
         outcome = "error"
     return CountedTest(outcome, phase, strip_controls(str(record.get("text", ""))), float(record.get("seconds", 0.0)))
 
 
 def worst_outcomes(seen: Iterable[tuple[str, CountedTest]]) -> dict[str, CountedTest]:
-    """The worst outcome of each test. A test is reported in several phases: it passed if its body did and all agree."""
+    """The worst outcome of each test. A test is reported in several phases: it passed if its body passed and no phase
+    failed."""
     found: dict[str, CountedTest] = {}
     for name, one in seen:
         if one.outcome == "passed" and one.phase != "call":
@@ -135,13 +137,13 @@ def worst_outcomes(seen: Iterable[tuple[str, CountedTest]]) -> dict[str, Counted
 
 @dataclass(frozen=True, slots=True)
 class RunnerFacts:
-    """What counting must know about a runner."""
+    """What the counting needs to know about a runner."""
 
     runner: str
     command: str
-    lacks: Callable[[str], str]  # the third-party thing that is missing by this text, or ""
-    stops: Mapping[int, str] = field(default_factory=dict)  # exit codes that mean: nothing was run, and why
-    canaries: int = 1  # how many tests of random names must have failed
+    lacks: Callable[[str], str]  # the third-party module that is missing according to this text, or ""
+    stops: Mapping[int, str] = field(default_factory=dict)  # exit code that means that nothing was run → why
+    canaries: int = 1  # how many tests with random names must have failed
     nothing: str = "no test was collected"
 
 
@@ -153,9 +155,9 @@ def nothing_collected(wanted: CaseSelection) -> str:
 
 
 def counted_fact(bench: Bench, ran: CommandResult, counted: CountedRun, words: RunnerFacts, *, stray: str = "") -> Fact:
-    """What this run showed. Of a run that cannot be believed only failures are kept.
+    """What this run showed. If the run cannot be trusted, only failures are kept.
 
-    `stray`: why nothing that came over the channel can be believed.
+    `stray`: why nothing that came over the channel can be trusted.
     """
     tried = [_tried(name, one) for name, one in counted.outcomes.items()]
     tried += [_uncollected(words, name, *one) for name, one in counted.collected.items()]
@@ -180,7 +182,7 @@ def counted_fact(bench: Bench, ran: CommandResult, counted: CountedRun, words: R
 
 
 def why_worthless(bench: Bench, ran: CommandResult, counted: CountedRun, words: RunnerFacts) -> str:
-    """Why no result of this run can be believed, or ""."""
+    """Why no result of this run can be trusted, or ""."""
     if changed := changed_frozen_files(bench):
         return f"frozen code was changed while the tests ran: {', '.join(changed[:5])}"
     if ran.timed_out:
@@ -202,7 +204,7 @@ def why_worthless(bench: Bench, ran: CommandResult, counted: CountedRun, words: 
 
 
 def _passed(counted: CountedRun, name: str) -> bool:
-    """Did the test itself pass? Only then its failing copy shows anything: what is skipped is skipped again."""
+    """Whether the test itself passed. Only then does its failing copy show anything: a skipped one is skipped again."""
     return name in counted.outcomes and counted.outcomes[name].outcome == "passed"
 
 

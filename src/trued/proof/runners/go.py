@@ -1,4 +1,4 @@
-"""Go tests, counted from the events of `go test -json`, each with the file that holds it."""
+"""Go tests, counted from the events of `go test -json`, each with the file that contains it."""
 
 import json
 import random
@@ -28,7 +28,7 @@ from trued.proof.runners.made_to_fail import failing_go
 from trued.proof.runners.sample_files import files_to_copy
 from trued.protocols import CommandResult
 
-CACHE = ".trued-go"  # in the room: compiled once, thrown away with it
+CACHE = ".trued-go"  # build cache in the room, removed with it
 MOST_TEXT = 4000
 MOST_S = 1e6
 _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
@@ -53,9 +53,9 @@ func Test{name}B(t *testing.T) {{
 """
 CANARIES = 2
 _ENDS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
-_DROPPED = ("json", "v", "failfast")  # the engine reads every test
-_CHOOSING = ("run", "skip", "count", "shuffle")  # not for a run whose tests are chosen already
-_VALUED = frozenset(  # flags whose value may be a word of its own
+_DROPPED = ("json", "v", "failfast")  # the engine sets its own output format and counts every test
+_CHOOSING = ("run", "skip", "count", "shuffle")  # dropped if the engine has chosen the tests
+_VALUED = frozenset(  # flags whose value may be a separate word
     (
         *("tags", "run", "skip", "count", "shuffle", "timeout", "cpu", "parallel", "p", "vet", "exec", "mod", "list"),
         *("modfile", "ldflags", "gcflags", "asmflags", "gccgoflags", "overlay", "buildmode", "toolexec", "o", "C"),
@@ -67,7 +67,7 @@ _VALUED = frozenset(  # flags whose value may be a word of its own
 @dataclass(frozen=True, slots=True)
 class _Model:
     file: str
-    package: str  # its clause
+    package: str  # the name in its package clause
     content: str
 
 
@@ -100,8 +100,8 @@ async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
 
 
 def missing_go_package(text: str, own: Iterable[str] = ()) -> str:
-    """The third-party package that is missing according to this text, or "": its first part names a host, and it is
-    below none of the project's `own` modules."""
+    """The third-party package that is missing according to this text, or "". Third-party means that its first part is a
+    host name, and that it is in none of the project's `own` modules."""
     ours = tuple(own)
     foreign = [one for one in _MISSING.findall(text) if not any(is_below(one, module) for module in ours)]
     return next((one for one in foreign if "." in one.split("/")[0]), "")
@@ -111,7 +111,7 @@ def missing_go_package(text: str, own: Iterable[str] = ()) -> str:
 class _GoTestArguments:
     """The parsed arguments of a `go test` command."""
 
-    flags: list[tuple[str, list[str]]]  # each by its name, with its words
+    flags: list[tuple[str, list[str]]]  # name and words of each flag
     packages: list[str]
     rest: list[str]  # `-args` and what follows: for the tests themselves
 
@@ -133,7 +133,7 @@ def _given(arguments: Iterable[str]) -> _GoTestArguments:
 
 
 def _flags(given: _GoTestArguments, canaries: Iterable[str]) -> list[str]:
-    """Those of the command; where it chooses tests by name, ours are chosen, too."""
+    """The command's flags; if they choose tests by name, the canaries are added to the choice."""
     ours = f"^(Test{'|Test'.join(canaries)})"
     words: list[str] = []
     for name, one in given.flags:
@@ -168,7 +168,7 @@ class _GoTestCall:
 
 
 class GoTestFiles:
-    """Which file of the base holds which test: Go reports packages only."""
+    """Finds the file of the base that contains a test: Go reports only packages."""
 
     def __init__(self, room: Path, known: Iterable[str]) -> None:
         self.room = room
@@ -199,12 +199,12 @@ class GoTestFiles:
         return package
 
     def asked_for(self, path: str, packages: Iterable[str]) -> bool:
-        """Is this file's package one of those that are named? By its folder, its import path, or a pattern of them."""
+        """Whether this file's package is among the named ones: by folder, import path, or pattern."""
         folder = PurePosixPath(path).parent
         if any(part[0] in "._" or part in ("testdata", "vendor") for part in folder.parts):
             return False
         home = next((str(one) for one in (folder, *folder.parents) if str(one) in self.modules), ".")
-        if home != ".":  # a module of its own: `go test` does not reach it from here
+        if home != ".":  # a separate module, which `go test` does not reach from here
             return False
         return any(_covers(self.folder(one), str(folder)) for one in packages or ["."])
 
@@ -214,7 +214,7 @@ class GoTestFiles:
         return sum(test in _TEST.findall(self.text(one)) for one in beside)
 
     def file(self, package: str, test: str) -> str:
-        """The file that holds this test of this package."""
+        """The file that contains this test of this package; the package's folder if none does."""
         folder = self.folder(package.removesuffix("_test"))
         name = test.split("/")[0]
         for path in self.files:
@@ -224,7 +224,7 @@ class GoTestFiles:
 
 
 def _covers(pattern: str, folder: str) -> bool:
-    """`./...` is every folder, `./a/...` a and all below it."""
+    """Whether the pattern covers the folder: `./...` covers all, `./a/...` covers `a` and all below it."""
     plain = pattern.removeprefix("./").rstrip("/") or "."
     if not plain.endswith("..."):
         return str(PurePosixPath(plain)) == folder
@@ -236,7 +236,8 @@ def _covers(pattern: str, folder: str) -> bool:
 
 
 def _chosen(check: TestsCheck, wanted: CaseSelection, held: GoTestFiles, given: _GoTestArguments) -> list[_Model]:
-    """Real test files; before any is red, one that the check names, if there is one."""
+    """The test files to copy: those with red tests and one other. If none is red yet, files that the check names are
+    preferred."""
     ids = {one.split("::")[0] for one in wanted.ids or ()}
     files = [path for path in held.files if (path in ids if ids else held.asked_for(path, given.packages))]
     if not wanted.red:
@@ -249,7 +250,7 @@ def _chosen(check: TestsCheck, wanted: CaseSelection, held: GoTestFiles, given: 
 
 @contextmanager
 def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
-    """Tests that must fail in each of these packages: the random name that theirs begin with → the package's folder."""
+    """Add tests that must fail to each of these packages: random prefix of their names → the package's folder."""
     folders = {str(PurePosixPath(one.file).parent): one.package for one in chosen}
     with ExitStack() as stack:
         found = {}
@@ -291,8 +292,8 @@ def _counted(ran: CommandResult, held: GoTestFiles, wanted: CaseSelection, canar
     failing = {one.package for one in ended if one.outcome == "failed" and one.test}
     broken = {one.package: one.text for one in ended if one.outcome == "failed" and one.package not in failing}
     errors = ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:]
-    broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}  # older ones say it so
-    # Before there is a head, a package that broke off has nothing to forge: what was not reached is not known there.
+    broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}  # in older versions
+    # On the base nothing is forged: if a package crashes there, tests that it did not reach are only unknown.
     cut = [one for one in ended if one.outcome == "failed" and _BROKE_OFF.search(one.text)]
     off = {held.folder(one.package) for one in cut} if wanted.on_base else set()
     whole = {path: ("failed", text or errors) for package, text in broken.items() for path in _of(held, package)}
@@ -311,7 +312,7 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _caught(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -> str:
-    """Did this package's tests of ours fail? One that does not compile, or that broke off before them, fails, too."""
+    """Returns "failed" if the package's canaries failed, also because it does not compile or crashed before them."""
     ended = [outcome for test, outcome in ours.items() if name in test]
     if folder in broken and set(ended) <= {"failed"}:
         return "failed"
@@ -319,7 +320,7 @@ def _caught(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -
 
 
 def _keeps(wanted: CaseSelection, name: str) -> bool:
-    """Asked for by itself or with its whole file; a file, also for the sake of any test that it holds."""
+    """Whether the id is wanted, itself or with its whole file; a file also if any test in it is wanted."""
     ids = wanted.ids
     if ids is None or name in ids or name.split("::")[0] in ids:
         return True
@@ -327,7 +328,7 @@ def _keeps(wanted: CaseSelection, name: str) -> bool:
 
 
 def _of(held: GoTestFiles, package: str) -> list[str]:
-    """A package that does not compile fails in every file of tests that it has."""
+    """All test files of the package: if it does not compile, each of them fails."""
     folder = held.folder(package.split(" ")[0].removesuffix("_test").removesuffix(".test"))
     return [path for path in held.files if str(PurePosixPath(path).parent) == folder]
 
@@ -346,7 +347,7 @@ class _Ended:
 
 
 def _ended(data: bytes) -> Iterator[_Ended]:
-    """What `go test -json` says of ends, each with what was printed before it."""
+    """The ended tests and packages in the output of `go test -json`, each with its output."""
     output: dict[tuple[str, str], str] = {}
     for event in _events(data):
         key = str(event.get("Package", "")), str(event.get("Test", ""))

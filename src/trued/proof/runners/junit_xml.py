@@ -1,4 +1,4 @@
-"""Reads JUnit XML of any runner. A head may forge it, so entities are refused and sizes are limited. Pure."""
+"""Parses JUnit XML of any runner. A head may forge it, so entities are refused and sizes are limited. Pure."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _IDLE = ("notrun", "skipped", "disabled", "suppressed", "pending")
 
 
 class BadReport(Exception):
-    """The file is not a report; its text says why."""
+    """The file is not a valid report; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class ReportedTest:
     """One test of a report."""
 
     name: str
-    group: str = ""  # what the report calls its class
+    group: str = ""  # the test's class in the report
     suites: tuple[str, ...] = ()  # names of the suites around it, from the outermost
     file: str = ""
     outcome: str = "passed"
@@ -37,7 +37,7 @@ class _Reader:
     found: list[ReportedTest] = field(default_factory=list)
     suites: list[tuple[str, str]] = field(default_factory=list)  # name, file
     case: ReportedTest | None = None
-    inside: str = ""  # a failure, an error or a skip, whose words are being read
+    inside: str = ""  # the failure, error or skip element whose text is being read
     words: list[str] = field(default_factory=list)
     depth: int = 0
     elements: int = 0
@@ -86,7 +86,7 @@ class _Reader:
 
 
 def read_report(data: bytes) -> list[ReportedTest]:
-    """The tests of a report. Raises BadReport where it is not well formed or declares entities."""
+    """The tests of a report. Raises BadReport if it is not well formed or declares entities."""
     if len(data) > MOST_BYTES:
         raise BadReport("it is too large")
     reader = _Reader()

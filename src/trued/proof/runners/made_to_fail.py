@@ -1,11 +1,11 @@
-"""Copies of test files whose tests must fail: an error is put at the beginning of each test's body. Pure."""
+"""Makes copies of test files whose tests must fail, with an error at the beginning of each test's body. Pure."""
 
 import re
 from collections import Counter
 from dataclasses import dataclass
 
 WHY = "a copy that must fail"
-# A condition, so that no checker sees unreachable code; one that no test's own clock or stub decides.
+# A condition, so that no linter sees unreachable code; it does not depend on anything that a test may stub.
 FAILS = f'if ("{WHY}".length) throw new Error("{WHY}");'
 _TITLE = r"""(?P<quote>['"`])(?P<title>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
 _OPTIONS = r"(?:\{[^{}]*\}\s*,\s*)?"
@@ -18,14 +18,14 @@ _IMPORTS = re.compile(r"^\s*(import|export)\b", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class FailingFile:
-    """The text of a test file in which tests of these titles must fail."""
+    """The text of a test file in which the tests with these titles must fail."""
 
     content: str
     titles: tuple[str, ...]
 
 
 def unittest_failures(number: float) -> dict[str, list[object]]:
-    """Assertions of unittest, each with arguments on which it must fail. `number` lies between 0 and 1."""
+    """Assertion of unittest → arguments on which it must fail. `number` lies between 0 and 1."""
     return {
         "assertEqual": [number, 2],
         "assertNotEqual": [number, number],
@@ -48,7 +48,7 @@ def unittest_failures(number: float) -> dict[str, list[object]]:
 
 
 def failing_javascript(content: str) -> FailingFile:
-    """For runners whose tests are written as `test("title", () => { … })`."""
+    """The failing copy of a JavaScript file whose tests are written as `test("title", () => { … })`."""
     titles: list[str] = []
 
     def with_error(match: re.Match[str]) -> str:
@@ -59,13 +59,13 @@ def failing_javascript(content: str) -> FailingFile:
         return f"{match.group()} {FAILS}"
 
     changed = _JAVASCRIPT.sub(with_error, content)
-    # Where one of two tests of the same title could not be changed, that title says nothing about either.
+    # If one of two tests with the same title could not be changed, results under that title show nothing.
     written, made = Counter(match.group("title") for match in _TITLED.finditer(content)), Counter(titles)
     return FailingFile(changed, tuple(title for title in titles if made[title] == written[title]))
 
 
 def failing_go(content: str) -> FailingFile:
-    """For Go's own tests."""
+    """The failing copy of a Go test file."""
     titles: list[str] = []
 
     def with_error(match: re.Match[str]) -> str:
@@ -80,7 +80,7 @@ def failing_go(content: str) -> FailingFile:
 
 
 def is_es_module(path: str, content: str, kind: str) -> bool:
-    """Is this JavaScript an ES module? `kind` is the `type` of its package."""
+    """Whether this JavaScript is an ES module. `kind`: the `type` of its package."""
     if path.endswith((".mjs", ".mts")):
         return True
     if path.endswith((".cjs", ".cts")):
@@ -89,7 +89,7 @@ def is_es_module(path: str, content: str, kind: str) -> bool:
 
 
 def is_set_aside(content: str, title: str) -> bool:
-    """Does the file itself mark this test to be skipped?"""
+    """Whether the file itself marks this test to be skipped."""
     name = re.escape(title)
     by_name = rf"\.(?:skip|todo)\s*\(\s*(['\"`]){name}\1"
     by_option = rf"(['\"`]){name}\1\s*,\s*\{{[^{{}}]*\b(?:skip|todo)\b"

@@ -1,4 +1,4 @@
-"""Node's own test runner: one process a file, and every test reported by id."""
+"""Node's own test runner: one process per file, and every test reported by id."""
 
 import json
 import random
@@ -41,12 +41,12 @@ WORKERS = 4
 SCRIPTS = (".js", ".mjs", ".cjs")
 TYPED = (".ts", ".mts", ".cts")
 _NAMED = re.compile(r"(test|test-.+|.+[._-]test)")
-# What chooses a reporter, or which part of the tests: the engine reports, and runs every one.
+# Options that choose a reporter or a part of the tests: the engine has its own reporter and runs all.
 _DROPPED = ("--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-shard", "--watch")
 _USES = re.compile(r"""['"](?:node:)?test['"]""")
 _EXITS = re.compile(r"\bprocess\.exit\s*\(")
 _LATER = "function {n}x(code) {{ setTimeout(() => process.exit(code), 5000).unref(); }}"
-# Each way in which a test fails can be tampered with apart: each has a test of its own, in either kind of assert.
+# A head can tamper with each assertion separately, so each has its own canary, in both kinds of assert.
 _WAYS = {
     "itself": "m(n === 2)",
     "ok": "m.ok(n === 2)",
@@ -132,7 +132,7 @@ async def _files(
 
 
 def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ...] = ()) -> list[str]:
-    """The files that `node --test` would run by its own rules: named files, folders, patterns, or all there are."""
+    """The files that `node --test` would run by its own rules: named files, folders, patterns, or all tests."""
     paths = [path for path in known if is_node_script(path, typed) and "node_modules" not in PurePosixPath(path).parts]
     if not named:
         return sorted(path for path in paths if _is_named(path) or "test" in PurePosixPath(path).parts[:-1])
@@ -146,7 +146,7 @@ def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ..
 
 
 def is_node_script(path: str, typed: tuple[str, ...] = TYPED) -> bool:
-    """Is it a script that Node runs? `typed`: endings of TypeScript, where it can."""
+    """Whether Node can run this file. `typed`: TypeScript endings that it supports."""
     return path.endswith((*SCRIPTS, *typed))
 
 
@@ -155,7 +155,7 @@ def _is_named(path: str) -> bool:
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """`**` stands for any folders, also for none."""
+    """Whether the path matches the pattern, in which `**` stands for any number of folders, or none."""
     if not any(sign in pattern for sign in "*?["):
         return False
     if fnmatchcase(path, pattern) and ("**" in pattern or path.count("/") == pattern.count("/")):
@@ -186,7 +186,8 @@ class _NodeCanary:
 
 
 def _models(check: TestsCheck, bench: Bench, files: list[str], wanted: CaseSelection) -> list[str]:
-    """Real test files; before any is red, one that the check names, if there is one, and whose tests can be copied."""
+    """The test files to copy: those with red tests and one other. If none is red yet, files that the check names and
+    whose tests can be copied are preferred."""
     if wanted.red:
         return files_to_copy(files, (one.split("::")[0] for one in wanted.red))
     asked = [path for path in files if any(is_below(path, one) for one in check.files)]
@@ -203,19 +204,19 @@ def _text(bench: Bench, path: str) -> str:
 
 def _failing(bench: Bench, path: str) -> FailingFile:
     text = _text(bench, path)
-    if not _USES.search(text):  # … which may end itself: then so that it fails
+    if not _USES.search(text):  # a plain script: if it calls process.exit, let that fail
         return FailingFile(f"{_EXITS.sub('process.exit(7, ', text)}\n;{FAILS}\n", ())
     return failing_javascript(text)
 
 
 def _plain(bench: Bench, files: list[str]) -> list[str]:
-    """Scripts that are a test by themselves: leaving quietly would pass for one, so each has a copy that must fail."""
+    """Test scripts without a test function: exiting early would count as a pass, so each has a copy that must fail."""
     return [one for one in files if not _USES.search(_text(bench, one))]
 
 
 @contextmanager
 def _canary(bench: Bench, model: str) -> Iterator[_NodeCanary]:
-    """The model once more, under a name that nobody can know beforehand, with tests that must fail."""
+    """Add a copy of the model with tests that must fail, under a name that nobody can predict."""
     name = f"test{nonce()[:14]}"
     pure = PurePosixPath(model)
     file = str(pure.with_name(f"{name}.test{pure.suffix}"))
@@ -224,9 +225,9 @@ def _canary(bench: Bench, model: str) -> Iterator[_NodeCanary]:
 
 
 def with_node_canary(content: str, path: str, name: str, kind: str) -> str:
-    """The text of a test file with tests beside its own that must fail."""
+    """The text of a test file with additional tests that must fail."""
     module = is_es_module(path, content, kind)
-    if not _USES.search(content) and _EXITS.search(content):  # a script that ends itself must not end before ours did
+    if not _USES.search(content) and _EXITS.search(content):  # process.exit must not end it before the canaries ran
         content = f"{_EXITS.sub(f'{name}x(', content)}\n{_LATER.format(n=name)}\n"
     load = _IMPORTED.format(n=name) if module else _REQUIRED
     tests = "\n".join(_TEST.format(name=name, way=way, body=body) for way, body in _WAYS.items())
@@ -268,7 +269,7 @@ def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanar
     try:
         return _told_apart(said, bench, canaries, wanting)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return CountedRun({})  # not the records of our own driver: nothing was counted
+        return CountedRun({})  # not the records of the engine's driver: nothing was counted
 
 
 def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _Wanting) -> CountedRun:
@@ -307,12 +308,12 @@ def _id(record: dict[str, Any], key: str) -> str:
 
 
 def _counts(record: dict[str, Any]) -> bool:
-    """Tests, and files that are a test by themselves. A group is what its tests are."""
+    """Whether the record counts: tests do, and plain scripts that did not fail; groups do not, only their tests."""
     return not record["group"] and not (not record["way"] and record["outcome"] == "failed")
 
 
 def _of_the_file(record: dict[str, Any]) -> bool:
-    """It could not be loaded, or a group of it broke outside of any test."""
+    """Whether the file failed as a whole: it could not be loaded, or a group failed outside of any test."""
     if record["outcome"] != "failed" or record["inner"]:
         return False
     return not record["way"] or bool(record["group"])
@@ -328,7 +329,7 @@ def _seen(record: dict[str, Any], texts: dict[str, str]) -> CountedTest:
 
 
 def _caught(records: list[dict[str, Any]], canary: _NodeCanary) -> str:
-    """Did all of the engine's own tests fail? A file that cannot be loaded fails, too."""
+    """Returns "failed" if all of the engine's own tests failed, or if the file could not be loaded; else "passed"."""
     if any(_of_the_file(one) and not one["way"] for one in records) and not any(one["way"] for one in records):
         return "failed"
     ours = {str(one["way"][-1]): one["outcome"] for one in records if one["way"] and canary.name in one["way"][-1]}
@@ -336,7 +337,7 @@ def _caught(records: list[dict[str, Any]], canary: _NodeCanary) -> str:
 
 
 def _copies(records: list[dict[str, Any]], outcomes: dict[str, CountedTest], wanting: _Wanting) -> dict[str, str]:
-    """How the copies ended that were made to fail, of tests that are reported as passed."""
+    """How the failing copies of passed tests ended: test id → outcome."""
     broken = {str(one["copied"]) for one in records if _of_the_file(one) and not one["way"]}
     ended = worst_outcomes((_id(one, "copied"), CountedTest(str(one["outcome"]))) for one in records if _counts(one))
     passed = [name for name, one in outcomes.items() if one.outcome == "passed" and wanting.copied(name)]
@@ -352,7 +353,7 @@ def _copies(records: list[dict[str, Any]], outcomes: dict[str, CountedTest], wan
 
 
 def _around(name: str, ended: Mapping[str, CountedTest]) -> list[str]:
-    """The tests inside of which this one is begun: where one of them failed, it was not reached."""
+    """The tests that contain this one: if one of them failed, this one was not reached."""
     steps = name.split(" > ")
     outer = [" > ".join(steps[:many]) for many in range(1, len(steps))]
     return [one for one in outer if one in ended]

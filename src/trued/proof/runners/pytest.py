@@ -19,7 +19,7 @@ from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, 
 from trued.proof.runners.made_to_fail import unittest_failures
 from trued.proof.runners.reporting_script import python_order, run_reporting_script
 
-# The engine loads plugins itself, so that pytest could not tell which distributions they come from.
+# The engine loads plugins itself, so pytest does not know their distributions: it cannot check `required_plugins`.
 NEUTRAL = (
     *("-p", "no:cacheprovider", "--continue-on-collection-errors", "--maxfail=0", "--color=no"),
     *("-o", "required_plugins="),
@@ -56,12 +56,12 @@ def {name}_ways():
     if {number} != pytest.approx(2):
         raise ValueError({number})
 """
-# Each way in which tests fail can be tampered with apart; the last fails if every one of many does. No failure leads
-# into a module of the library's: to show where it was, pytest would parse all of that.
+# A head can tamper with each kind of failure separately; the last canary covers many assertions at once. No traceback
+# leads into a library module, because pytest would parse that whole module to show it.
 CANARIES = ("", "_raises", "_unit", "_ways")
 _STOPS = {3: "pytest broke down", 4: "pytest could not start"}
 _OPTION = re.compile(r"(?:unrecognized arguments|no such option|Unknown config option): (-*[\w-]+)")
-# Options by which a missing plugin is known; those that only measure are accepted and ignored inside.
+# Options that show which plugin is missing; options that only measure are accepted and ignored by the probe.
 _PLUGINS = {
     "asyncio": "pytest-asyncio",
     "benchmark": "pytest-benchmark",
@@ -127,7 +127,7 @@ class _PytestCanary:
 
 @contextmanager
 def _canary(bench: Bench) -> Iterator[_PytestCanary]:
-    """Tests that must fail, of names that nobody can know beforehand."""
+    """Add tests that must fail, with names that nobody can predict."""
     name, number = random_name(), random.SystemRandom().random()
     text = CANARY.format(name=name, number=number, ways=unittest_failures(number))
     with plant_file(bench.room, f"{name}.py", text) as path:
@@ -135,7 +135,7 @@ def _canary(bench: Bench) -> Iterator[_PytestCanary]:
 
 
 def random_name() -> str:
-    """A name for a test that nobody can know beforehand."""
+    """A name for a test that nobody can predict."""
     return "test_" + "".join(random.SystemRandom().choices(string.ascii_lowercase, k=14))
 
 
@@ -154,7 +154,8 @@ async def _configuration(bench: Bench, arguments: tuple[str, ...]) -> tuple[str,
 
 
 def _disguised(path: str) -> str:
-    """A random name, so that no head can prepare for it, beside the original, whose paths are relative."""
+    """A random name for the configuration, which a head cannot predict, in the same folder, because its paths are
+    relative."""
     pure = PurePosixPath(path)
     return str(pure.with_name(f".{nonce()[:12]}{'.ini' if pure.name == '.pytest.ini' else pure.suffix}"))
 

@@ -34,12 +34,12 @@ from trued.protocols import CommandResult
 
 NOT_FOUND = 127
 MOST_ALONE = 40  # test files that are run one by one
-# Where Vite would write a configuration that is an ES module before it loads it; packages are read-only.
+# Where Vite writes a configuration that is an ES module before it loads it: this fails, as packages are read-only.
 _UNWRITABLE = b"node_modules/.vite-temp"
 _UNRESOLVED = re.compile(r"(?:Failed to resolve import|Failed to load url) \"?([^\"'./ ][^\"' ]*)")
 _ONLY = re.compile(r"\b(test|it|specify|describe|suite|context)\.only\b")
 _NAMED = re.compile(r"((?:test|spec)s?[-_])?.*?([-_](?:test|spec)s?)?")
-# Each way in which a test fails can be tampered with apart: each has a test of its own.
+# A head can tamper with each assertion separately, so each has its own canary.
 _EXPECTED = {
     "toBe": "e(n).toBe(2)",
     "not": "e(n).not.toBe(n)",
@@ -82,7 +82,7 @@ TYPED = (".ts", ".tsx", ".mts", ".cts")
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """What one execution is about."""
+    """The check, runner and room of one execution."""
 
     check: TestsCheck
     asked: RunnerCall | None
@@ -98,11 +98,11 @@ class _Room:
 async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run the check once in this room and return what every test id showed.
 
-    `asked`: a runner whose options are known; None where `check.report` says where the report will lie.
+    `asked`: a runner whose options are known; None if `check.report` names the report's path.
     """
     room = _Room(check, asked, bench, wanted, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
     chosen = _models(room)
-    # Of a runner that is known, the tests that must fail have a run of their own: they disturb no other test.
+    # With a known runner, the tests that must fail run separately, so that they disturb no other test.
     with _canaries(room, [] if asked else chosen) as canaries, scratch_folder(bench.room, {}) as folder:
         report = bench.room / check.report if asked is None else folder / "report"
         if why := _cleared(bench.room, report):
@@ -165,7 +165,7 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Comma
 
 
 def _cleared(room: Path, report: Path) -> str:
-    """Remove a report that lies there already. Returns why that is not possible, or ""."""
+    """Remove an old report. Returns why that is not possible, or ""."""
     try:
         if not report.parent.resolve().is_relative_to(room.resolve()) or report == room:
             return f"{report.relative_to(room)} leads out of the checkout"
@@ -191,8 +191,8 @@ def _started(room: _Room, ran: CommandResult) -> bool:
 
 
 async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
-    """Each test file alone: mocha runs nothing at all where one of its files cannot be loaded. Only on the base, where
-    a test may need what is not there yet; a head that breaks its own runner has failed."""
+    """Run each test file alone, because mocha runs nothing if one file cannot be loaded. Only on the base, where a test
+    may need code that does not exist yet; a head that breaks its own runner has failed."""
     outcomes: dict[str, CountedTest] = {}
     collected: dict[str, tuple[str, str]] = {}
     for number, path in enumerate(_test_files(room)[:MOST_ALONE]):
@@ -208,7 +208,7 @@ async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
 
 
 def _test_files(room: _Room) -> list[str]:
-    """Those that hold the wanted tests, else those that the check names, else all that are named like tests."""
+    """The files that contain the wanted tests, else those that the check names, else all that are named like tests."""
     scripts = [path for path in room.known if is_script(path) and (room.bench.room / path).is_file()]
     held = {one.split("::")[0] for one in room.wanted.ids or ()}
     asked = [path for path in scripts if any(is_below(path, one) for one in room.check.files)]
@@ -217,7 +217,7 @@ def _test_files(room: _Room) -> list[str]:
 
 
 def _silent(room: _Room, ran: CommandResult) -> Fact:
-    """No report: nothing was counted, whatever was printed."""
+    """The fact of a run without a report: nothing was counted, whatever was printed."""
     counted = CountedRun({}, ended=None)
     made = counted_fact(room.bench, ran, counted, RunnerFacts(room.runner, room.check.command, missing_for_scripts))
     missing = room.asked and not (room.bench.room / "node_modules" / ".bin" / room.asked.runner).exists()
@@ -236,7 +236,8 @@ def _silent(room: _Room, ran: CommandResult) -> Fact:
 
 
 def _models(room: _Room) -> list[str]:
-    """Real test files; before any is red, one that the check names, if there is one. None where none will do."""
+    """The test files to copy: those with red tests and one other. If none is red yet, files that the check names and
+    whose tests can be copied are preferred."""
     ids = room.wanted.ids
     held = {one.split("::")[0] for one in ids or ()} & room.known
     files = held or {path for path in room.known if is_named_like_a_script_test(path)}
@@ -256,13 +257,13 @@ def _text(room: _Room, path: str) -> str:
 
 
 def _every(room: _Room, path: str) -> str:
-    """A test file's text, in which no test keeps others from being run: ours would be among them."""
+    """A test file's text without `.only`, which would keep other tests, such as the canaries, from running."""
     return _ONLY.sub(r"\1", _text(room, path))
 
 
 @contextmanager
 def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
-    """Each of these files once more, under a random name, with tests that must fail: file → the random name."""
+    """Add a copy of each file with tests that must fail, under a random name: file → that name."""
     with ExitStack() as stack:
         found = {}
         for path in chosen:
@@ -276,7 +277,7 @@ def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
 
 
 def canary_path(path: str, name: str) -> str:
-    """A path with this random name that the same patterns find: `test-*.js`, `*_test.js`, `*.spec.tsx`."""
+    """A path with this random name that matches the same patterns: `test-*.js`, `*_test.js`, `*.spec.tsx`."""
     pure = PurePosixPath(path)
     stem, dot, ending = pure.name.partition(".")
     first, last = match.groups("") if (match := _NAMED.fullmatch(stem)) else ("", "")
@@ -284,7 +285,7 @@ def canary_path(path: str, name: str) -> str:
 
 
 def with_runner_canary(content: str, runner: str, name: str, path: str) -> str:
-    """The text of a test file with tests beside its own that must fail, in the runner's own words."""
+    """The text of a test file with additional tests that must fail, written for this runner."""
     vitest = runner == "vitest" or "'vitest'" in content or '"vitest"' in content
     known = {"test": f"{name}t", "expect": f"{name}e"} if vitest else {}
     given = {"test": "(g.test ?? g.it)", "expect": "g.expect", **known}
@@ -294,13 +295,14 @@ def with_runner_canary(content: str, runner: str, name: str, path: str) -> str:
     ways += [("a", f"assert {way}", body) for way, body in _ASSERTED.items()]
     tests = "\n".join(f"  t('{name} {way}', fails({able}, () => {{ {body}; }}));" for able, way, body in ways)
     body = _CANARY.format(**given, name=name, value=random.SystemRandom().random(), tests=tests)
-    # To a checker of types, what neither imports nor exports shares its names with the file that it is made of.
+    # For a type checker, a file without imports and exports is a global script: its names clash with the original's.
     apart = "\nexport {};\n" if typed and not vitest and not is_es_module(path, content, "") else ""
     return f"{content}{_IMPORTED.format(n=name) if vitest else apart}{body}"
 
 
 async def _apart(room: _Room, chosen: list[str], counted: CountedRun, stray: str) -> tuple[CountedRun, str]:
-    """A run of what must fail: the chosen files' own tests with an error in them, in their own places, and canaries."""
+    """Run what must fail: the tests of the chosen files, changed in place to fail, and canaries. Returns the count with
+    how they ended, and why no result can be trusted, or ""."""
     copies = {path: failing_javascript(_every(room, path)) for path in chosen}
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
     ours = [one for one in passed if (made := copies.get(one.split("::")[0])) and _title(one) in made.titles]
@@ -322,7 +324,7 @@ def _title(name: str) -> str:
 
 
 def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedRun | str:
-    """What the report says, or why it says nothing."""
+    """The counted results of the report, or why it cannot be read."""
     try:
         with os.fdopen(os.open(report, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -350,7 +352,7 @@ def _keeps(room: _Room, name: str) -> bool:
 
 
 def _file(room: _Room, one: ReportedTest) -> str:
-    """The file of the base that holds the test, if the report lets one tell."""
+    """The file of the base that contains the test, if the report shows it."""
     for word in (one.file, one.group, *reversed(one.suites), one.name):
         path = word.removeprefix(f"{room.bench.room}/").removeprefix("./")
         if path in room.known or (path and is_script(path) and (room.bench.room / path).is_file()):
@@ -373,7 +375,8 @@ def _is_of(canary: str, file: str, one: ReportedTest) -> bool:
 
 
 def _caught(placed: list[tuple[str, ReportedTest]], canary: str) -> str:
-    """Did all of the engine's own tests in this file fail? One that cannot be loaded, like its model, fails, too."""
+    """Returns "failed" if all of the engine's own tests in this file failed, or if it could not be loaded, like its
+    model; else ""."""
     ours = [(file, one) for file, one in placed if _is_of(canary, file, one)]
     ended = {id_in_file(one, file): one.outcome for file, one in ours if f"{canary} " in one.name}
     if not ended:
@@ -382,7 +385,7 @@ def _caught(placed: list[tuple[str, ReportedTest]], canary: str) -> str:
 
 
 def _jest(data: bytes) -> list[ReportedTest]:
-    """jest's own report in JSON."""
+    """The tests of jest's JSON report. Raises BadReport."""
     try:
         whole = json.loads(data)
         return [one for part in whole["testResults"] for one in _jest_file(part)]

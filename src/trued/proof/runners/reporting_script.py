@@ -1,4 +1,4 @@
-"""Scripts of the engine's own that run tests inside a room and report each of them over a private channel.
+"""Runs the engine's own scripts, which run tests inside a room and report each test over a private channel.
 
 pytest, unittest and Node's runner are each driven by such a script (`probes/`): it reads an order from stdin and
 answers with records that begin with the order's nonce.
@@ -22,8 +22,8 @@ class ScriptReport:
     """The result of one run of a reporting script."""
 
     ran: CommandResult
-    records: list[dict[str, Any]]  # what it reported with the right nonce
-    stray: str  # why nothing of it can be believed, or ""
+    records: list[dict[str, Any]]  # records with the right nonce
+    stray: str  # why nothing in the report can be trusted, or ""
 
 
 async def run_reporting_script(
@@ -36,7 +36,7 @@ async def run_reporting_script(
 ) -> ScriptReport:
     """Run the script once with this order, within the limits of the check.
 
-    `call` has the variables that the command sets; `more` goes before them.
+    `call` has the environment variables that the command sets; `more` overrides them.
     """
     token = nonce()
     ran = await bench.execute(
@@ -52,7 +52,7 @@ async def run_reporting_script(
 
 
 def python_order(bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
-    """What both scripts for Python need: where the project lies, and which tests to run in which order."""
+    """The order for both Python scripts: where the project is, and which tests to run in which order."""
     files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE_CHECK})
     return {
         "room": str(bench.room),

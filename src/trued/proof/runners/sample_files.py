@@ -3,11 +3,11 @@
 import random
 from collections.abc import Iterable
 
-MOST = 16  # files that were red: beyond, chance decides, anew in every turn
+MOST = 16  # red files; if there are more, every turn makes a new random choice
 
 
 def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
-    """Every file with a test that was red on the base, since a head may forge one file alone; and one of the others."""
+    """Every file with a test that was red on the base, because a head may forge a single file; and one other."""
     chance = random.SystemRandom()
     known = sorted(set(files))
     forged_first = set(red)

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 
-# What chooses a reporter or a measurement, or stops at the first failure: the engine counts every test.
+# Options that choose a reporter, coverage or watching: the engine has its own reporter and counts every test.
 _DROPPED = re.compile(r"--?(reporters?|outputFile|coverage|json|watch|watchAll|ui|reporter-options?|R|O)([.=].*)?")
 _BAIL = re.compile(r"--bail(=.*)?")
-_VALUED: Mapping[str, frozenset[str]] = {  # options whose value may be a word of its own
+_VALUED: Mapping[str, frozenset[str]] = {  # options whose value may be a separate word
     "vitest": frozenset(
         (
             *("-c", "--config", "-r", "--root", "--dir", "--project", "--environment", "--mode", "--pool", "--retry"),
@@ -31,7 +31,7 @@ _VALUED: Mapping[str, frozenset[str]] = {  # options whose value may be a word o
         )
     ),
 }
-# What chooses tests: not for a run whose files are chosen already.
+# Options that choose tests: dropped if the engine has chosen the files.
 _CHOOSING: Mapping[str, frozenset[str]] = {
     "vitest": frozenset(("-t", "--testNamePattern", "--shard", "--changed", "run", "watch", "dev", "related")),
     "jest": frozenset(
@@ -47,7 +47,7 @@ _CHOOSING: Mapping[str, frozenset[str]] = {
 def runner_arguments(
     runner: str, arguments: Sequence[str], report: str, only: Sequence[str], *, second: bool
 ) -> list[str]:
-    """The arguments for one run. `only`: run these files alone. `second`: in another order."""
+    """The arguments for one run. `only`: run only these files. `second`: run in another order."""
     given = [one for one in _kept(runner, arguments) if not _BAIL.fullmatch(one) and (one, runner) != ("-b", "mocha")]
     rest = [*_options(runner, given), *only] if only else given
     match runner:
@@ -60,13 +60,13 @@ def runner_arguments(
             ours = ["--ci", "--json", f"--outputFile={report}", "--coverage=false", "--bail=0", *order]
             return [*ours, *(["--runTestsByPath"] if only else []), *rest]
         case _:
-            order = ["--sort"] if second else []  # no runner of theirs that is parallel can sort
+            order = ["--sort"] if second else []  # mocha cannot sort in parallel mode
             ours = ["--no-parallel", "--no-bail", "--reporter", "xunit", "--reporter-option", f"output={report}"]
             return [*rest, *order, *ours]
 
 
 def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
-    """Without what chooses a reporter or a measurement: the engine has its own."""
+    """The arguments without options that choose a reporter or a measurement: the engine has its own."""
     found: list[str] = []
     skipping = False
     for word in arguments:
@@ -81,7 +81,7 @@ def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _options(runner: str, given: Sequence[str]) -> list[str]:
-    """Those of the command by which its files are loaded; none that chooses files or tests."""
+    """The command's options without those that choose files or tests: the rest decides how files are loaded."""
     found: list[str] = []
     rest = list(given)
     while rest:

@@ -20,13 +20,13 @@ _PLAIN = ("-v", "--verbose", "-q", "--quiet", "--locals", "-f", "--failfast", "-
 
 @dataclass(frozen=True, slots=True)
 class _UnittestCall:
-    """`python -m unittest …`, read."""
+    """The parsed arguments of `python -m unittest …`."""
 
     names: tuple[str, ...] = ()
     start: str = "."
     pattern: str = "test*.py"
     top: str = ""
-    patterns: tuple[str, ...] = ()  # -k
+    patterns: tuple[str, ...] = ()  # of -k
 
 
 async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
@@ -46,14 +46,14 @@ async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
         command=f"{bench.interpreter.path} -I -B units.py ← {check.command}",
         lacks=bench.foreign,
         stops=_STOPS,
-        canaries=2 + len(ways),  # and a plain assert, and an exception that does not come
+        canaries=2 + len(ways),  # plus a plain assert, and an expected exception that is not raised
         nothing=nothing_collected(wanted),
     )
     return counted_fact(bench, report.ran, counted, words, stray=report.stray)
 
 
 def _apart(record: dict[str, Any], canary: str) -> dict[str, Any]:
-    """The canaries stand in no file: their ids begin with their class."""
+    """The record; if it is a canary's, its id begins with the canary's name, because canaries are in no file."""
     _, found, rest = str(record.get("id", "")).partition(f"::{canary}::")
     return {**record, "id": f"{canary}::{rest}"} if found else record
 
@@ -97,5 +97,5 @@ def _order(check: TestsCheck, call: _UnittestCall, bench: Bench, wanted: CaseSel
 
 
 def _unfound(check: TestsCheck, call: _UnittestCall) -> list[str]:
-    """Files of the check that discovery would not find by itself."""
+    """Files of the check that unittest's discovery would not find."""
     return [one for one in check.files if one.endswith(".py") and not Path(one).match(call.pattern)]
