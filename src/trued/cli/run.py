@@ -59,7 +59,7 @@ def run(
         typer.Option(
             "-w",
             "--workflow",
-            help="purple (for a plan), ticket, handoff (for a specification), solo (for words), pipeline or team.",
+            help="purple (for a plan), ticket, handoff (for a specification), solo (for free text), pipeline or team.",
             show_default="chosen by the input",
         ),
     ] = None,

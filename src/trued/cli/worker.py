@@ -57,7 +57,7 @@ def worker(  # noqa: PLR0913  a flag is a parameter
         typer.Option(metavar="NAME", help="An environment variable that runs may pass to agents and forges."),
     ] = None,
     readable: Annotated[
-        list[str] | None, typer.Option(metavar="PATH", help="A file or folder here that runs may show to agents.")
+        list[str] | None, typer.Option(metavar="PATH", help="A local file or folder that agents may read.")
     ] = None,
     repository: Annotated[
         list[Path] | None,

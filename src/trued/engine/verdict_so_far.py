@@ -39,7 +39,7 @@ class VerdictSoFar:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict; None before the first task was judged."""
+        """The verdict; None until the first task is judged."""
         found = self.stored_verdict
         return found.model_copy(update={"evidence": tuple(found.evidence)}) if found else None
 

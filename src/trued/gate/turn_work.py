@@ -28,7 +28,7 @@ async def beginning_now(judge: Judge) -> Beginning:
 
 
 async def work_since(began: Beginning, judge: Judge, taken: Snapshot) -> list[Snapshot | str]:
-    """What has to be judged: working trees that changed, else commits with new files; nothing if the turn was talk."""
+    """What to judge: working trees that changed, else commits with new files; empty if the turn changed no file."""
     trees = [taken] if await _has_changed(began, judge, taken) else []
     if began.root != str(judge.checkout.root):  # the agent went to another worktree; it may have worked in both
         trees += await _left_behind(began, judge)

@@ -47,7 +47,7 @@ class Database:
     """One schema of a Postgres database.
 
     Statements may be sent twice: when a connection is lost, it is unknown whether the last write was committed.
-    So every write must be idempotent. `patience` returns for how many seconds to wait for an unavailable database; it
+    So every write must be idempotent. `patience` returns how many seconds to wait for an unavailable database; it
     is called before each retry.
     Raises StateFailed or Busy, and BadInput for an invalid address.
     """

@@ -40,7 +40,7 @@ class Offer:
     levels: tuple[str, ...]  # of the sandbox
     variables: tuple[str, ...] = ()  # environment variables of the worker that agents or forges may get
     readable: tuple[str, ...] = ()  # files and folders of the machine that agents may read
-    repositories: tuple[str, ...] = ()  # of the machine, for runs whose work is not in the store
+    repositories: tuple[str, ...] = ()  # local ones that runs may work on; not needed with a store
 
 
 @dataclass(frozen=True, slots=True)

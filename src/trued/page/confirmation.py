@@ -71,7 +71,7 @@ class Confirmations:
             raise BadInput("the page was started without a terminal")
         if self._open is not None:
             then = "type its number there, or withdraw it" if self._open.session == session else "finish that one first"
-            raise BadInput("another decision waits in the terminal", then=then)
+            raise BadInput("another decision is waiting in the terminal", then=then)
         if sum(-(-len(one) // WIDTH) or 1 for one in words.split("\n")) > HIGHEST:
             what = f"what would be recorded is higher than {HIGHEST} rows of the terminal"
             raise BadInput(what, then="decide less at once, or use the command line")

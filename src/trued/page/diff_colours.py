@@ -29,7 +29,7 @@ WITHIN_S = 0.3  # after that the rest stays plain
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 Word: TypeAlias = tuple[str, str]  # class ("" for plain text), and text
-ColouredParts: TypeAlias = tuple[tuple[str, tuple[Word, ...]], ...]  # sort of lines (+, -, @ or ""), and their words
+ColouredParts: TypeAlias = tuple[tuple[str, tuple[Word, ...]], ...]  # kind of line (+, -, @ or ""), and the words
 
 
 @lru_cache(maxsize=64)

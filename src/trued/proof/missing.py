@@ -117,7 +117,7 @@ def not_installed(package: str, why: str) -> MissingFromEnvironment:
 
 
 def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict[str, MissingFromEnvironment]:
-    """Kind of failure → the package that the head declares and its checks lack, because it could not be installed."""
+    """Kind of failure → the package behind it: the head declares it, but it could not be installed for the checks."""
     kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
     modules = {one: added.awaits(one.removeprefix("module ")) for one in kinds if one.startswith("module ")}
     return {kind: not_installed(name, added.unavailable[name]) for kind, name in modules.items() if name}

@@ -39,7 +39,7 @@ class Returned(Generic[R]):
     name: str
     role: str
     reply: R | None
-    lefts: tuple[AgentAnswer, ...] = ()  # one for each try
+    lefts: tuple[AgentAnswer, ...] = ()  # what each try left behind: files, failure, head
     tries: int = 1
     before: tuple[R, ...] = ()  # replies of failed tries, if the last try gave a reply as well
 

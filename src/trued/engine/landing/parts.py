@@ -32,7 +32,7 @@ async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
     commit = _judged_at(context.store, record, name)
     if commit in ("", record.base):
         then = f"`trued show {record.id}` says which are built"
-        raise BadInput(f"nothing was built for chunk {name} yet", "--through", then)
+        raise BadInput(f"nothing has been built for chunk {name} yet", "--through", then)
     if other := await _work_on_others(context, commit, before):
         what = f"chunk {name} was built on top of work on {other} and cannot land without it"
         raise BadInput(what, "--through", f"land through {other}, or run the plan with --chunk {name}")

@@ -14,7 +14,7 @@ MOST_READ = 80  # source files that are read, those nearest to the root first
 DEEP = 3  # levels of folders
 SCRIPTS = ("start", "serve", "dev", "preview")  # scripts of package.json, the most usual first
 TARGETS = ("serve", "start", "run", "dev")  # targets of a Makefile
-SITES = ("", "public", "site", "www", "web")  # folders that may contain a site; docs and sources do not
+SITES = ("", "public", "site", "www", "web")  # folders searched for a static site
 # Servers that take their port only from the command line.
 _PORT_OPTION = re.compile(r"(?:^|[\s/])(?:vite|astro|ng|webpack|webpack-dev-server|parcel)(?:\s|$)")
 _SHELL = re.compile(r"[|&;<>`(){}\[\]*?~#\n]|\$(?!\{?PORT\b)")

@@ -151,7 +151,7 @@ async def send_request(serving: Server, request: HttpRequest, within_s: float) -
         return await asyncio.wait_for(asyncio.to_thread(_speak, connection, request, serving.port), within_s)
     finally:
         with contextlib.suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)  # wakes a thread that still waits
+            connection.shutdown(socket.SHUT_RDWR)  # wakes a thread that is still waiting
         connection.close()
 
 

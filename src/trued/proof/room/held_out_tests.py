@@ -38,7 +38,7 @@ def hidden_files(contract: Contract, check: Check) -> frozenset[str]:
 
 
 def hidden_tests(contract: Contract) -> dict[str, bytes]:
-    """Path → content of all test files of the contract that nobody can read on the base."""
+    """Path → content of the contract's test files that the base does not contain, so that agents cannot read them."""
     files = {path: base64.b64decode(content) for path, content in contract.carried.items()}
     return {path: content for path, content in files.items() if not _on_base(contract, path)}
 

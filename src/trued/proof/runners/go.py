@@ -312,7 +312,7 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _caught(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -> str:
-    """Returns "failed" if the package's canaries failed, also because it does not compile or crashed before them."""
+    """ "failed" if all canaries of the package failed, or if it did not compile or crashed before they ran; else ""."""
     ended = [outcome for test, outcome in ours.items() if name in test]
     if folder in broken and set(ended) <= {"failed"}:
         return "failed"

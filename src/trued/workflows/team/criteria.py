@@ -12,8 +12,8 @@ EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the
 
 
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
-    """The requirements that stand for exactly this criterion: it is their text, or it quotes a sentence of the goal
-    that is their text or that they cover. A criterion in an agent's own words quotes nothing."""
+    """The requirements that stand for exactly this criterion: those with the same text or, if the criterion quotes the
+    goal, those whose text, or a sentence that they cover, contains the quotation."""
     words, every = _words(criterion.text), contract.requirements
     own = tuple(one for one in every if criterion.id in (one.id, *one.covers) and _words(one.text) == words)
     if own or not _is_quotation(goal, words):

@@ -76,7 +76,7 @@ class Part(Value):
     kept: tuple[Piece, ...] = ()
 
     def changed(self, **fields: Any) -> Self:
-        """A copy with these fields. Lines whose value changed are written by the engine again; the text below them
+        """A copy with these fields. The engine rewrites the lines whose value changed; the text below them
         stays."""
         now = {name: getattr(self, name) for name in type(self).model_fields}
         stale = {self._line_of(name) for name, value in fields.items() if now[name] != value}
@@ -185,7 +185,7 @@ class BacklogFeature(Part):
 
     @cached_property
     def text(self) -> str:
-        """The feature's part of the file; cached, so that a backlog of a thousand tasks is only joined."""
+        """The feature's part of the file; cached, so that writing a long backlog only joins these texts."""
         return written(self)
 
     @cached_property

@@ -306,7 +306,7 @@ class _Merge:
     # -- what depends on what ------------------------------------------------------------------------------------------
 
     def _uncircled(self, features: list[BacklogFeature]) -> list[BacklogFeature]:
-        """The features without dependencies that cannot be met: on removed parts, or in a cycle."""
+        """The same features; dependencies that cannot be met (on removed parts, or in a cycle) are dropped."""
         tasks = _Needs({task.id: task.depends_on for one in features for task in one.tasks})
         whole = _Needs({one.id: one.depends_on for one in features})
         found = []
