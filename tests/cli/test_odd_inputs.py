@@ -190,7 +190,7 @@ def test_the_last_line_names_no_position_that_a_branch_does_not_have(
         ledger_lines(record, nothing)
         return capsys.readouterr().out.strip()
 
-    assert said().endswith(f"work at {head[:10]}, branch trued/r-stuck is missing")
+    assert said().endswith(f"work at {head[:10]}, branch trued/r-stuck is not here")
     git(project, "branch", "trued/r-stuck", base)
     assert said().endswith(f"work at {head[:10]}, branch trued/r-stuck is at {base[:10]}")
     git(project, "branch", "-f", "trued/r-stuck", head)

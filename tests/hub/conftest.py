@@ -1,13 +1,17 @@
 """A hub with one run, and everything that is in its tables."""
 
+import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
 
+from tests.hub.machines import SharedHub
 from tests.postgres import PostgresServer
 from trued.hub.postgres import PostgresJournal
 from trued.hub.roles import prepare_hub
@@ -70,6 +74,15 @@ def prepared(postgres_server: PostgresServer) -> str:
     made = postgres_server.new_database()
     prepare_hub(made)
     return made
+
+
+@pytest.fixture
+def shared(tmp_path: Path, postgres: PostgresServer, prepared: str) -> Iterator[SharedHub]:
+    """A prepared hub with a store; workers are started by whoever needs them."""
+    store = tmp_path / "store.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(store)], check=True)
+    with closing(SharedHub(postgres.new_database(prepared), str(store))) as made:
+        yield made
 
 
 @pytest.fixture

@@ -6,14 +6,19 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from tests.crash.world import World
+from tests.postgres import PASSWORD
+
+LEASE_S = 60.0  # of workers that nobody kills
 
 
 def wait_for(true: Callable[[], bool]) -> None:
@@ -112,3 +117,47 @@ class Beginning(Machine):
         """It is back, as it died."""
         (self.world.folder / "repo.off").rename(self.world.repository)
         (self.world.folder / "home.off").rename(self.home)
+
+
+@dataclass
+class SharedHub:
+    """A hub with a store, and three workers, each on a machine of its own with a login of its own."""
+
+    url: str
+    store: str
+    workers: dict[str, Machine] = field(default_factory=dict)
+    processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    askers: list[Machine] = field(default_factory=list)
+    logins: list[str] = field(default_factory=list)
+
+    def login(self) -> str:
+        """The address, with a new worker's login."""
+        name = f"worker_{uuid.uuid4().hex}"
+        with psycopg.connect(self.url, autocommit=True) as db:
+            db.execute(f"create role {name} login password '{PASSWORD}' in role trued_worker")
+        self.logins.append(name)
+        return self.url.replace("//trued:", f"//{name}:")
+
+    def start(self, folder: Path) -> None:
+        self.workers[folder.name] = machine = Machine(folder, self.login(), self.store)
+        may = ("--agents", "scripted", "--allow-programs", "--runs", "1", "--lease", str(LEASE_S))
+        self.processes[folder.name] = machine.start("worker", "--name", folder.name, *may)
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.url, autocommit=True) as db:
+            db.execute("set search_path = trued")
+            return db.execute(statement).fetchall()
+
+    def driver(self) -> str:
+        found = self.rows("select driver from run where until > clock_timestamp() and driver like '%#%'")
+        return "".join(str(one).partition("#")[0] for (one,) in found)
+
+    def said(self) -> str:
+        return "\n".join((one.folder / "said").read_text() for one in self.workers.values())
+
+    def close(self) -> None:
+        for one in (*self.workers.values(), *self.askers):
+            Machine.kill(one)
+        with psycopg.connect(self.url, autocommit=True) as db:
+            for name in self.logins:
+                db.execute(f"drop role {name}")

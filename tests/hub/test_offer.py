@@ -1,5 +1,6 @@
 """What a run may have of a worker's machine is decided by the worker's own options, whatever an asker names."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def test_variables_files_and_repositories_that_its_options_do_not_name_are_withh
     assert withheld(asked(variables=("OPEN", "SECRET"))) == "the variable SECRET"
     assert withheld(asked(forge=ForgeSettings(url="https://evil.example", token_env="SECRET"))) == "the variable SECRET"
     assert withheld(asked(), "") == "the repository "  # which would be the worker's own folder
+    assert withheld(asked(forge=ForgeSettings(kind="local", token_env="SECRET"))) == ""  # nobody is given it
     for path in (secret, str(tmp_path), f"{inside}/../../secret", str(tmp_path / "open" / "link" / "secret")):
         assert withheld(asked(readable=(path,))) == f"the file {path}"
         assert withheld(asked((path,))) == f"the file {path}"
@@ -53,4 +55,10 @@ def test_variables_files_and_repositories_that_its_options_do_not_name_are_withh
 def test_agents_and_sandbox_levels_that_its_options_do_not_name_are_not_run(offer: Offer) -> None:
     assert what_is_missing(offer, asked(agents={"*": "claude:opus", "reviewer": "codex"}), "bubblewrap") == ""
     assert what_is_missing(offer, asked(agents={"*": "command:rm -r ."}), "bubblewrap") == "the agent command"
+    for name, lacking in (("claude", "codex"), ("codex", "claude")):  # one worker makes all calls of a run
+        one = replace(offer, agents=(name,))
+        assert (
+            what_is_missing(one, asked(agents={"*": "claude", "reviewer": "codex"}), "bubblewrap")
+            == f"the agent {lacking}"
+        )
     assert what_is_missing(offer, asked(agents={"*": "claude"}), "none") == "the sandbox level none"

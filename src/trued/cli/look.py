@@ -279,13 +279,16 @@ def diff(
     """Show what the run changed: its base against its last accepted commit. Logs of the engine come last."""
     with opened() as store:
         record = chosen(store, run)
-        places = [Path(record.repository), *sorted((store.home / "stores").glob("*.git"))]
-        owned = store.owned_files(record.id)
-    record = record.model_copy(update={"head": newest(record)})
-    if record.head in ("", record.base):
-        err().print(f"{record.id} has changed nothing yet")
-        return
-    text = next((text for place in places if (text := _diff(place, record, owned, stat=stat)) is not None), None)
+        record = record.model_copy(update={"head": newest(record)})
+        if record.head in ("", record.base):
+            err().print(f"{record.id} has changed nothing yet")
+            return
+        text = _stored_diff(store, record, stat=stat)
+        if text is None and store.travel(record):  # another machine made it
+            import asyncio
+
+            asyncio.run(store.workspace(record, store.inputs(record.id)).store.begin(record.base))
+            text = _stored_diff(store, record, stat=stat)
     if text is None:
         raise BadInput(
             f"cannot find commit {record.head[:10]} of run {record.id}", then="check whether its repository has moved"
@@ -298,6 +301,15 @@ def diff(
     console = out()
     for one in plain(text.decode("utf-8", "replace")).splitlines():
         console.print(Text(one, _colour(one)), soft_wrap=True)
+
+
+def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes | None:
+    """The diff from any repository of this machine that has the commits; None if there is none."""
+    places, owned = (
+        [Path(record.repository), *sorted((store.home / "stores").glob("*.git"))],
+        store.owned_files(record.id),
+    )
+    return next((text for place in places if (text := _diff(place, record, owned, stat=stat)) is not None), None)
 
 
 def _diff(place: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:

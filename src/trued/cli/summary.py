@@ -140,7 +140,7 @@ def _place(record: RunRecord) -> str:
         return f"branch {record.branch} has no commit yet"
     if there == head:
         return f"branch {record.branch} at {head[:10]}"
-    at = f"is at {there[:10]}" if there else "is missing"
+    at = f"is at {there[:10]}" if there else "is not here"
     return f"work at {head[:10]}, branch {record.branch} {at}"
 
 

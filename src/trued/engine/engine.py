@@ -49,6 +49,7 @@ from trued.model.events.run import (
     TicketIncomplete,
     WorkingTreeDirty,
 )
+from trued.model.step_keys import is_sent
 from trued.proof.contract import apply_approvals
 from trued.protocols import Capabilities, Runtime
 from trued.run.budget import Budget
@@ -246,8 +247,9 @@ class Engine:
             await asyncio.sleep(0.1)
         if queue := self.store.journal.queue_of(record.id):
             raise Busy(f"run {record.id} is cancelled, and ends when a worker takes it from {queue}")
-        who = f"epoch {driver}" if self.store.hub else f"process {driver}"
-        raise Busy(f"{who}, which drives run {record.id}, does not end; kill it, and cancel again")
+        if self.store.hub:
+            raise Busy(f"run {record.id} is still driven elsewhere (epoch {driver}): end it there, and cancel again")
+        raise Busy(f"process {driver} still drives run {record.id}: kill it, and cancel again")
 
     async def drive(self, record: RunRecord, inputs: Inputs, *, again: bool = False) -> RunRecord:
         """Drive the run until it ends or needs a person, and record how it ended. `again`: it has ended before."""
@@ -259,7 +261,8 @@ class Engine:
                 return record
             if self.store.journal.is_cancelled(record.id):
                 return await self._cancel(record)
-            if record.state != "running" or self.store.journal.steps(record.id):
+            begun = any(not is_sent(key) for key, _, _ in self.store.journal.steps(record.id))
+            if record.state != "running" or begun:
                 self.store.writer(record).emit(RunResumed(after=record.state))
             if record.state == "failed":
                 self._spool(record, inputs).retire_failed()

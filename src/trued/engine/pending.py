@@ -65,9 +65,8 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         (one, requirement)
         for one in verdict.requirements
         if one.lacks == "attest"
-        and (
-            requirement := asked.get(one.id) if lacking.isdisjoint(one.parts) else None
-        )  # a requirement is met when its parts are, so only the parts wait
+        and lacking.isdisjoint(one.parts)  # a requirement is met when its parts are, so only the parts wait
+        and (requirement := asked.get(one.id))
         and (final or is_manual(requirement))
     ]
     unread = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []

@@ -283,7 +283,7 @@ def _check_variables(settings: Settings) -> None:
     given = {*settings.variables, *settings.environment.variables}
     opens = {HUB_VARIABLE: "the journal of all runs", STORE_VARIABLE: "the work of all runs"}
     if named := [name for name in opens if name in given]:
-        what = f"{named[0]} would be shown to what runs in a sandbox: it opens {opens[named[0]]}"
+        what = f"agents would see {named[0]}, which opens {opens[named[0]]}"
         raise BadInput(what, then="take it out of `variables`")
     tokens = {settings.forge.token_env, settings.tickets.token_env, "GITHUB_TOKEN", "JIRA_TOKEN"}
     offers = descriptor(settings.workflow).offers_pull_request

@@ -16,6 +16,7 @@ from trued.engine.inputs import Inputs
 from trued.errors import BadInput
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
+from trued.integrations.forges import is_without_forge
 from trued.model import RunRecord, Value
 from trued.model.events.run import MachineChanged
 from trued.model.step_keys import SENT, is_sent
@@ -267,10 +268,14 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
         raise BadInput(what, then="`git fetch --refetch --no-filter` brings it")
     if large := await _large_file(git, files, sizes):
         raise BadInput(f"the content of {large} is in git LFS, not in the repository: it cannot travel", then=then)
-    if not inputs.ticket:
+    ticket = inputs.ticket
+    if not ticket:
         return inputs
-    pictures = [await _travelling_picture(git, one, repository.root, files) for one in inputs.ticket.pictures]
-    return inputs.model_copy(update={"ticket": inputs.ticket.model_copy(update={"pictures": tuple(pictures)})})
+    if is_without_forge(inputs.settings.forge, repository.root):  # another machine has no remotes to look at
+        forge = inputs.settings.forge.model_copy(update={"kind": "local"})
+        inputs = inputs.model_copy(update={"settings": inputs.settings.model_copy(update={"forge": forge})})
+    pictures = [await _travelling_picture(git, one, repository.root, files) for one in ticket.pictures]
+    return inputs.model_copy(update={"ticket": ticket.model_copy(update={"pictures": tuple(pictures)})})
 
 
 async def _files(git: Git, base: str) -> dict[str, tuple[str, str]]:

@@ -81,7 +81,7 @@ def what_is_withheld(offer: Offer, inputs: Inputs, environ: Collection[str], rep
     """
     settings = inputs.settings
     servers = (settings.forge, settings.tickets)  # a server that the asker names would get the token
-    tokens = [one.token_env for one in servers if one != type(one)()]
+    tokens = [one.token_env for one in servers if one != type(one)() and one.kind != "local"]
     if hidden := sorted({one for one in (*settings.variables, *tokens) if one in environ} - set(offer.variables)):
         return f"the variable {hidden[0]}"
     if repository is not None and not (repository and _is_below(repository, offer.repositories)):

@@ -14,13 +14,11 @@ from trued.protocols import Forge
 def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, folder: Path) -> Forge:
     """The forge of the settings, else the forge that the remote of the repository at `root` points to, else files in
     `folder`."""
-    if settings.kind == "local":
+    if is_without_forge(settings, root):
         return _local(folder, root)
     api = settings.url or API
     pushed_to = repository_of(remote_address(root, settings.remote), api)
     repository = check_repository(settings.repository, "forge.repository") if settings.repository else pushed_to
-    if settings.kind == "auto" and not pushed_to:
-        return _local(folder, root)
     if not repository:
         what = f"the remote {settings.remote} is not a GitHub repository"
         raise BadInput(what, str(root), 'name one: [forge] repository = "owner/name"')
@@ -28,6 +26,13 @@ def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, fo
 
     at = service_of(NAME, api, settings.token_env, environ)
     return GitHubForge(at, repository, settings.remote, pushed_to)
+
+
+def is_without_forge(settings: ForgeSettings, root: Path) -> bool:
+    """Whether pull requests of this repository are files: none is set, and its remote points to none."""
+    if settings.kind == "auto":
+        return not repository_of(remote_address(root, settings.remote), settings.url or API)
+    return settings.kind == "local"
 
 
 def _local(folder: Path, root: Path) -> Forge:
