@@ -18,7 +18,7 @@ from trued.support.plurals import counted
 LONGEST_LINE = 200
 _FUNCTION = re.compile(r"`([A-Za-z_][\w.]*)\(")
 MOST_CASES = 60  # of one proposal; further ones are dropped
-BACKGROUND = "text-"  # ids of single sentences begin so; scopes and criteria of a plan are never background
+BACKGROUND = "text-"  # begins the ids of single sentences: only they can be background, no scope or criterion of a plan
 
 
 def is_open(one: Requirement) -> bool:
@@ -46,7 +46,7 @@ class WeighedCases(Value):
     background: tuple[Aside, ...] = ()
     vague: tuple[Aside, ...] = ()
     proposals: tuple[Proposal, ...] = ()
-    unsure: tuple[str, ...] = ()  # clauses that rest on cases of which a second examiner is not sure
+    unsure: tuple[str, ...] = ()  # clauses covered only by cases that a second examiner is not sure of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class CaseRules:
         return f"{one.text}\n{self.words}" if one.parts else one.text
 
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
-        """Apply the rules to all replies of one examiner, without the cases that a second examiner answers
-        differently."""
+        """Apply the rules to all replies of one examiner. `doubts`: of a second examiner; cases that it answers
+        differently are dropped."""
         proposed = [each for reply in replies for one in reply.cases for each in _apart(one)]
         proposed = list({one.model_dump_json(): one for one in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
@@ -119,7 +119,8 @@ class CaseRules:
         return "; ".join(quotes) or one_line(self.open[name].text)
 
     def _told(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> tuple[list[_Item], list[Fault]]:
-        """The items without the cases that a mutant passes, and the faults. Exchanges stay if others build on them."""
+        """The items without the cases that a mutant passes (see `proof/mutants.py`), and the faults. An exchange that
+        a mutant passes stays as set-up for later ones."""
         places = [(item, place, one) for item in items for place, one in proving_cases(item.run)]
         why = passing_mutants([one for _, _, one in places], interface)
         hollow = [(item.origin, place) for (item, place, _), said_so in zip(places, why, strict=True) if said_so]
@@ -306,7 +307,7 @@ def _bounded(one: Proposed) -> Proposed:
 
 
 def _called(clause: str) -> list[str]:
-    """Functions that a clause names: unless the cases call them, they do not cover the clause, whatever they quote."""
+    """The functions that a clause names. Cases cover the clause only if they call these functions."""
     return [name.rpartition(".")[2] for name in _FUNCTION.findall(clause)]
 
 

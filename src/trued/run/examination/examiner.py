@@ -154,8 +154,8 @@ class ExaminerConversation:
         return WeighedCases.model_validate_json(await self.steps.once(self.steps.key("weighed"), digest(data), step))
 
     async def _served(self) -> Requirements:
-        """The requirements, with the server found in the base's files if a case needs one: unlike an agent's, it was
-        tried."""
+        """The requirements; if a case needs a server, with the one found in the base's files. That server was tried,
+        unlike one that an agent proposes."""
         shown = [each for reply in self.replies for one in reply.cases for each in cases_of(one)]
         if self.asked.serve or not any(isinstance(one, HttpCase | BrowserCheck) for one in shown):
             return self.asked

@@ -82,8 +82,8 @@ def _by_its_runner(
     """The requirement; if its sentence names a runner ("`pytest -q` passes"), with the base's own tests as counted
     guards.
 
-    A command check would see only an exit code, and would not run in the environment of tests. Test files that the base
-    does not have come from the implementer: what they show is `self-tested`.
+    A command check would see only an exit code, and would not run in the environment of tests. If the command names
+    test files that the base does not have, the implementer writes them, and what they show is `self-tested`.
     """
     command = named_command(one.text)
     named = (CommandCheck(command=command),)
@@ -162,8 +162,8 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
 
 
 async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs) -> list[Check]:
-    """Tests that pytest finds by its default file names or the project's configured ones; and modules `tests.py`, which
-    unittest and frameworks on top of it know, and which pytest has to be given by path."""
+    """One suite of the tests that pytest finds by default or configured file names, and one of modules `tests.py`.
+    Unittest and frameworks on top of it find such modules; pytest needs their paths."""
     python = [path for path in blobs if path.endswith(".py")]
     named = await _test_names(workspace, commit, blobs)
     matching = [path for path in python if any(_is_called(path, one) for one in named)]

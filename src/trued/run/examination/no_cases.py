@@ -14,7 +14,7 @@ from trued.support.hashing import digest
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
 ASKING = 2  # the edition since which another examiner tries and a person is asked; earlier runs continue as they began
 NOBODY_TWICE = 4  # the edition since which no agent is asked for cases a second time unless a person says so
-REASONS = 4  # listed in the question; the contract's notes have them all
+REASONS = 4  # reasons listed in the question; the contract's notes have all of them
 
 
 async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bool) -> Examination:

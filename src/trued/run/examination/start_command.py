@@ -11,7 +11,7 @@ from trued.protocols import Emit, Workspace
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 
-STEP = "seal/server#1"  # one for the whole run: the first check that needs a server tries the commands
+STEP = "seal/server#1"  # one step for the whole run: the commands are tried when a check first needs a server
 MOST_TRIED = 4  # commands; each that does not answer costs its `within_s`
 TRIAL_S = 20.0
 MOST_WHY = 200  # characters of the reason why a server did not start
