@@ -37,7 +37,7 @@ from trued.support.hashing import folder_name
 from trued.support.redaction import inert
 from trued.wire import Confinement, Limits, Order, Report, Usage, add_usage
 
-DEATHS = 20  # of one call, within one process: reached only if the machine kills every process
+DEATHS = 20  # times that one call may die while this process runs: reached only if the machine kills every attempt
 UNREAD = 3  # unreadable reports of one call: each has cost something
 QUESTIONS = 5  # from one call: an agent that asks more is not working
 SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
@@ -97,7 +97,7 @@ class AgentAnswer(Value):
     clone: str = ""  # where the agent worked; dropped only after this answer is recorded
     native: str = ""
     usage: Usage = Usage()
-    thread: Usage | None = None  # of the last session; usage of a lost session is not included
+    thread: Usage | None = None  # usage of the current session, without that of lost ones
 
 
 @dataclass

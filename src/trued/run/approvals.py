@@ -10,13 +10,13 @@ from trued.support.hashing import digest
 if TYPE_CHECKING:
     from trued.model import Requirement
 
-FILES = 5  # changed files that a reason names; of the others it gives the number
-WHOLE = "*"  # instead of a requirement: the contract
+FILES = 5  # changed files that a reason names; it only counts the others
+WHOLE = "*"  # in place of a requirement's id: the whole contract
 
 
 def steps_of(requirement: "Requirement") -> tuple[str, ...]:
     """What a person has to do before they decide; the requirement's own text if it names no steps."""
-    from trued.model import ManualCheck  # here because it loads all kinds of checks: answering a question needs none
+    from trued.model import ManualCheck  # here: it loads all kinds of checks, and answering a question needs none
 
     steps = tuple(step for check in requirement.checks if isinstance(check, ManualCheck) for step in check.steps)
     return steps or (requirement.text,)

@@ -9,7 +9,7 @@ from trued.wire import Report
 
 PATIENCE_S = 6 * 3600.0 + 600  # a subscription's window is five hours; longer waits are up to a person
 BACK_OFF_S = (15.0, 30.0, 60.0, 120.0, 240.0, 480.0, 900.0)
-BLIND_S = 3600.0  # total wait in a row while the provider names no time
+BLIND_S = 3600.0  # longest total wait over refusals in a row for which the provider names no time
 AFTER_S = 3.0  # added to the provider's time, because clocks differ
 WORKED_S = 300.0  # an agent that worked at least this long before a refusal has made progress
 DOUBTED = 2  # after this many refusals in a row the provider's time is no longer trusted
@@ -39,7 +39,7 @@ class GiveUp:
 
 
 def made_progress(report: Report) -> bool:
-    """Whether the agent worked before it was refused. If so, the refusal starts a new row."""
+    """Whether the agent worked before it was refused. If so, refusals in a row are counted from 1 again."""
     # without reported output the agent may only have retried silently
     wrote = report.usage.tokens_out > 0 and not report.usage.estimated
     return wrote and report.ended - report.began >= WORKED_S
@@ -48,8 +48,8 @@ def made_progress(report: Report) -> bool:
 def decide_wait(
     report: Report, number: int, waits: Sequence[PastWait], *, wait: bool, now: float, zone: tzinfo | None = None
 ) -> WaitUntil | GiveUp:
-    """What to do after the `number`th refusal in a row. `waits`: waits of this row in this process; `wait`: whether the
-    settings allow waiting."""
+    """What to do after the `number`th refusal in a row. `waits`: the waits between these refusals in this process.
+    `wait`: whether the settings allow waiting."""
     until = _resume_time(report, number)
     left = until - now
     if left <= 0:  # the time has passed already
@@ -66,7 +66,8 @@ def decide_wait(
 
 
 def _resume_time(report: Report, number: int) -> float:
-    """The provider's time plus a margin; after it proved wrong twice, it is extended as if it were a guess."""
+    """The provider's time plus a margin; after it proved wrong twice, at least a growing back-off. Without a time from
+    the provider, the back-off alone."""
     if not report.until:
         return report.ended + _step(number)
     doubted = report.ended + _step(number - DOUBTED) if number > DOUBTED else 0.0

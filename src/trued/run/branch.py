@@ -18,7 +18,7 @@ from trued.support.redaction import in_json
 SET_UP_S = 900.0  # timeout: a first set-up downloads what the project needs
 TAIL = 4_000  # characters of a set-up's output that are kept
 EDIT_LIMIT = 1024 * 1024  # bytes of a file that a person may edit
-FILE_CHARS, ALL_CHARS = 8_000, 18_000  # of files that go into a brief; agents can read the rest themselves
+FILE_CHARS, ALL_CHARS = 8_000, 18_000  # of one file, and of all files in a brief; agents can read the rest themselves
 
 
 class _NothingNew(Exception):
@@ -116,8 +116,8 @@ class Branch:
         return tuple(sorted(words.intersection(await self.paths())))
 
     async def _inside(self, commit: str) -> tuple[str, ...]:
-        """Where the commit's submodules begin. A branch reads nothing in them: what is there depends on the machine,
-        and what is read becomes part of recorded steps."""
+        """The folders of the commit's submodules, each with a slash. A branch reads nothing in them: their content
+        depends on the machine, and everything that is read becomes part of recorded steps."""
         return tuple(f"{path}/" for path in await self._workspace.submodules(commit))
 
     async def contents(self, paths: Sequence[str]) -> tuple[Content, ...]:

@@ -18,14 +18,14 @@ from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
 LEAST = 0.05  # share of what a call usually takes: if less is left, the call is not started
-KNOWN = 3  # from this many past calls of a role by an agent on, their figures replace the configured ones
+KNOWN = 3  # past calls of a role by an agent: if there are as many, their figures replace the configured ones
 WITHIN = 3.0  # times the usual amount: a call that takes more is stopped, and continues if there is room
 UNTOLD = ("crashed", "idle", "wall", "output")  # ended in mid-work: the call used something that it did not report
-GRACE_S = 0.5  # for calls that were running when the last process died
+GRACE_S = 0.5  # how long to wait for calls that were running when the last process died: they reserve again
 LOOK_S = 1.0  # while a call waits for room, how often to reread the limits: a person may raise one
 UNITS = ("usd", "tokens", "seconds")
 NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
-MORE = "continue with more: "  # precedes, in the message about a reached limit, the command that raises it
+MORE = "continue with more: "  # in the message about a reached limit, before the command that raises it
 EARLIER_MORE = "go on with more: "  # the same in runs that an earlier version recorded
 
 
@@ -134,8 +134,8 @@ class Budget:
             self._freed.set()
 
     def held(self, request: CallRequest) -> "Reservation":
-        """The reservation that a call already has, wherever it was made, in order to settle it. Reserves nothing, never
-        waits, and counts against no cap."""
+        """A call's existing reservation, made here or on another machine, so that the call can be settled. Reserves
+        nothing, never waits, and counts against no cap."""
         mine = (request.call, request.attempt)
         known: list[Spend] = []
 

@@ -16,7 +16,7 @@ from trued.run.session import BriefContext, R, Session, Subject
 from trued.run.steps import Steps
 
 TRIES = 2  # of one errand: the second goes to a fresh session
-ROUNDS = 3  # of checking: what two repairs leave open is left to people
+ROUNDS = 3  # of checking, with two repairs between them; people decide about what is still open
 NAMED = 20  # undone files that the brief of a second agent names
 
 

@@ -22,13 +22,13 @@ async def comments_for_brief(context: RunContext, role: str, key: str) -> tuple[
 
 
 async def comments_after_stop(context: RunContext, role: str, key: str, stop: int) -> tuple[Comment, ...]:
-    """The comments for which this call was stopped (`stop`: for the n-th time), and all others that wait for it."""
+    """The comments for which this call was stopped, and all others that wait for it. `stop`: 1 for its first stop."""
     return await _take_up(context, role, key, comments_key(key, stop), stopped=True)
 
 
 def has_to_stop(context: RunContext, role: str, key: str, stop: int) -> bool:
-    """Whether a person wants this call to be stopped (`stop`: for the n-th time), or did so before this process
-    began."""
+    """Whether a person wants this call to be stopped, or had it stopped before this process began. `stop`: 1 for its
+    first stop."""
     if context.journal.has_step(comments_key(key, stop)):
         return True
     return any(one.stops == key for one in _pending(context, role, key))

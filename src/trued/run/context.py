@@ -10,13 +10,13 @@ from trued.model import Contract, Goal, Question, Requirements, Role, Settings, 
 from trued.protocols import Capabilities, ForgePullRequest, Journal, Runtime, Workspace
 from trued.run.budget import Budget
 
-# Versions of what a replay has to repeat: rules, briefs and files are part of recorded steps. 1: agents were
-# not given the log; 2: MEMORY.md is recalled; a chunk or task needs a change of its own, and one that is met already is
-# not built; team and pipeline ask nobody; 3: a gap of the environment does not cost a pair a round; 4: no
-# agent is asked for cases a second time unless a person says so.
+# The version of the rules, briefs and files that are part of recorded steps. A replay follows the edition in which its
+# run began. 1: agents do not get the log. 2: agents get MEMORY.md; a chunk or task needs a change of its own, and one
+# that is already met is not built; team and pipeline ask nobody. 3: a gap of the environment does not cost a pair a
+# round. 4: no agent is asked for cases a second time unless a person says so.
 EDITION = 4
 
-# Puts a question to a person: answer, comment and name; None if nobody is there.
+# Puts a question to a person. Returns answer, comment and name, or None if nobody is there.
 Person: TypeAlias = Callable[[Question], Awaitable[tuple[str, str, str] | None]]
 
 
@@ -47,15 +47,15 @@ class RunContext:
     ticket: Ticket | None = None
     branch: str = ""  # the run's branch in the user's repository
     with_approvals: Callable[[Verdict], Verdict] = lambda verdict: verdict  # raises a verdict by what people approved
-    # Opens or updates the pull request of the head (or a draft of it). Returns the files that need a person's consent
-    # first, with the reasons, if there are any.
+    # Opens or updates the pull request of the head (True: as a draft) and returns it. If files need a person's consent
+    # first, it opens nothing and returns these files with the reasons.
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str]]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
-    repairing_roles: frozenset[str] = frozenset()  # they check; one that repairs something is an implementer
-    edition: int = EDITION  # of the version that began the run: a replayed workflow repeats what it did then
+    repairing_roles: frozenset[str] = frozenset()  # they check work; one that also repairs it is an implementer
+    edition: int = EDITION  # the edition in which the run began: a replay follows its rules
     more_rounds: tuple[tuple[int, int], ...] = ()  # (number of finishes, rounds granted after them)
     person_files: tuple[str, ...] = ()  # people's documents in the repository: agents cannot change them
-    reviewing_roles: frozenset[str] = frozenset()  # they only read, and write one document, which is not code
+    reviewing_roles: frozenset[str] = frozenset()  # they write one document about the code, and no code
     asks_people: bool = True  # whether agents may put a question to a person
     # For a run that was on another machine before: whether that machine began this attempt at a call, and whether this
     # machine has the session of this clone.

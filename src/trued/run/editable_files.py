@@ -34,7 +34,8 @@ def protected_files(owned: Collection[str], persons: Collection[str]) -> tuple[s
 def foreign_edits(
     changed: Iterable[str], undone: Iterable[str], protected: Collection[str], frozen: Collection[str]
 ) -> ForeignEdits:
-    """Sort an agent's changes: those in `changed` are in its commit, those in `undone` are not."""
+    """The foreign edits among an agent's changes. `changed`: files in its commit; `undone`: files whose change was
+    undone before the commit."""
     return ForeignEdits(
         put_back=tuple(sorted(path for path in {*undone} if includes_path({*protected, *frozen}, path))),
         kept=tuple(sorted(path for path in {*changed} if includes_path(frozen, path))),

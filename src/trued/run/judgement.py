@@ -54,7 +54,7 @@ from trued.support.redaction import in_json
 
 FRUITLESS = 2  # rounds that end with the same failing cases: then one case is disclosed
 NO_PROGRESS = 2  # repeated rounds without a change: another would not help
-# Part of recorded steps: other words would make them other steps.
+# The words are part of recorded steps: with other words, earlier runs would not resume.
 UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
 NOT_CHECKED = "not checked"
 LINE = 200  # characters of a build's output in a warning
@@ -70,7 +70,7 @@ class CommitBuild(Value):
 
     @property
     def ok(self) -> bool:
-        """It was built, or could not be judged here, which does not count against the work."""
+        """Whether the build passed, or could not be judged here: the latter does not count against the work."""
         return self.outcome in (Outcomes.PASSED, Outcomes.UNJUDGED)
 
 
@@ -204,7 +204,7 @@ class Judgement:
         inputs = digest(head, ids, given, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
         same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
-        held = {one.id for one in contract.requirements}  # a person may have added outside criteria since then
+        held = {one.id for one in contract.requirements}  # a person may have added some of the outside criteria
         outside = tuple(one for one in state.outside if one.id not in held) if name == "finish" else ()
 
         async def step() -> str:
@@ -269,7 +269,7 @@ class Judgement:
     # -- beside the contract -------------------------------------------------------------------------------------------
 
     def verdict_on(self, task: str, verdict: Verdict) -> Verdict:
-        """The part of a verdict that is about another task, for which its commit was evaluated, too."""
+        """The part of a verdict that is about `task`: a further task that the commit was evaluated for."""
         ids = {one.id for one in self.contract().serving(task)}
         own = tuple(one for one in (*verdict.requirements, *verdict.beside) if one.id in ids)
         return verdict.model_copy(

@@ -1,4 +1,4 @@
-"""NamedTests: tests that an agent or a user named by their command, as the engine counted them."""
+"""CountedTests: how many tests of a command pass, counted by the engine; an agent or a user named the command."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ class CountedTests(Value):
 
     @property
     def problem(self) -> str:
-        """Why they do not all pass, in one sentence that begins with the command."""
+        """Why not all tests pass, in one sentence that begins with the command."""
         if self.figures.total:
             return f"`{self.command}`: {self.figures.passing} of {self.figures.total} tests pass"
         if self.missing:
@@ -37,7 +37,7 @@ class CountedTests(Value):
 
     @property
     def gaps_with_output(self) -> tuple[Finding, ...]:
-        """The same gap, with what the tests printed."""
+        """The gap of `gaps`, with the tests' output."""
         output = f":\n{self.figures.said[:OUTPUT]}" if self.figures.said else ""
         return tuple(gap.model_copy(update={"where": f"{ENGINE}{output}"}) for gap in self.gaps)
 

@@ -136,24 +136,26 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
 
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
-    """Files that now equal one side, so that only the agent claims that the other side is in them, too: files of the
-    conflict, and files that git had merged and the agent reverted."""
+    """Files that now equal one side: files of the conflict, and files that git had merged and the agent reverted. Only
+    the agent claims that the other side is in them, too."""
     workspace, sides = part.steps.context.workspace, [one.split()[-1] for one in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _plain(path, sides) == path]
     found = list[str]()
     for path in dict.fromkeys((*(_plain(path, sides) for path in conflict.files), *others)):
         now = await workspace.read(part.head, path)
-        folder = now is None and path not in (*conflict.files, *others)  # the other side had a file in its place
+        folder = now is None and path not in (*conflict.files, *others)  # a folder now; one side had a file here
         if not folder and now in [await workspace.read(one, path) for one in sides]:
             found.append(path)
     return tuple(found)
 
 
 def marked(now: str | None, shown: str | None, labels: Sequence[str]) -> bool:
-    """Whether marks of the conflict are left in a file. They are recognised by their labels or, without a label,
-    because there are more of a kind than both sides have (`shown`: the file with both sides and the marks). A mark may
-    be indented or commented out."""
+    """Whether marks of the conflict are left in a file. A mark may be indented or commented out.
+
+    A mark with a label is recognised by it. Without labels, marks are left if the file has more of one sign than both
+    sides have. `shown`: the file with both sides and the marks.
+    """
     if now is None or any(_named(line, labels) for line in now.splitlines()):
         return now is not None
     if shown is None:

@@ -38,8 +38,8 @@ class People:
 
     async def review(self, subject: Task | str) -> Approval | None:
         """A person's decision on a task, or on one requirement, at this head: the first rejection, or the last approval
-        if everything is approved. None if nobody is there: it is parked, and the run continues with what does not need
-        it."""
+        if everything is approved. None if a requirement got no decision: it is parked, and the run continues with work
+        that does not need it."""
         name = subject if isinstance(subject, str) else subject.id
         key = self._steps.key(f"by hand {name}")
         contract = self._judgement.contract(key)

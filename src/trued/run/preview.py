@@ -156,7 +156,7 @@ async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, servi
     try:
         await _piped(said, answer)
     finally:
-        # Before anything that waits: a second cancellation would end this block at its first `await`.
+        # Abort before awaiting anything: a second cancellation would end this block at its first `await`.
         # The server has sent everything; input that it did not read is dropped.
         ask.transport.abort()
         asking.cancel()

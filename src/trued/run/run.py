@@ -88,8 +88,8 @@ class Run:
         return Run(self.context, self.steps.below(name))
 
     def part(self, name: str) -> "Run":
-        """A scope with a position of its own: its work does not move the run's head until it is merged. It proves
-        nothing."""
+        """A scope with a position of its own: its work does not move the run's head until it is merged. Proofs are for
+        the run's head, after the merge."""
         return Run(self.context, self.steps.below(name).apart())
 
     async def record(self, event: JournalEvent, *, step: str = "") -> None:

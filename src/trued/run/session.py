@@ -59,7 +59,7 @@ class Session(Generic[R]):
         self.clone = folder_name(name)
         self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.context.run}/{name}"))
         self.turns, self.native, self.used = 0, "", Usage()
-        self.last: AgentAnswer | None = None  # of the last ask
+        self.last: AgentAnswer | None = None  # to the last ask
 
     async def ask(self, subject: Subject, **context: BriefContext) -> R:
         """Ask the agent and return its reply. Raises AgentFailed if it fails."""
@@ -75,8 +75,8 @@ class Session(Generic[R]):
 
     @property
     def last_answer(self) -> AgentAnswer:
-        """Everything known about the last ask besides the reply: commit, changed files, usage. Raises BadInput before
-        the first."""
+        """Everything known about the last ask besides the reply: commit, changed files, usage. Raises BadInput if
+        nothing was asked yet."""
         if self.last is None:
             raise BadInput(f"{self.role.name} was not asked anything yet")
         return self.last

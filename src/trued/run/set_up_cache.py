@@ -10,7 +10,8 @@ from pathlib import Path
 from trued.support.hashing import digest
 
 INSTALLED = (".venv", "node_modules")  # folders that installers fill
-# Files that may declare packages. One too many costs an installation; one too few would keep an outdated one.
+# Files that may declare packages. A pattern that is too wide costs a needless installation; one that is too narrow
+# would keep outdated packages.
 DECLARING = re.compile(r"(?:[^/]+/)?(?:Pipfile|setup\.py|[^/]+\.(?:txt|toml|lock|lockb|json|ya?ml|cfg))")
 
 

@@ -54,8 +54,8 @@ class ProofState:
     tried_cases: set[tuple[str, str]] = field(default_factory=set)  # role and case of every objection that was run
     disputed: set[str] = field(default_factory=set)  # requirements whose cases a second examiner has answered again
     also: set[str] = field(default_factory=set)  # further tasks that the current commit is evaluated for
-    unverified: dict[str, tuple[str, ...]] = field(default_factory=dict)  # beyond the contract; in every verdict
-    outside: tuple[Judged, ...] = ()  # criteria that are not in the contract; in the verdict of `finish`
+    unverified: dict[str, tuple[str, ...]] = field(default_factory=dict)  # warnings that every verdict lists
+    outside: tuple[Judged, ...] = ()  # criteria outside the contract; the verdict of `finish` lists them
     last: tuple[str, str, str] = ("", "", "")  # the last verdict: hash of its inputs, its step, the verdict as JSON
     final: Verdict | None = None  # the verdict of `finish`, before approvals are applied
 

@@ -15,7 +15,7 @@ from trued.model import Comment, Goal, Plan, Role, Task
 
 SUBJECT_LIMIT = 60_000  # characters; a brief is a page or two, not a history
 CONTEXT_LIMIT = 20_000
-FIRST_TURN_ONLY = ("plan", "interface", "requirements", "memory")  # they do not change: later turns have them already
+FIRST_TURN_ONLY = ("plan", "interface", "requirements", "memory")  # they never change: the agent knows them later
 FENCE = "`"
 CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 TITLES = {
