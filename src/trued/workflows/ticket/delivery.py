@@ -33,7 +33,7 @@ MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # most pictures of an agent, and b
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 LOOK_S = 2.0  # between checks whether a pushed preview answers
 OUTSIDE_S = 10.0  # for a preview on another server to answer
-SLACK_S = 600.0  # that a preview stays up beyond its visitor's own time limit
+SLACK_S = 600.0  # how long a preview stays up beyond the time limit of an agent call
 NOT_HERE = "agents of this run may not use the network of this machine"
 
 
@@ -172,10 +172,10 @@ async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> li
 
 @asynccontextmanager
 async def preview(run: Run) -> AsyncIterator[Viewing]:
-    """The head, served as the contract says while an agent or a person views it; else the preview that the ticket
-    names.
+    """A preview of the head while an agent or a person views it: that of the pushed branch if the settings name one,
+    else a server as the contract describes it, else the preview that the ticket names.
 
-    Its port is part of the agent's brief: after a crash the engine starts it on the same port.
+    The server's port is part of the agent's brief: after a crash the engine uses the same port again.
     """
     contract, outside = run.steps.state.proof.contract, run.ticket.preview if run.ticket else ""
     here = run.settings.network == "host"

@@ -12,8 +12,8 @@ class RoundVerified(JournalEvent, kind="round"):
 
     number: int
     issues: tuple[Issue, ...]
-    open: tuple[str, ...]  # the same issues as sentences
-    fate: str  # of the issues of the round before
+    open: tuple[str, ...]  # `issues` as sentences
+    fate: str  # what became of the issues of the round before
 
     @classmethod
     def of(cls, number: int, issues: tuple[Issue, ...], fate: str) -> Self:
@@ -24,13 +24,13 @@ class RoundVerified(JournalEvent, kind="round"):
 class RoundWithoutProgress(NoProgress, omits=("gaps",)):
     """A round found what the last one had found, and nothing was changed: the loop ends.
 
-    Stored as the engine's `NoProgress`, with more fields: whoever reads that kind finds this event, too.
+    It is stored as an event of the kind of `NoProgress`, with more fields: readers of that kind get it, too.
     """
 
     number: int
     issues: tuple[Issue, ...]
-    open: tuple[str, ...]  # the same issues as sentences
-    fate: str  # of the issues of the round before
+    open: tuple[str, ...]  # `issues` as sentences
+    fate: str  # what became of the issues of the round before
 
     @classmethod
     def of(cls, ended: RoundVerified) -> Self:
