@@ -20,7 +20,7 @@ RECALLED = 2  # the edition since which agents are given the log, and the log ha
 
 
 class MemoryLog:
-    """The log of one run. Only the engine writes it; a plan outside the repository has only the live copy."""
+    """The log of one run. Only the engine writes it. For a plan outside the repository there is only a live copy."""
 
     def __init__(self, run: Run, goal: Goal) -> None:
         files = memory_files(goal.source.file)

@@ -51,8 +51,7 @@ def _judged_chunks(events: Sequence[Event]) -> dict[str, JudgedChunk]:
 
 
 def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
-    """The last chunk of the longest beginning of the plan that is met and can land without the rest; "" if there is
-    none."""
+    """The last chunk up to which the plan is met and can land without the chunks after it; "" if there is none."""
     last, names = "", list[str]()
     for name, one in chunks.items():
         if not _is_met(one.verdict) or not (one.skipped or name in one.built_before):
