@@ -1,4 +1,4 @@
-"""WorkflowDescriptor: everything that shared code has to know about one workflow. Light to load: it names modules."""
+"""WorkflowDescriptor: everything that shared code has to know about one workflow. It names modules and imports none."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -111,11 +111,13 @@ class WorkflowDescriptor:
     writes_into: str = ""  # a folder of the repository; the run is refused if a file is in its place
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
     editable: str = ""  # a file of the branch in whose live copy people may write, also after the run has ended
-    reopen: Reference = ""  # (its text, ids) → its text with these parts open again; raises BadInput for unknown ids
+    # (text of the editable file, ids) → the text with these parts open again; raises BadInput for unknown ids
+    reopen: Reference = ""
     records_approvals: bool = False  # its files on the branch say what people approved
     offers_pull_request: bool = False  # its work is offered as a pull request, if there is a forge
 
-    takes_more_rounds: bool = False  # after its end, by `trued resume RUN --rounds N`; see `People.granted_rounds`
+    # a person can grant rounds after its end: `trued resume RUN --rounds N`; see `People.granted_rounds`
+    takes_more_rounds: bool = False
 
     # how people see it
     # (run id, its events) → how to continue a run that ended without success: (command, what it does)
@@ -146,7 +148,7 @@ class WorkflowDescriptor:
         return tuple(role for role in self.roles if role not in spared)
 
     def role_files(self) -> list[Path]:
-        """Its own roles, by name. Raises BadInput if the folder is not there."""
+        """The Markdown files of its own roles, sorted by name. Raises BadInput if their folder is not there."""
         package, _, folder = self.role_folder.partition(":")
         if not package:
             return []

@@ -7,7 +7,7 @@ from trued.workflows.descriptor import CallRange, SealedWork
 
 
 def planned_tasks(work: SealedWork) -> int:
-    """The number of chunks in the plan file; without a plan file, of the tasks that the planner named."""
+    """The number of chosen chunks in the plan file; without a plan file, the number of tasks that the planner named."""
     goal, settings = work.goal, work.settings
     if not is_plan(goal.text, goal.source.file):
         return replied(work, "planner", "tasks")

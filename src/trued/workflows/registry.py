@@ -1,6 +1,6 @@
 """The installed workflows: ours and a user's alike are entry points of the group `trued.workflows`.
 
-Workflows are looked up lazily: commands that only list runs never do so.
+They are looked up only when one is needed: commands that only list runs need none.
 """
 
 import sys

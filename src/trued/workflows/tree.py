@@ -1,4 +1,4 @@
-"""The part of the tree shown to people that a workflow's view uses."""
+"""RunTree and CallRow: the parts of the tree shown to people that a workflow's view may use."""
 
 from typing import Protocol
 
@@ -11,7 +11,7 @@ class RunTree(Protocol):
         ...
 
     def name_scope(self, key: str, kind: str, which: str, title: str) -> None:
-        """Give the innermost scope of this step key a title, if it is `<kind> <which>`."""
+        """Give the innermost scope of this step key a title, if the scope is called `<kind> <which>`."""
         ...
 
 
