@@ -31,7 +31,7 @@ class AgentState(Value):
     last_agent: str = ""
     specification: str = ""  # the file that the run was started with
     digest: str = ""  # sha256 of its text
-    base: str = ""  # the user's commit: the red side
+    base: str = ""  # the user's commit that the work starts from
     start: str = ""  # the command that starts the app, as the initializer found it
     test: str = ""  # the command that runs all tests
     set_up: tuple[str, ...] = ()  # commands that init.sh runs beyond installing what the manifests name

@@ -6,7 +6,7 @@ from trued.model.events import JournalEvent
 
 
 class FeatureListWritten(JournalEvent, kind="features", omits=("feature", "attempt", "of")):
-    """The feature list as the engine wrote it; while somebody works on a feature, which attempt it is."""
+    """The feature list as the engine wrote it; while somebody works on a feature, its id and the attempt's number."""
 
     features: tuple[dict[str, Any], ...]
     feature: str = ""
@@ -22,7 +22,7 @@ class FeatureProposed(JournalEvent, kind="feature proposed"):
 
 
 class PassUndone(JournalEvent, kind="passes undone", omits=("feature", "features")):
-    """Features were called passed, and checks show otherwise."""
+    """Features were marked as passed, but checks show otherwise."""
 
     feature: str = ""
     features: tuple[str, ...] = ()
@@ -32,12 +32,12 @@ class PassUndone(JournalEvent, kind="passes undone", omits=("feature", "features
 class FinishedFeatureBroken(JournalEvent, kind="finished feature broken"):
     """The work for one feature broke finished ones; it was discarded."""
 
-    feature: str  # that was worked on
+    feature: str  # the one that was worked on
     broken: tuple[str, ...]  # which features it broke, and how
 
 
 class SetUpFailed(JournalEvent, kind="set-up fails"):
-    """init.sh fails again after it was repaired."""
+    """init.sh fails, and a coder is about to fix it; after a failed fix this happens again."""
 
     said: str
 

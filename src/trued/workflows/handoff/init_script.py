@@ -56,7 +56,7 @@ def _body(found: Sequence[Project], start: str, test: str, more: list[str]) -> I
 
 
 def _functions(name: str) -> str:
-    """Shell functions that the lines below call."""
+    """The text of shell functions that later lines of the script call."""
     return files(__package__).joinpath("init_script_parts", f"{name}.sh").read_text(encoding="utf-8")
 
 

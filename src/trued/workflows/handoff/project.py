@@ -31,7 +31,7 @@ UNJUDGED = "built, and not judged yet"
 BLOCKED = "blocked: "
 NOTHING_LEFT = "nothing is left to be built: every feature passes"
 PERSON_DECIDES = "no coder is needed until a person has decided about the features below"
-ATTEMPTS = 3  # that the suggested command grants in addition
+ATTEMPTS = 3  # further attempts that the suggested command grants
 LOG_LIMIT = 40  # entries of the running log
 TITLE_LIMIT = 80
 
@@ -138,7 +138,7 @@ class HandoffProject(Value):
     def with_test_results(
         self, feature: Feature, figures: Figures | None, gaps: Iterable[Finding], when: float
     ) -> "HandoffProject":
-        """With the test counts, and with the gaps as notes for the next coder."""
+        """A copy with the test counts, and with the gaps as notes for the next coder."""
         counted = (
             {"tests_passing": figures.passing, "tests_total": figures.total, "coverage": figures.coverage}
             if figures
@@ -154,8 +154,8 @@ class HandoffProject(Value):
         )
 
     def with_verdict(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "HandoffProject":
-        """With work that nothing refutes. The feature passes if it is proven or attested; otherwise it waits for a
-        person, and the note says what for."""
+        """A copy after work on the feature that nothing refutes. The feature passes if it is proven or attested;
+        otherwise it waits for a person, and its notes say what for."""
         judged = verdict.requirements
         met = verdict.holds and bool(judged) and all(one.grade.is_met() or one.id in attested for one in judged)
         lacking = [one.why[0] for one in judged if one.lacks or not one.holds] if not met else []
@@ -171,13 +171,13 @@ class HandoffProject(Value):
         return self._with(now, holding=tuple(sorted(waiting)), green=green, unjudged=parked, commands=commands)
 
     def _command_for(self, judged: Iterable[Judged]) -> str:
-        """The command by which a person accepts these requirements: each by its id, or the contract that they depend
-        on."""
+        """The command by which a person accepts these requirements. It names each by its id; if they lack only the
+        approval of the contract, it approves the contract."""
         names = [one.id for one in judged if not one.grade.is_met() and one.lacks != "approve"]
         return f"trued approve {' '.join(map(quote, (self.state.run, *names)))} --as NAME --reason TEXT"
 
     def with_feature_unjudged(self, feature: Feature, why: Iterable[str], command: str) -> "HandoffProject":
-        """With work that is kept although it could not be judged, because the environment lacks something. `command`:
+        """A copy in which the feature is built and not judged, because the environment lacks something. `command`:
         judges it again."""
         notes = trimmed(f"{UNJUDGED}: {'; '.join(why)}")
         now = self.features[feature.id].model_copy(
@@ -188,8 +188,8 @@ class HandoffProject(Value):
         return self._with(now, unjudged=parked, holding=holding, commands={**self.commands, feature.id: command})
 
     def with_feature_failed(self, feature: Feature, branch: str = "") -> "HandoffProject":
-        """With the feature failed and its work on that branch. Features that depend on it are blocked, and their notes
-        say why."""
+        """A copy in which the feature has failed; `branch` has its work. Features that depend on it are blocked, and
+        their notes say why."""
         failed = self.features[feature.id].model_copy(update={"status": "failed", "passes": False})
         kept = (*self.side_branches.get(feature.id, ()), *([branch] if branch else []))
         found = self._with(failed, side_branches={**self.side_branches, feature.id: kept})
@@ -205,23 +205,24 @@ class HandoffProject(Value):
                 found = found._with(one.model_copy(update={"passes": False, "status": "not_started"}))
             elif one.agent_notes.startswith(BLOCKED):
                 found = found._with(one.model_copy(update={"agent_notes": ""}))
-        left = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}  # green no longer suffices
+        left = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}  # not green any more, either
         return found.model_copy(
             update={key: tuple(name for name in names if name not in gone) for key, names in left.items()}
         )
 
     def with_set_up(self, commands: Iterable[str]) -> "HandoffProject":
-        """With further commands that `init.sh` runs."""
+        """A copy with further commands for `init.sh` to run."""
         more = tuple(dict.fromkeys((*self.state.set_up, *(one.strip() for one in commands if one.strip()))))
         return self.model_copy(update={"state": self.state.model_copy(update={"set_up": more})})
 
     def with_log(self, words: str, when: float) -> "HandoffProject":
-        """With one more entry in the running log. `when` is a recorded time, so that a replay writes the same."""
+        """A copy with one more entry in the running log. `when`: a recorded time, so that a replay writes the same
+        entry."""
         entry = f"[{utc_timestamp(when).replace('T', ' ').rstrip('Z')}] {words}"
         return self.model_copy(update={"log": (*self.log, entry)[-LOG_LIMIT:], "when": when})
 
     def with_result_logged(self, feature: Feature, when: float) -> "HandoffProject":
-        """With a log entry on the result of a feature that nobody works on any more."""
+        """A copy with a log entry on the result of a feature that nobody works on any more."""
         if feature.id in self.holding:
             result = "WAITS for a person"
         elif feature.id in self.unjudged:

@@ -60,7 +60,7 @@ class Attempt:
 
     @property
     def gaps(self) -> tuple[Finding, ...]:
-        """The gaps of the attempt. What only the environment lacks is not a gap."""
+        """The gaps of the attempt. Something that only the environment lacks is not a gap."""
         idle = () if self.changed or is_met(self.verdict) else (NOTHING_CHANGED,)
         own = self.tests.gaps if self.tests and not unjudged(self.verdict) else ()
         refuted = [one for one in self.verdict.requirements if one.grade is Grade.REFUTED]
@@ -70,7 +70,7 @@ class Attempt:
         return (*found, *own, *idle)
 
 
-OWNERS = {SCRIPT: "commands that a fresh clone needs go into the reply, as `set_up`"}  # file → who writes it, and how
+OWNERS = {SCRIPT: "commands that a fresh clone needs go into the reply, as `set_up`"}  # owned file → how to add to it
 NOTHING_CHANGED = Finding(what="nothing was changed for this feature", where="the commit of this attempt")
 
 
@@ -330,7 +330,7 @@ async def judge_unbuilt(
 async def wait_for_environment(run: Run, project: HandoffProject) -> None:
     """End the run here, because features cannot be judged: raises `CannotJudge`.
 
-    If this is replayed from the journal, somebody has resumed the run since: it returns, and the caller tries again.
+    In a replay, somebody has resumed the run since: then this function returns, and the caller judges again.
     """
     notes = {name: project.features[name].agent_notes.partition(": ")[2] for name in project.unjudged}
     why = "; ".join(dict.fromkeys(notes.values()))
@@ -352,7 +352,7 @@ def judging_again(run: Run) -> str:
 
 
 async def judge_again(run: Run, project: HandoffProject, feature: Feature, verdict: Verdict) -> HandoffProject:
-    """Judge by a new verdict a feature that was built but could not be judged: it keeps waiting, is judged, or is
+    """Judge a built feature, which could not be judged before, by a new verdict. It keeps waiting, is judged, or is
     reopened."""
     own = run.judgement.verdict_on(feature.id, verdict)
     gaps, why = own.gaps, unjudged(own)
