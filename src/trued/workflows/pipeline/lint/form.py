@@ -71,14 +71,14 @@ def _is_opened_with(title: str, page: PromptPage) -> bool:
 
 
 def _gap(title: str, found: Sequence[PromptSection]) -> int:
-    """The line to report for a missing section: that of the section that it belongs before, else of the last
+    """The line to report for a missing section: that of the section that should follow it; if none does, of the last
     section."""
     later = [one.line for one in found if one.words in SECTIONS[SECTIONS.index(title) :]]
     return min(later) if later else max((one.line for one in found), default=0)
 
 
 def _order(page: PromptPage, found: Sequence[PromptSection]) -> Iterator[Found]:
-    """Report each section that is below one that belongs after it: once, with the first such section."""
+    """Report each section that stands below a section that belongs after it, once, with the first of those."""
     wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
     left = list(found)
     for section in wanted:

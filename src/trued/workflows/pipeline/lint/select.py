@@ -27,7 +27,7 @@ class Kind(StrEnum):
     AUTO = "auto"
     FILES = "files"  # only the front matter
     ROLES = "roles"  # every agent must follow the convention
-    PIPELINE = "pipeline"  # and must be an agent of a pipeline
+    PIPELINE = "pipeline"  # every agent must follow the convention and the rules of a pipeline
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ SECTIONS = (
     *("role", "prohibitions", "inputs", "outputs", "operating rules", "workflow", "completion contract"),
     "anti-drift anchor",
 )
-KEEPS = 5  # of these eight sections: role, inputs and workflow also occur in other conventions
+KEEPS = 5  # of these sections make a file follow the convention; some of them occur in other conventions, too
 SEVERAL = 3  # agents of the pipeline's clusters: fewer may have these names by chance
 FOCUSES = tuple(name.removeprefix("researcher-") for name in RESEARCH)
 ALONE = ("researcher", "spec", "designer", "planner", "implementer", "documentation-writer")
@@ -149,8 +149,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _given_back(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The blocks, with sections that the code block at the end has swallowed: nested fences close each other
-    unnoticed."""
+    """The blocks; if the code block at the end contains sections of the convention, they become blocks, too. Nested
+    fences, which close each other unnoticed, turn sections into code."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

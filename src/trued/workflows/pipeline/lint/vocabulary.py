@@ -15,7 +15,7 @@ FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
 ENDING = re.compile(r"\.md\b")
 PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # the part before the file extension
 LENGTH = 300  # of a path
-REACH = 400  # characters of a clause that are searched before a word
+REACH = 400  # characters before a word that are searched for a negation
 PLACE = re.compile(r"[<{*$]")
 GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
 NO = re.compile(r"\b(?:no|not|never|nor|neither|without|none|nobody|nothing|cannot|isn't|aren't|don't|doesn't)\b", re.I)
@@ -56,8 +56,8 @@ def paths(pieces: Iterable[TextBlock]) -> Iterator[tuple[str, int]]:
 
 
 def is_combined(path: str) -> bool:
-    """Whether it is one of the pipeline's removed files: a bare name, or in a feature's folder; `src/review.md` is
-    not."""
+    """Whether the path is one of the pipeline's removed files: a bare name, or in a feature's folder. `src/review.md`
+    is not one."""
     *folders, name = path.removeprefix("./").split("/")
     if name not in COMBINED:
         return False
