@@ -15,7 +15,7 @@ VERIFIERS = (GATE, *CHECKERS)
 SECURITY, KNOWLEDGE, OTHERS = "r-security", "r-knowledge", ("r-quality", "r-testing")
 REVIEWERS = ("r-quality", SECURITY, "r-testing", KNOWLEDGE)
 REVISING = (*CRITICS, *CHECKERS, *REVIEWERS)  # may ask for a revision; any other agent is done or has failed
-LEAST = 2  # the fewest outputs on which a decision is worthwhile
+LEAST = 2  # outputs that a decision needs
 
 
 class Scale(StrEnum):
@@ -71,14 +71,15 @@ NOTHING = ("", "none", "n/a", "-")
 
 
 class ClusterDecision(Value):
-    """What a cluster came to, and because of which agents."""
+    """The result of a cluster of agents, and the agents that caused it."""
 
     status: Status
     why: tuple[str, ...] = ()
 
 
 class Rule(Value):
-    """Matches if at least `least` of these agents are ERROR or missing, NEEDS_REVISION, or at a severity or worse."""
+    """Matches if at least `least` of the agents in `of` meet `are`: this status (a missing agent is ERROR), or this
+    severity or a worse one."""
 
     least: int
     of: tuple[str, ...]
@@ -126,7 +127,7 @@ class DecisionTable(Value):
 
 
 class Opinion(NamedTuple):
-    """What an agent says, read for the worst: its status and severity."""
+    """An agent's status and severity. If its words are unknown or contradict each other, the worst reading counts."""
 
     name: str
     status: Status
@@ -158,7 +159,7 @@ def allowed_status(name: str, status: Status) -> Status:
 
 
 _ERROR, _REVISE = Status.ERROR, Status.NEEDS_REVISION
-_TOO_FEW = 4 - LEAST + 1  # of four
+_TOO_FEW = 4 - LEAST + 1  # agents of four that are ERROR, so that too few outputs are left
 
 RESEARCH_TABLE = DecisionTable(
     cluster="research",

@@ -23,7 +23,7 @@ class WaveStarted(JournalEvent, kind="wave"):
 
 
 class ClusterDecided(JournalEvent, kind="decided", omits=("silent",)):
-    """The answers of a cluster of agents were added up by a decision table."""
+    """A decision table turned the answers of a cluster of agents into one result."""
 
     cluster: str
     result: Status | Literal[""]
@@ -47,7 +47,7 @@ class ArtifactMissing(JournalEvent, kind="artifact missing"):
 
 
 class MemoryMissing(JournalEvent, kind="memory missing"):
-    """An agent gave no answer: it is missing in the table of memories."""
+    """An agent gave no answer, so it has no memory: its decision table counts it as missing."""
 
     agent: str
     step: str

@@ -1,4 +1,7 @@
-"""Pipeline: research, spec, design, critique, plan, waves, verification, review; a table decides after each."""
+"""Pipeline: research, spec, design, critique, plan, waves, verification, review; a table decides after each.
+
+Patterns A, B and C are those of `run/clusters.py`.
+"""
 
 from trued.model import Goal, Outcome, Plan, Severity, Status
 from trued.model.events.run import StepRepeated
@@ -55,7 +58,8 @@ async def pipeline(run: Run, goal: Goal) -> Outcome:
 
 
 async def research(lead: Orchestrator) -> None:
-    """Pattern A: four researchers at once. With fewer than two answers the run ends; a missing one is a gap."""
+    """Pattern A: four researchers at once. If fewer than two answer, the run ends. Later briefs name a missing
+    answer."""
     errands = [lead.errand(name, Researched, (REQUEST,), focus=name.partition("-")[2]) for name in RESEARCH]
     await lead.send_cluster("research", errands, RESEARCH_TABLE)
 
@@ -80,7 +84,8 @@ async def criticize(lead: Orchestrator) -> tuple[Status, dict[str, Returned[Crit
 
 
 async def check(lead: Orchestrator, plan: Plan) -> tuple[Outcome, CheckEnd]:
-    """Verify in rounds, then review. What a reviewer calls Major is fixed once, and everything is checked again."""
+    """Verify in rounds, then review. Findings that a reviewer calls Major are fixed once; then everything is checked
+    again."""
     verified = await lead.run.clusters.repeat(lambda _: verify(lead, plan), lambda found: replan(lead, found))
     return await conclude(lead, plan, verified, await review(lead, plan))
 
@@ -121,8 +126,8 @@ async def conclude(
 
 
 async def ask_critics_again(lead: Orchestrator) -> None:
-    """Ask critics whose critique was still Critical after the revision about the finished work: it stays open until
-    they withdraw it."""
+    """Ask critics about the finished work if their critique was still Critical after the revision. Such a critique
+    stays open until its critic withdraws it."""
     names = {one.by for one in lead.critiques.values() if one.severity >= Severity.CRITICAL}
     if not names or lead.run.edition == 1:
         return

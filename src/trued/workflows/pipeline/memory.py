@@ -74,7 +74,7 @@ def _status(said: Any) -> Any:
 
 
 class Memory(Value):
-    """What the engine keeps of an agent's reply, besides its document. Anything is cut to fit."""
+    """The few lines that the engine keeps of an agent's reply, besides its document. Longer texts and lists are cut."""
 
     agent: Annotated[str, BeforeValidator(_name)]  # the instance: its role, and its focus or task
     role: Annotated[str, BeforeValidator(_name)]

@@ -320,7 +320,7 @@ class Orchestrator:
         step = "plan"
         await self.begin_step(step, (errand.name,))
         wrong, one = tuple[Finding, ...](), Returned[TasksPlanned](errand.name, errand.role, None)
-        for known in ({each.id for each in self.criteria}, ()):  # in a second plan unknown criteria are accepted
+        for known in ({each.id for each in self.criteria}, ()):  # the second try may name unknown criteria
             asked = replace(errand, context={**errand.context, **({"gaps": wrong} if wrong else {})})
             one = (await self.run.clusters.send_all((asked,)))[errand.name]
             tasks = self._with_tasks(one.reply.tasks if one.reply and one.good else ())
@@ -344,7 +344,7 @@ class Orchestrator:
         return await self.make_plan(errand)
 
     def _with_tasks(self, tasks: Iterable[Work]) -> tuple[Work, ...]:
-        """The tasks, replaced or extended by these. Known tasks keep their place."""
+        """The plan's tasks, with each of these in place of the one with its id; new tasks come last."""
         tasks = tuple(tasks)
         said = {one.id: one for one in tasks}
         known = [said.get(one.id, one) for one in self.tasks]

@@ -13,7 +13,7 @@ Kind: TypeAlias = Literal["implementation", "documentation"]
 NAMED = re.compile(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)
 MOST = 200  # tasks: a larger plan is not a plan for one feature
 TITLE, SHOWN = 80, 60
-WHOLE_REQUEST = ("goal", "plan")  # names of the whole request: what a user says about it is not about one task
+WHOLE_REQUEST = ("goal", "plan")  # they mean the whole request: no task may have one of them as its id
 
 
 class Work(Value):
@@ -36,8 +36,8 @@ class Work(Value):
 
 
 def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:
-    """The tasks in waves: each needs only tasks of earlier waves, in the order of the plan. A dependency that is not
-    among them counts as done; tasks in a cycle are in no wave (`plan_problems` names them)."""
+    """The tasks in waves, in the order of the plan; each task needs only tasks of earlier waves. A dependency that is
+    not among `works` counts as done. Tasks in a cycle are in no wave (`plan_problems` names them)."""
     left, found = list(works), list[tuple[Work, ...]]()
     while left:
         open_ids = {one.id for one in left}

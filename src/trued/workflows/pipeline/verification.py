@@ -82,7 +82,7 @@ class CheckResult:
         return (*self.gaps, *said)
 
     def repeated_critiques(self, known: Mapping[str, Finding]) -> set[str]:
-        """Ids of critiques of the design that were found again in the work. An unknown name means all."""
+        """Ids of critiques of the design that were found again in the work. If an agent names an unknown one, all."""
         replies = [one.reply for one in self.returned.values() if isinstance(one.reply, Verified | Reviewed)]
         words = {word for reply in replies for word in reply.repeats if word.strip()}
         return {name for word in words for name in _critiques_named(word, known)}
@@ -113,7 +113,7 @@ class CheckEnd:
 
 
 def _replies_of(back: Returned[Any]) -> tuple[PipelineReply, ...]:
-    """An agent's last reply, after earlier ones that are worse; none if it gave no reply."""
+    """An agent's earlier replies that are worse than its last one, and then the last one; none if it gave no reply."""
     return (*graver_replies(back), back.reply) if back.reply is not None else ()
 
 
@@ -280,7 +280,8 @@ async def decide_review(
 
 
 def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[str]) -> Memory:
-    """An agent's memory, preceded by what the engine saw, with at least this status."""
+    """An agent's memory, overruled by the engine: its findings begin with `why`, its severity is "fail", and its status
+    is `status` or worse. An agent's ERROR becomes NEEDS_REVISION if that is the engine's status."""
     if memory is None:
         return Memory(agent=agent, role=agent, status=status, severity="fail", findings=why)
     worse = status if RANK.index(status) > RANK.index(memory.status) else memory.status
@@ -399,8 +400,8 @@ def grave_critiques(
 
 
 def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
-    """The grave findings of a reply, the gravest of them as severe as `worst`; if there are none, all findings (or the
-    key findings, or the summary), each as severe as `worst`."""
+    """The grave findings of a reply; the gravest get the severity `worst`. If there are none: all findings, else the
+    key findings, else the summary, each with the severity `worst`."""
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [one for one in reply.findings if one.severity >= Severity.HIGH]
     if grave:
@@ -413,7 +414,7 @@ def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
 
 
 def _is_grave(severity: str, status: Status) -> bool:
-    """Whether it is High or worse; a request for a revision without a severity counts as grave."""
+    """Whether a critique is High or worse; a request for a revision without a severity counts as grave."""
     return severity in ("High", "Critical") or (not severity and status is Status.NEEDS_REVISION)
 
 
@@ -426,9 +427,12 @@ def gaps_by_task(
     assigned: Iterable[tuple[str, str]] = (),
     before: Sequence[Work] = (),
 ) -> dict[str, list[Finding]]:
-    """The gaps that each task has to fix. `assigned`: task and failure, by the planner; `before`: the plan before a
-    replan, whose new tasks are included. The engine assigns findings by requirement, file and task id; findings that
-    belong to no task go to all of them."""
+    """The gaps that each task has to fix. `assigned`: task and failure, by the planner. `before`: the tasks before a
+    replan; tasks that are new since then are included.
+
+    The engine assigns findings by requirement, file and task id. Findings that belong to no task go to every task in
+    the result; if there is none, to all tasks of the plan.
+    """
     found: dict[str, list[Finding]] = {}
     known = {one.id for one in lead.tasks}
     for task, what in assigned:

@@ -60,7 +60,7 @@ SHORT = {"implementation": "implement", "verification": "verify"}
 
 @dataclass(frozen=True, slots=True)
 class PipelineStage:
-    """One step of eight, however often the run came back to it."""
+    """One step of the pipeline, however often the run came back to it."""
 
     name: str
     number: str = ""
@@ -341,7 +341,7 @@ class PipelineView(WorkflowView):
         stages, building = self.stages, stage.name == "implementation"
         wave = stages.wave if building else 0
         if stage.state != "running":
-            again = f" ×{stage.times}" if stage.times > 1 else ""  # waves are not retries
+            again = f" ×{stage.times}" if stage.times > 1 else ""  # a further wave is no retry
             return f", {counted(wave, 'wave')}" if wave > 1 else again if not wave else ""
         if building:
             return f" {stages.merged}/{len(stages.tasks)}" if stages.tasks else ""

@@ -125,7 +125,7 @@ async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
         turn = replace(
             turn, reply=said or turn.reply, lefts=(*turn.lefts, session.last_answer), attempts=turn.attempts + 1
         )
-        if said is not None and said.status is Status.DONE:  # otherwise no agent claims that both sides are in it
+        if said is not None and said.status is Status.DONE:  # else no agent claims to have combined the two
             conflict = await lead.run.parallel.merge(turn.part.branch, message)
     lead.disputes += turn.reply.disputes if turn.reply else ()
     await session.close()
