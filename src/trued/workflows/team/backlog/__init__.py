@@ -6,7 +6,7 @@ from trued.errors import BadInput
 from trued.workflows.team.backlog.items import ARCHIVE, Backlog, written
 from trued.workflows.team.backlog.reading import NAME, parse_backlog
 
-LONG = 200  # tasks: a longer file is too long to read
+LONG = 200  # tasks: a file with more is too long to read
 
 
 def archive(backlog: Backlog) -> str:
@@ -41,8 +41,8 @@ def with_archive(backlog: Backlog, text: str) -> Backlog:
 
 
 def reopened(text: str, names: Sequence[str], file: str = NAME) -> str:
-    """The file with these tasks and features reopened; for a feature, with its failed tasks and its acceptance. Raises
-    BadInput for an unknown id, or a file that cannot be parsed."""
+    """The file with these tasks and features open again. Reopening a feature reopens its failed tasks; the UAT of the
+    feature is pending again. Raises BadInput for an unknown id, or a file that cannot be parsed."""
     backlog = parse_backlog(text, file)
     for name in names:
         if not backlog.holds(name):

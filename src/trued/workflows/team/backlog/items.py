@@ -37,7 +37,7 @@ _OPTIONAL = {
     "status": "pending",
     "priority": "medium",
     "uat": "pending",
-}  # lines that a person may remove, and the value that this means
+}  # lines that a person may remove: without the line, this value counts
 _NEVER_BACK = ("title", "feature", "tasks")
 
 
@@ -66,12 +66,12 @@ class Piece(Value):
 
     name: str  # what the line is about, such as "status"; "+F1-T2" stands for a part with pieces of its own
     lead: str = ""  # the beginning of the line, if the engine would write another one
-    head: str = ""  # byte for byte; empty: as the engine writes it
+    head: str = ""  # the line, byte for byte; empty if the engine writes it
     tail: str = ""  # the text below it that the engine does not parse
 
 
 class Part(Value):
-    """What has a place in the file. Where a person wrote it in their own way, `kept` says how."""
+    """Anything that has a place of its own in the file. `kept`: how a person wrote it, if not as the engine does."""
 
     kept: tuple[Piece, ...] = ()
 
@@ -126,7 +126,8 @@ class BacklogTask(Part):
 
 
 class Story(Part):
-    """Tasks that serve one thing which a user can do. One without a name holds tasks that stand in no story."""
+    """Tasks that serve one thing that a user can do. A story without a name holds tasks that a person wrote outside all
+    stories."""
 
     id: str
     name: Line = ""
@@ -241,7 +242,7 @@ def _number(name: str, series: str) -> int:
 
 
 class Backlog(Part):
-    """All features, in the order in which they are worked on where nothing else says one."""
+    """All features, in the order of work, as far as priorities and dependencies allow it."""
 
     features: tuple[BacklogFeature, ...] = ()
     given: int = 0  # the last number of a removed feature
@@ -535,7 +536,8 @@ def _lead(part: "Part", name: str, indent: int) -> str:
 
 
 def _far(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
-    """The indentation of the next piece, so that this one does not absorb it."""
+    """The indentation of the next piece. An inserted piece needs the same, else the next one would become part of
+    it."""
     for name, piece in order[at + 1 :]:
         lines = inner[name].kept[:1] if name in inner else (piece,)
         if piece is not None and (name not in inner or type(inner[name]).__name__ != "Story"):

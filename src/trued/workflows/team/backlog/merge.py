@@ -35,7 +35,7 @@ def honoured(
 
 
 def _unheard(before: Backlog, after: Backlog) -> Backlog:
-    """`after` without new lines that `before` already had: they were read then and have an id by now."""
+    """`after` without new lines that `before` already had: they were read with `before`, and have an id by now."""
     heard = {(one.id, words) for one in before.features for words in _new_lines(one)}
     return after.changed(
         features=tuple(_without(one, {words for of, words in heard if of == one.id}) for one in after.features)
