@@ -1,4 +1,4 @@
-"""Which requirements of the contract cover a criterion of the backlog, and which criteria none covers."""
+"""Which requirements of the contract cover a criterion of the backlog, and which criteria no requirement covers."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,8 +12,8 @@ EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the
 
 
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
-    """The requirements that stand for exactly this criterion: those with the same text or, if the criterion quotes the
-    goal, those whose text, or a sentence that they cover, contains the quotation."""
+    """The requirements that stand for exactly this criterion: those for its id, with the same text. If there are none
+    and the criterion quotes the goal: those with the quotation in their text, or in a sentence that they cover."""
     words, every = _words(criterion.text), contract.requirements
     own = tuple(one for one in every if criterion.id in (one.id, *one.covers) and _words(one.text) == words)
     if own or not _is_quotation(goal, words):
@@ -28,8 +28,8 @@ def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) 
 
 
 def is_held(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> bool:
-    """Whether the contract contains the criterion: a requirement stands for it or, if it quotes the goal, the user says
-    that a requirement covers the whole goal."""
+    """Whether the contract contains the criterion: a requirement stands for it, or the criterion quotes the goal and
+    the user says that a requirement covers the whole goal."""
     if requirements_for(contract, goal, criterion):
         return True
     entries = (_entry(entry, goal) for one in contract.requirements for entry in one.covers)
@@ -37,7 +37,7 @@ def is_held(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> bool:
 
 
 def _is_quotation(goal: Goal, words: str) -> bool:
-    """Whether it is a quotation from the goal: one passage of one sentence, word for word."""
+    """Whether these words are a quotation from the goal: one passage of one sentence, word for word."""
     return any(_quotes(words, _words(one.text)) for one in parse_goal(goal).asked)
 
 

@@ -10,7 +10,7 @@ ReportKind: TypeAlias = Literal["", "begun", "attempt", "task", "feature", "uat"
 
 
 class TeamReported(JournalEvent, kind="team"):
-    """Where the team is: counts, and the feature and task at work."""
+    """The team's progress: counts, and the feature and task that it works on."""
 
     kind: ReportKind
     feature: str = ""
@@ -27,7 +27,7 @@ class TeamReported(JournalEvent, kind="team"):
     tasks: int = 0
     recoveries: int = 0
     why: tuple[str, ...] = ()
-    state: str = ""  # in the backlog, of the task or, without one, of the feature
+    state: str = ""  # the state of the task in the backlog; without a task, that of the feature
     project: str = ""  # the project's kind, its commands and the features found; only at the beginning
     commands: dict[str, str] = Field(default_factory=dict)
     found: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class RoleAnswers(JournalEvent, kind="team answers"):
 
 
 class FixTasksMade(JournalEvent, kind="fix tasks"):
-    """The PM made tasks of what UAT found."""
+    """The PM made tasks to fix what UAT or a person found."""
 
     about: str
     tasks: tuple[str, ...]

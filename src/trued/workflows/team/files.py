@@ -63,7 +63,7 @@ class Records(Value):
     # -- what happened -------------------------------------------------------------------------------------------------
 
     def with_project(self, kind: str, commands: Mapping[str, str], notes: Sequence[str] = ()) -> "Records":
-        """With the kind of project and its commands, which people can correct in `[commands]` of trued.toml."""
+        """A copy with the kind of project and its commands, which people can correct in `[commands]` of trued.toml."""
         rows = [f"- **{name}**: `{command.replace('`', chr(39))}`" for name, command in commands.items() if command]
         body = "\n".join((f"- **Kind**: {line(kind or 'unknown')}", *rows))
         text = f"# Context\n\n{body}\n\n{listed(NOTES, tuple(notes))}".rstrip() + "\n"
@@ -77,7 +77,7 @@ class Records(Value):
         )
 
     def with_decisions(self, role: str, about: str, decisions: Sequence[str], when: float) -> "Records":
-        """With decisions of the PM, or numbered decision records of the tech lead."""
+        """A copy with decisions of the PM, or numbered decision records of the tech lead."""
         found = self
         for one in decisions if role in ("pm", "techlead") else ():
             number = found.logs.get(_HOME[role], Log()).count + 1
@@ -88,7 +88,7 @@ class Records(Value):
         return found
 
     def with_fix_tasks(self, about: str, tasks: Sequence[str], decisions: Sequence[str], when: float) -> "Records":
-        """With fix tasks that the PM made after a validation."""
+        """A copy with fix tasks that the PM made after a validation."""
         rows = "\n".join(f"- {line(task)}" for task in tasks)
         found = self._with_entry("breakdown", f"## {utc_timestamp(when)}: fix tasks for {line(about)}\n\n{rows}\n")
         return found.with_decisions("pm", about, decisions, when)._with_step(
@@ -119,7 +119,7 @@ class Records(Value):
         tried: Sequence[str] = (),
         ended: bool = False,
     ) -> "Records":
-        """With what QA and the engine's own checks found in one attempt. `ended`: no attempt follows."""
+        """A copy with what QA and the engine's own checks found in one attempt. `ended`: no attempt follows."""
         passed = "passed" if not failures else "failed for good" if ended else "failed"
         head = f"## {task}, attempt {attempt[0]} of {attempt[1]}: {passed}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, listed("Tried", tuple(tried)), *map(_failure, failures))
@@ -151,7 +151,7 @@ class Records(Value):
         issues: Sequence[Failure | str] = (),
         not_met: Sequence[str] = (),
     ) -> "Records":
-        """With the UAT result of a feature; "" means all features together."""
+        """A copy with the UAT result of a feature; "" means all features together."""
         head = f"## {line(feature or 'All features')}: {line(decision)}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, listed("Tried", tuple(tried)), *map(_failure, issues), listed("Not met", tuple(not_met)))
         text = "\n".join(part for part in parts if part)
@@ -168,7 +168,7 @@ class Records(Value):
         kind: MessageKind = "question",
         priority: Priority = "medium",
     ) -> "Records":
-        """With a message to a role. A question stays pending until it is answered."""
+        """A copy with a message to a role. A question stays pending until it is answered."""
         inbox = self.inbox(role).with_message(sender, text, when, kind=kind, priority=priority)
         found = self.model_copy(update={"inboxes": {**self.inboxes, role: inbox}})
         return found._with_step(kind, when, role=role, sender=sender)
@@ -180,7 +180,7 @@ class Records(Value):
         )
 
     def _with_step(self, step: str, when: float, **data: Any) -> "Records":
-        """With one more line in the history; its keys are sorted, so that a replay writes the same bytes."""
+        """A copy with one more line in the history; its keys are sorted, so that a replay writes the same bytes."""
         number = self.logs.get("history", Log()).count + 1
         row = {"n": number, "time": utc_timestamp(when), "step": step, **{key: data[key] for key in sorted(data)}}
         return self._with_entry("history", json.dumps(row, ensure_ascii=True))

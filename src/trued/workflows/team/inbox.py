@@ -51,7 +51,7 @@ class Inbox(Value):
         return self._bounded((*self.messages, new), number)
 
     def addressed(self, answer: str, number: int = 0) -> "Inbox":
-        """With an answer to the message of this number, or to the newest pending one."""
+        """A copy with an answer to the message of this number, or to the newest pending one."""
         waiting = [one.number for one in self.messages if one.status == "pending"]
         which = number or (waiting[-1] if waiting else 0)
         done = tuple(

@@ -9,7 +9,7 @@ from trued.workflows.descriptor import CallRange, SealedWork
 from trued.workflows.team.events import TeamReported
 from trued.workflows.team.state import Crew
 
-FEATURE_TASKS = 12  # of a feature, as the estimate assumes
+FEATURE_TASKS = 12  # tasks that the estimate assumes for one feature
 
 
 def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:

@@ -26,7 +26,7 @@ class Log(Value):
         page = f"{body}\n" if body else ""
         if sum(one.startswith(("## ", "- 2", "{")) for one in kept) < PAGE:
             return cls(pages=pages, first=pages, given=given, earlier=page)
-        return cls(full=(page,), pages=pages + 1, first=pages, given=given - PAGE)  # it is full
+        return cls(full=(page,), pages=pages + 1, first=pages, given=given - PAGE)  # that page is full
 
     def with_entry(self, text: str) -> "Log":
         if len(self.entries) < PAGE:

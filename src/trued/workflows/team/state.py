@@ -21,7 +21,7 @@ BACKLOG = f"{FOLDER}{NAME}"
 
 
 class Crew(Value):
-    """Every replay rebuilds it from the journal. The files in `.trued/team/` show it to people."""
+    """The state of a team. Every replay rebuilds it from the journal; the files in `.trued/team/` show it to people."""
 
     goal: Goal
     backlog: Backlog = Backlog()
@@ -51,7 +51,7 @@ class Crew(Value):
     def with_old_plan(
         self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion] = ()
     ) -> "Crew":
-        """With an older list of tasks. Failed tasks are tried again; ticked ones are claims."""
+        """A copy with an older list of tasks. Failed tasks are tried again; ticks in it are only claims."""
         for one in backlog.tasks:
             if one.state == "failed":
                 backlog = backlog.with_task(one.id, state="open", note=one.note or "it had failed before")
@@ -72,14 +72,14 @@ class Crew(Value):
         return sum(done for done, _, _ in counts), sum(every for _, _, every in counts)
 
     def with_earlier_goals(self, backlog: Backlog) -> "Crew":
-        """With the backlog that earlier goals left. Open work in it is not done, unless somebody reopens it."""
+        """A copy with the backlog that earlier goals left. Open work in it is not done, unless somebody reopens it."""
         names = tuple(one.id for one in backlog.features)
         return self.model_copy(update={"backlog": backlog, "earlier": names})
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
     def with_features(self, features: Sequence[PlannedFeature]) -> "Crew":
-        """With the PM's features under ids of their own; dependencies on names become dependencies on ids."""
+        """A copy with the PM's features under ids of their own; dependencies on names become dependencies on ids."""
         backlog, names = self.backlog, dict[str, str]()
         for one in features:
             backlog, own = backlog.with_new_feature(one.name, one.criteria, priority=one.priority)
@@ -105,14 +105,15 @@ class Crew(Value):
         return backlog
 
     def _needing(self, backlog: Backlog, task: str, names: Iterable[str]) -> Backlog:
-        """With dependencies of a task; one that would close a cycle is left out."""
+        """The backlog with further dependencies of a task; one that would close a cycle is left out."""
         before = {one.id: {*one.depends_on} for one in backlog.tasks}
         kept = [one for one in names if one in before and one != task and task not in _reached(before, one)]
         both = tuple(dict.fromkeys((*backlog.task(task).depends_on, *kept)))
         return backlog.with_task(task, depends_on=both) if kept else backlog
 
     def with_spec(self, name: str, spec: str, tests: Sequence[NamedTests], needs: Sequence[Needs]) -> "Crew":
-        """With the tech lead's specification of a feature. It can add dependencies and tests, and remove nothing."""
+        """A copy with the tech lead's specification of a feature. It can add dependencies and tests, and remove
+        nothing."""
         backlog, own = self.backlog, {one.id for one in self.backlog.feature(name).tasks}
         for one in needs:
             if one.task in own:
@@ -122,8 +123,8 @@ class Crew(Value):
         return self.model_copy(update=update)
 
     def with_fixes(self, name: str, tasks: Sequence[FixTask], issues: Sequence[Finding]) -> "Crew":
-        """With fix tasks after a failed validation; without any, the issues become one task. `name`: the feature that
-        was validated; "" for all of them."""
+        """A copy with fix tasks after a failed validation; if the PM names none, one task is made of the first issue.
+        `name`: the feature that was validated; "" for all of them."""
         backlog, made = self.backlog, dict[str, str]()
         wanted = tasks or (FixTask(title=f"Fix: {issues[0].what}" if issues else "Fix what was found"),)
         for task in wanted:
@@ -191,7 +192,7 @@ class Crew(Value):
         return best.id if best else ""
 
     def next_wave(self, name: str, most: int) -> tuple[str, ...]:
-        """Open tasks of a feature whose dependencies are met, at most `most`: they are worked on at the same time."""
+        """Open tasks of a feature, with all dependencies met: at most `most`, to be worked on at the same time."""
         if not self.backlog.holds(name):  # a person removed it
             return ()
         states = {one.id: one.state for one in self.backlog.tasks}
@@ -237,7 +238,8 @@ class Crew(Value):
         return bool(self.features) and all(one.status == "completed" for one in self.features)
 
     def with_doubt(self, about: str, part: str, words: str) -> "Crew":
-        """With a planner's doubt about a part of the backlog; "" withdraws an earlier doubt."""
+        """A copy with a planner's doubt about `part` of the backlog; empty `words` withdraw the doubt with the name
+        `about`."""
         left = {name: one for name, one in self.doubts.items() if name != about}
         return self.model_copy(update={"doubts": {**left, **({about: (part, words)} if words else {})}})
 
@@ -269,7 +271,7 @@ class Crew(Value):
     # -- what happened -------------------------------------------------------------------------------------------------
 
     def with_new_attempts(self, tasks: Sequence[str]) -> "Crew":
-        """With one more attempt for each task."""
+        """A copy with one more attempt for each task; none of them is idle any more."""
         backlog = self.backlog
         for name in tasks:
             backlog = backlog.with_task(name, attempts=backlog.task(name).attempts + 1)
@@ -277,11 +279,12 @@ class Crew(Value):
         return self.model_copy(update={"backlog": backlog, "idle": idle})
 
     def with_idle(self, name: str) -> "Crew":
-        """With a task, for which nothing was changed, postponed until the others of its feature are done."""
+        """A copy in which the task is idle: nothing was changed for it, so it waits for the others of its feature."""
         return self.model_copy(update={"idle": (*self.idle, name)})
 
     def with_idle_done(self, task: str) -> "Crew":
-        """With the idle tasks of a task's feature done, because evidence shows every criterion of it."""
+        """A copy in which the other idle tasks of the task's feature are done, because evidence shows every criterion
+        of the feature."""
         backlog, names = self.backlog, self.idle_tasks(task)
         for name in names:
             backlog = backlog.with_task(name, state="done", note=SHOWN_BEFORE)
@@ -289,8 +292,8 @@ class Crew(Value):
         return self.model_copy(update={"backlog": backlog, "idle": left})
 
     def with_result(self, name: str, gaps: Sequence[Finding], *, stuck: bool) -> "Crew":
-        """With the result of an attempt: done if there is no gap; failed if it is stuck or was the last attempt; else
-        open."""
+        """A copy with the task's state after an attempt: done if there is no gap; failed if it is stuck or this was the
+        last attempt; else open."""
         task = self.backlog.task(name)
         over = stuck or task.attempts >= task.limit
         state = "done" if not gaps else "failed" if over else "open"
@@ -302,11 +305,12 @@ class Crew(Value):
         return self.model_copy(update=update)
 
     def with_sent_back(self, name: str) -> "Crew":
-        """With a task in which QA or the engine found a gap; a conflict with other work does not count as one."""
+        """A copy that lists this task as one in which QA or the engine found a gap; a conflict with other work is no
+        such gap."""
         return self.model_copy(update={"sent_back": tuple(dict.fromkeys((*self.sent_back, name)))})
 
     def with_held(self, judged: Iterable[Judged]) -> "Crew":
-        """With the requirements that hold on the newest accepted commit."""
+        """A copy with the requirements that hold on the newest accepted commit."""
         found = {one.id: one.holds for one in judged}
         held = {name for name in self.held if name not in found} | {name for name, holds in found.items() if holds}
         left = tuple(one for one in self.proven if one != "plan")  # the whole goal has to be proven again
@@ -323,7 +327,7 @@ class Crew(Value):
         )
 
     def with_edits(self, backlog: Backlog) -> "Crew":
-        """With the backlog as a person edited it; a feature with a new or reopened task is in progress again."""
+        """A copy with the backlog as a person edited it; a feature with a new or reopened task is in progress again."""
         states = {one.id: one.state for one in self.backlog.tasks}
         for feature in backlog.features:
             opened = any(one.is_open and states.get(one.id) != "open" for one in feature.tasks)
@@ -341,7 +345,8 @@ class Crew(Value):
         return self.model_copy(update={"backlog": self.backlog.with_feature(name, **fields)})
 
     def with_feature_closed(self, name: str) -> "Crew":
-        """With a feature completed, if its tasks are done, its criteria held and UAT passed or is off; else failed."""
+        """A copy in which the feature is closed: completed if its tasks are done, its criteria held, and UAT passed or
+        is off; else failed."""
         if not self.backlog.holds(name):
             return self
         accepted = self.backlog.feature(name).uat == "passed" or not self.validates(self.feature_task(name))
@@ -349,7 +354,7 @@ class Crew(Value):
         return self.with_feature(name, status="completed" if good else "failed")
 
     def with_proven(self, *names: str) -> "Crew":
-        """With features (or "plan") whose criteria were due and held."""
+        """A copy that lists these features (or "plan") as proven: their criteria were due and held."""
         return self.model_copy(update={"proven": tuple(sorted({*self.proven, *names}))})
 
     # -- the files -----------------------------------------------------------------------------------------------------

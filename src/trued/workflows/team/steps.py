@@ -386,8 +386,8 @@ async def record_fixes(run: Run, crew: Crew, feature: str, fixes: Fixes, issues:
 
 
 def _with_planner_doubt(crew: Crew, role: str, feature: str, about: str, reply: Reply) -> Crew:
-    """With a planner's doubt, if it replied twice that it could not do its work: the doubt stays open, as no evidence
-    settles it."""
+    """The crew; if the planner replied twice that it could not do its work, with that doubt. The doubt stays open,
+    because no evidence can settle it."""
     doubt = doubt_in(reply)
     return crew.with_doubt(f"{role}: {about}", feature, f"of {about} the {role} says {doubt}" if doubt else "")
 
@@ -447,7 +447,7 @@ def _with_validation(
 
 
 def _overruled(validated: Validated | None) -> tuple[str, ...]:
-    """A sentence that UAT objected, if it did and evidence settled the objections."""
+    """A sentence about UAT's objections that evidence settled; nothing if UAT did not object."""
     objected = validated is not None and validated.objections
     return ("though UAT objected at first: evidence settled it",) if objected else ()
 

@@ -123,7 +123,7 @@ class TaskDesk:
         return tuple({(gap.what, gap.where): gap for gap in every}.values()) if crew.edition > 1 else every
 
     def _unmet_criteria(self, verdict: Verdict, speaking: Sequence[str]) -> tuple[Finding, ...]:
-        """A gap for each requirement of the user's that covers a criterion of the feature and does not hold."""
+        """A gap for each requirement in `speaking` (it covers a criterion of the feature) that does not hold."""
         due = [one for one in verdict.beside if one.id in speaking and not one.holds and not one.missing]
         return tuple(
             gap for one in due for gap in one.gaps or (Finding(what=f"{one.id}: {one.reason}", requirement=one.id),)
@@ -189,8 +189,8 @@ class TaskDesk:
 
 
 def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
-    """The gaps of a verdict; if it does not hold and has no gap, the requirements that do not hold. What only the
-    environment lacks is not a gap in the work and costs no attempt: the final verdict names it."""
+    """The gaps of a verdict; if it does not hold and has no gap, the requirements that do not hold. Something that only
+    the environment lacks is no gap in the work and costs no attempt: the final verdict names it."""
     if verdict.gaps or verdict.holds or verdict.lacks_only_environment:
         return verdict.gaps
     lacking = [one for one in verdict.requirements if not one.holds]

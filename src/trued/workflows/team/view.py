@@ -22,7 +22,7 @@ from trued.workflows.view import HeadFigure, ReportSection, StyledLine, Workflow
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
 BESIDE = 4  # tasks that are named if several are tried at once
-FEATURES = 12  # that a plan names; the rest is counted
+FEATURES = 12  # features that a plan names; the rest is counted
 FAILED = 8  # tasks that are named at the end; the rest is counted
 SHOWN = 12  # features named at the start; the rest is counted
 LENGTH = 300  # characters of a question or an answer
