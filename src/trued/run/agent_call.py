@@ -38,12 +38,12 @@ from trued.support.redaction import inert
 from trued.wire import Confinement, Limits, Order, Report, Usage, add_usage
 
 DEATHS = 20  # times that one call may die while this process runs: reached only if the machine kills every attempt
-UNREAD = 3  # unreadable reports of one call: each has cost something
-QUESTIONS = 5  # from one call: an agent that asks more is not working
+UNREAD = 3  # a call fails after as many unreadable reports: each has cost something
+QUESTIONS = 5  # most questions from one call: an agent that asks more is not working
 SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
-UNDONE_BYTES = 200_000  # of an undone change that are recorded, per file
+UNDONE_BYTES = 200_000  # most bytes to record of an undone change, per file
 PIECE_S = 30.0  # a longer wait is split into pieces; after each the clock is checked again
-PICTURES = "pictures"  # below an agent's HOME
+PICTURES = "pictures"  # a folder below an agent's HOME
 LOOK_S = 0.5  # how often to check whether a person wants the call to be stopped
 LATER = ("rate", "overloaded")  # the provider says "not now": counts neither as a failure nor as an attempt
 
@@ -77,16 +77,17 @@ class AgentRequest(Value):
 
     @property
     def model(self) -> str:
-        """The size of the role's model if it has one: a name such as `sonnet` means something to one agent only."""
+        """The size that the role's model stands for, if it is known, else its name: a name such as `sonnet` means
+        something to one agent only."""
         return size_of(self.role.model) or self.role.model
 
 
 class AgentAnswer(Value):
-    """What came of the request; recorded as the result of the step."""
+    """The result of an agent request, as the step records it."""
 
     reply: dict[str, Any] | None
     failure: str = ""
-    kind: str = ""  # of failure
+    kind: str = ""  # the kind of failure
     head: str
     when: float
     changed: tuple[str, ...] = ()
@@ -189,7 +190,7 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
         said = str((report.reply or {}).get("question") or "") if context.asks_people else ""
         if question := report.question or said:
             exchange.questions += 1
-            if exchange.questions > QUESTIONS and not exchange.found:  # a person who resumes wants to answer
+            if exchange.questions > QUESTIONS and not exchange.found:  # after a resume, the person wants to answer
                 return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange
             answer = await answer_for_agent(
                 context, f"{ask.key}?{exchange.questions}", f"{ask.role.name} asks: {context.redact(question)}"

@@ -99,7 +99,7 @@ def agent_kind(agent: str) -> str:
 
 
 class Budget:
-    """Every call asks here before it starts, and reports here what it used."""
+    """A run's limits, and what its calls used: every call reserves here before it starts, and is settled here."""
 
     def __init__(
         self,

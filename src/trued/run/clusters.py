@@ -83,7 +83,7 @@ S = TypeVar("S", bound=Settled)
 
 
 class Clusters:
-    """The three ways in which several agents take one step. Each works from a position of its own."""
+    """The three ways in which several agents take one step. Each agent works from a position of its own."""
 
     def __init__(self, steps: Steps, parallel: Parallel) -> None:
         self._steps, self._parallel = steps, parallel

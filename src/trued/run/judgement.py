@@ -53,7 +53,7 @@ from trued.support.hashing import digest
 from trued.support.redaction import in_json
 
 FRUITLESS = 2  # rounds that end with the same failing cases: then one case is disclosed
-NO_PROGRESS = 2  # repeated rounds without a change: another would not help
+NO_PROGRESS = 2  # rounds that repeat the one before, without a change: a further one would not help
 # The words are part of recorded steps: with other words, earlier runs would not resume.
 UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
 NOT_CHECKED = "not checked"
@@ -204,7 +204,7 @@ class Judgement:
         inputs = digest(head, ids, given, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
         same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
-        held = {one.id for one in contract.requirements}  # a person may have added some of the outside criteria
+        held = {one.id for one in contract.requirements}  # a person may have added some outside criteria to it
         outside = tuple(one for one in state.outside if one.id not in held) if name == "finish" else ()
 
         async def step() -> str:
@@ -306,7 +306,7 @@ class Judgement:
         return True
 
     def object(self, by: str, findings: Iterable[Finding]) -> None:
-        """Record objections by `by` that nothing has settled: they are still open when the run finishes."""
+        """Record objections by `by` that nothing has settled: `prove_finally` takes them into account."""
         given = [one.model_copy(update={"by": by}) for one in findings]
         self._state.open_objections[by] = addressed(self.contract(), Plan(), given)
 

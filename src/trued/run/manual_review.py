@@ -27,7 +27,7 @@ class _NothingYet(Exception):
 
 
 def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
-    """The requirements that a person has to judge for a task: those with manual steps, else all that it serves."""
+    """The requirements that a person has to judge for a task: those with manual steps; without any, all of the task."""
     name = subject if isinstance(subject, str) else subject.id
     serving = contract.serving(name)
     if not serving:

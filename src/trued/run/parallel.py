@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Both(Value):
-    """A file that two agents changed in contradicting ways; None: it does not exist on that side."""
+    """A file that two agents changed in contradicting ways. A side is None if the file does not exist there."""
 
     path: str
     ours: str | None  # the version on the run's head, from the earlier task
@@ -33,7 +33,7 @@ class Both(Value):
 
 
 class Conflict(Value):
-    """Why a part was not merged. Its agent is asked for one version that does both."""
+    """The conflict that kept a part from being merged. The part's agent is asked for one version that does both."""
 
     files: tuple[Both, ...]
     commit: str  # has both sides, with conflict marks; the part's new head
@@ -72,10 +72,10 @@ class Parallel:
         return dict(zip(jobs, [one for one in got if not isinstance(one, BaseException)], strict=True))
 
     async def merge(self, part: Branch, message: str = "") -> Conflict | None:
-        """Merge a part's work into the run's head. None: done.
+        """Merge a part's work into the run's head. Returns None if it is merged.
 
         A conflict changes only the part: its head becomes the commit with both sides, so that its agent can make one
-        version of them. Then call this again.
+        version of them. Call this again after that.
         """
         steps, here, theirs, name = self._steps, self._position, part.steps.state.position, part.steps.path.rstrip("/")
         open_ = theirs.unmerged

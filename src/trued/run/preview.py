@@ -55,7 +55,7 @@ class Show:
     contract: Contract
     commit: str
     port: int
-    within_s: float  # the whole time limit
+    within_s: float  # how long the server may run
     tell: Emit = discard_event
 
 

@@ -13,7 +13,7 @@ class Unmerged:
 
     files: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()  # the lines by which git separates the two sides
-    commit: str = ""  # holds both sides
+    commit: str = ""  # the commit that has both sides
 
 
 @dataclass

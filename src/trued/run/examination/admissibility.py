@@ -68,8 +68,8 @@ class CaseRules:
         self.known = KnownNames(every, base)
 
     def text_of(self, name: str) -> str:
-        """The text that a case of this requirement may quote; for the requirement of the whole source, all of the
-        goal."""
+        """The text that a case of this requirement may quote: the requirement's own; if it stands for the whole source,
+        also the goal's."""
         one = self.open[name]
         return f"{one.text}\n{self.words}" if one.parts else one.text
 

@@ -47,7 +47,7 @@ class ExaminerRequirement(Value):
 
 @dataclass(frozen=True)
 class Examination:
-    """The result: requirements with the new checks, who wrote them, and notes."""
+    """The result of an examination: requirements with the new checks, who wrote them, and notes."""
 
     asked: Requirements
     authors: Mapping[str, Author] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class ExaminerConversation:
         self.second = _second(steps, self.first.agent, always=always_second)
         self.replies = [before] if before else []
         self.put: list[Proposed] = []  # proposals that the second examiner has answered, as they were proposed
-        self.alike: list[tuple[Proposed, int]] = []  # their cases that it answered as the author did
+        self.alike: list[tuple[Proposed, int]] = []  # cases of `put` that it answered as the author did
         self.said: list[str] = []
 
     async def run(self) -> Examination:
@@ -206,7 +206,7 @@ class ExaminerConversation:
         return doubts
 
     def _agreed(self, origin: Proposed, run: Proposed) -> bool:
-        """Whether the second examiner answered alike all of a proposal's cases that show something."""
+        """Whether the second examiner gave the author's answer to every case of a proposal that shows something."""
         return all((origin, place) in self.alike for place, _ in proving_cases(run))
 
     # -- the result ----------------------------------------------------------------------------------------------------

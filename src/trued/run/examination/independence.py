@@ -37,7 +37,8 @@ def is_independent(context: RunContext, author: Author, others: Set[str]) -> boo
 
 
 def weaken_authors(context: RunContext, contract: Contract, repairing: Set[str]) -> Contract:
-    """The contract after agents of the `repairing` vendors changed code: their authors are no longer independent."""
+    """The contract after agents of the `repairing` vendors changed code: cases by these vendors are no longer
+    independent."""
     others = implementers(context) | repairing
     fallen = {
         name: one.model_copy(update={"independent": False})
