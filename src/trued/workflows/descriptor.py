@@ -100,7 +100,7 @@ class WorkflowDescriptor:
     # they check the work; one that changes code counts as an implementer from then on
     repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # they write about code and never write code
-    other_vendor_roles: frozenset[str] = frozenset()  # given to another vendor than the builder's, if there are two
+    other_vendor_roles: frozenset[str] = frozenset()  # played by another vendor than the builder's, if there is one
     asks_people: bool = True  # its agents may put a question to a person; if not, their replies have no such field
     estimate: Reference = ""  # SealedWork → role → CallRange; default: every role works on every task, in every round
 
@@ -110,7 +110,7 @@ class WorkflowDescriptor:
     rewritten_folders: tuple[str, ...] = ()  # owned, and rewritten completely by each run: the last run to land wins
     writes_into: str = ""  # a folder of the repository; the run is refused if a file is in its place
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
-    editable: str = ""  # a file of the branch in whose live copy people may write, also after the run has ended
+    editable: str = ""  # a file of the branch: people may edit its live copy, also after the run has ended
     # (text of the editable file, ids) → the text with these parts open again; raises BadInput for unknown ids
     reopen: Reference = ""
     records_approvals: bool = False  # its files on the branch say what people approved

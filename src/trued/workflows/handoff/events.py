@@ -30,7 +30,7 @@ class PassUndone(JournalEvent, kind="passes undone", omits=("feature", "features
 
 
 class FinishedFeatureBroken(JournalEvent, kind="finished feature broken"):
-    """The work for one feature broke finished ones; it was discarded."""
+    """The work for one feature broke finished features, and was discarded."""
 
     feature: str  # the one that was worked on
     broken: tuple[str, ...]  # which features it broke, and how

@@ -48,7 +48,7 @@ async def list_features(run: Run, goal: Goal) -> HandoffProject:
 
 
 async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
-    """Prove the features again that the files call passed, and reopen those that do not hold."""
+    """Prove again the features that the files mark as passed, and reopen those that do not hold."""
     claimed, awaited, project = project.claimed, project.awaited, project.unproven
     if not claimed and not run.branch.is_continued:
         return project

@@ -37,7 +37,7 @@ TITLE_LIMIT = 80
 
 
 class HandoffProject(Value):
-    """What the next agent needs to know. Every replay rebuilds it from the journal."""
+    """The state of a project: what the next agent needs to know. Every replay rebuilds it from the journal."""
 
     features: FeatureList
     author: str = ""  # the role that wrote the list; "": the user
@@ -205,7 +205,7 @@ class HandoffProject(Value):
                 found = found._with(one.model_copy(update={"passes": False, "status": "not_started"}))
             elif one.agent_notes.startswith(BLOCKED):
                 found = found._with(one.model_copy(update={"agent_notes": ""}))
-        left = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}  # not green any more, either
+        left = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}  # without reopened ones
         return found.model_copy(
             update={key: tuple(name for name in names if name not in gone) for key, names in left.items()}
         )

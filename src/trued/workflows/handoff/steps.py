@@ -289,8 +289,8 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
 
 
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
-    """Whether each requirement holds and either one of its checks went from red to green or it was already
-    satisfied."""
+    """Whether each requirement holds, with at least the grade `by`: one of its checks went from red to green, or it was
+    already satisfied."""
     judged = verdict.requirements
     return bool(judged) and all(one.holds and one.grade >= by for one in judged)
 
@@ -309,7 +309,7 @@ async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:
 async def judge_unbuilt(
     run: Run, project: HandoffProject, feature: Feature, verdict: Verdict, *, awaited: bool = False
 ) -> tuple[HandoffProject, bool]:
-    """Judge a feature that no coder works on by this verdict. Returns the project, and whether the feature holds.
+    """By this verdict, judge a feature that no coder works on. Returns the project, and whether the feature holds.
 
     `awaited`: the files call it built; then it is not rebuilt merely because nobody has accepted it yet, or because it
     cannot be judged here. For other features a coder's own tests do not count: they were written for another feature.

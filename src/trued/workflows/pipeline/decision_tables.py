@@ -19,7 +19,7 @@ LEAST = 2  # outputs that a decision needs
 
 
 class Scale(StrEnum):
-    """A scale of severities, mildest first. Each kind of agent has its own; they are never compared."""
+    """A scale of severities, mildest first. Each kind of agent has its own scale; two scales are never compared."""
 
     @property
     def rank(self) -> int:
@@ -108,7 +108,8 @@ class DecisionTable(Value):
     note: str = ""
 
     def decide(self, memories: Mapping[str, Memory | None]) -> ClusterDecision:
-        """Decide from the memories of this cluster's agents. A missing memory counts as ERROR; others are ignored."""
+        """Decide from the memories of this cluster's agents. A missing memory counts as ERROR; memories of other agents
+        are ignored."""
         opinions = {name: Opinion.of(name, memories.get(name), self.scale) for name in self.names}
         for rule in self.rules:
             met = [opinions[name] for name in rule.of if opinions[name].meets(rule.are)]
@@ -154,7 +155,7 @@ class Opinion(NamedTuple):
 
 
 def allowed_status(name: str, status: Status) -> Status:
-    """The effective status: an agent that asks for a revision although it may not has failed."""
+    """The effective status. An agent that may not ask for a revision, and does so, has failed."""
     return Status.ERROR if status is Status.NEEDS_REVISION and name not in REVISING else status
 
 

@@ -32,7 +32,7 @@ class ClusterDecided(JournalEvent, kind="decided", omits=("silent",)):
 
 
 class CritiqueClosed(JournalEvent, kind="critique"):
-    """What became of severe critiques of the design after it was built."""
+    """What became of severe critiques of the design, once the work was done."""
 
     stands: tuple[str, ...]
     closed: tuple[str, ...]
@@ -54,7 +54,7 @@ class MemoryMissing(JournalEvent, kind="memory missing"):
 
 
 class MemoryUndone(JournalEvent, kind="memory undone"):
-    """An agent wrote into memory files that only the engine writes; it was undone."""
+    """An agent wrote into memory files that only the engine writes; its changes were undone."""
 
     agent: str
     files: tuple[str, ...]
@@ -62,7 +62,7 @@ class MemoryUndone(JournalEvent, kind="memory undone"):
 
 
 class StrayFilesUndone(JournalEvent, kind="left elsewhere"):
-    """An agent wrote files beside its own document; they were undone."""
+    """An agent wrote files other than its own document; they were undone."""
 
     agent: str
     files: tuple[str, ...]

@@ -112,7 +112,7 @@ def initial_request(goal: Goal, base: str) -> str:
 def plan_page(
     title: str, works: Sequence[Work], criteria: Iterable[Acceptance], notes: Mapping[str, Sequence[str]]
 ) -> str:
-    """`plan.md`: the planner's tasks, with their waves."""
+    """The text of `plan.md`: the planner's tasks, with their waves."""
     wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
     rows = [
         f"| {one.id} | {wave_of.get(one.id, '')} | {_line(one.title)} | {one.kind} | {_names(one.depends_on)} "
@@ -131,7 +131,7 @@ def plan_page(
 
 
 def task_page(work: Work, wave: int, criteria: Iterable[Acceptance]) -> str:
-    """`tasks/<id>.md`."""
+    """The text of `tasks/<id>.md`."""
     lines = [
         f"- Kind: {work.kind}",
         f"- Wave: {wave}",
@@ -157,7 +157,7 @@ def plan_files(
     criteria: Sequence[Acceptance],
     notes: Mapping[str, Sequence[str]],
 ) -> dict[str, str]:
-    """`plan.md` and every `tasks/*.md`."""
+    """Path → text of `plan.md` and every `tasks/*.md`."""
     wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
     pages = {folder.task(one.id): task_page(one, wave_of.get(one.id, 0), criteria) for one in works}
     return {folder.path(PLAN): plan_page(title, works, criteria, notes), **pages}

@@ -173,8 +173,8 @@ def _updated(one: Update) -> Iterator[str]:
 def merge_memories(
     shared: SharedMemory, memories: Mapping[str, Memory | None], left: Mapping[str, Sequence[str]] | None = None
 ) -> SharedMemory:
-    """The shared memory with these added, in the order of the flow, whichever agent finished first. Contradictory lines
-    are all kept. None: an agent without a memory; the documents that it `left` are still listed."""
+    """The shared memory with these memories added, in the order of the flow, whichever agent finished first.
+    Contradictory lines are all kept. An agent without a memory (None) is listed with the documents that it `left`."""
     for name in sorted(memories, key=_place):
         shared = _with(shared, name, memories[name], (left or {}).get(name, ()))
     return shared

@@ -101,8 +101,8 @@ class Orchestrator:
         return self.goal.model_copy(update={"text": text})
 
     def context_for(self, name: str, reads: Iterable[str]) -> dict[str, BriefContext]:
-        """The context of an agent's brief: read `memory.md` first, the paths of its inputs, which of them are missing,
-        and which documents it writes."""
+        """The context of an agent's brief: that it reads `memory.md` first, the paths of its inputs, which of them are
+        missing, and which documents it writes."""
         reads = tuple(reads)
         path, own = self.folder.path, self.folder.own(name)
         gaps = [
@@ -131,7 +131,7 @@ class Orchestrator:
         return {"open_critiques": dict(self.critiques)} if self.critiques else {}
 
     async def changes_context(self) -> dict[str, BriefContext]:
-        """What a verifier or reviewer has to check: the changes since which commit, and in which files."""
+        """What a verifier or reviewer has to check: the base commit, and the files that changed since."""
         changed = await self.run.branch.changes()
         more = [f"… {len(changed) - FILES} more"] if len(changed) > FILES else []
         return {

@@ -38,7 +38,7 @@ SHOWN = 20  # gaps listed in a brief: the verification files have them all
 LINE = 300
 GRAVE = ("fail", "Major", "Blocker", "Critical")
 AgentAnswers: TypeAlias = Mapping[str, Returned[Any]]  # by agent
-CONTENT = Memory(agent="nobody", role="nobody", status=Status.DONE)  # stands for critics that are not asked
+CONTENT = Memory(agent="nobody", role="nobody", status=Status.DONE)  # for critics that are not asked
 RANK = (Status.DONE, Status.NEEDS_REVISION, Status.ERROR)
 
 
@@ -50,7 +50,7 @@ class CheckResult:
     said: Mapping[str, Memory | None]  # the agents' own statements
     returned: Mapping[str, Returned[Any]]
     gaps: tuple[Finding, ...] = ()  # found by the engine itself
-    beyond: tuple[Finding, ...] = ()  # gaps that are not in a proof of the contract
+    beyond: tuple[Finding, ...] = ()  # gaps that the proof of the contract does not contain
 
     @property
     def settled(self) -> bool:

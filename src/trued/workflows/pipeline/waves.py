@@ -98,7 +98,7 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
         ", ".join(sorted({*work.depends_on} & lead.unfinished)),
     )
     told = lead.context_for(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
-    told |= lead.critique_context if lead.run.edition > 1 else {}  # so that the implementers can fix these
+    told |= lead.critique_context if lead.run.edition > 1 else {}  # so that implementers can fix them
     turn, before = TaskTurn(work, part, {**told, "gaps": gaps, "still_open": open_ones}), part.branch.head
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), Implemented, publishes=False, name=agent_of(work))

@@ -16,7 +16,7 @@ OWN_CHANGE = 2  # the edition since which a chunk needs a change of its own, and
 
 
 def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
-    """The parts of the plan that the user chose, with its marks for finished parts, and its prose by section."""
+    """The plan with the parts that the user chose, its marks for finished parts, and its prose by section."""
     if run.context.edition < OWN_CHANGE or not is_plan(goal.text, goal.source.file):
         return plan
     return plan_to_seal(plan, run.settings, run.context.requirements)
@@ -46,8 +46,8 @@ def _is_uncontradicted(verdict: Verdict) -> bool:
 
 
 async def needs_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> Verdict:
-    """The verdict on a chunk, changed so that it does not hold if nothing was changed for the chunk since the commit
-    `start`: earlier work belongs to other chunks. It holds only after a change, or once a person accepts the chunk."""
+    """The verdict on a chunk. If nothing was changed for the chunk since the commit `start`, the verdict gets a gap and
+    does not hold: earlier work belongs to other chunks. A change settles that, or a person who accepts the chunk."""
     if run.context.edition < OWN_CHANGE:
         return verdict
     by, changed = f"the engine ({chunk.id})", await run.branch.changes(start)

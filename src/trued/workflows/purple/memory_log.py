@@ -102,7 +102,7 @@ class ChunkSection(Value):
     run: Line = ""  # distinguishes its iterations from those of earlier runs
 
     def with_round(self, iteration: Iteration, verdict: Verdict, status: ChunkStatus | None = None) -> "ChunkSection":
-        """With one more round. The chunk's status is the engine's verdict, not Team B's."""
+        """A copy with one more round. The chunk's status is the engine's verdict, not Team B's."""
         gaps = tuple(gap.what for gap in verdict.gaps)
         status = status or ("complete" if verdict.holds else "gaps remain")
         return self._with(iterations=(*self.iterations, iteration), status=status, gaps=gaps)

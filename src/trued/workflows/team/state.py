@@ -45,7 +45,7 @@ class Crew(Value):
     planned: tuple[str, ...] = ()  # features that existed when the contract was sealed
     idle: tuple[str, ...] = ()  # tasks for which nothing was changed: they wait for evidence on their feature
     sent_back: tuple[str, ...] = ()  # tasks in which QA or the engine found a gap
-    given_up: tuple[str, ...] = ()  # tasks whose work was set aside, once for each time
+    given_up: tuple[str, ...] = ()  # tasks whose work was set aside, listed once for each time
     earlier: tuple[str, ...] = ()  # features of earlier goals: they stay in the backlog, but are not work of this run
 
     def with_old_plan(

@@ -45,7 +45,7 @@ def texts(form: RoleFormat, tables: Sequence[DecisionTable] = TABLES) -> dict[st
 
 
 def _head(form: RoleFormat) -> Iterator[str]:
-    """The orchestrator's front matter: all tools but web and browser, and the permission to start agents."""
+    """The orchestrator's front matter: all tools except web and browser, and the permission to start agents."""
     tools = tuple(tool for tool in TOOLS if tool not in ("web", "browser"))
     role = Role(name=ORCHESTRATOR, description=ABOUT, tools=tools, model="large", prompt="-", writes=True)
     return fields_of(role, form, starts_agents=True)

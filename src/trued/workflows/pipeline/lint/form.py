@@ -78,7 +78,7 @@ def _gap(title: str, found: Sequence[PromptSection]) -> int:
 
 
 def _order(page: PromptPage, found: Sequence[PromptSection]) -> Iterator[Found]:
-    """Report each section that stands below a section that belongs after it, once, with the first of those."""
+    """Report each section that stands too low, once, with the first section above it that belongs below it."""
     wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
     left = list(found)
     for section in wanted:

@@ -171,5 +171,5 @@ def _all_meet(cells: Mapping[str, str], case: StatusByAgent) -> bool:
 def _meets(cell: str, status: str) -> bool:
     words = WORD.findall(cell)
     if not words:
-        return True  # any, *, —
+        return True  # the cell is empty or says "any", "*" or "—"
     return (status not in words) if re.search(r"\bnot\b|≠|!=", cell, re.I) else status in words

@@ -283,8 +283,8 @@ class Backlog(Part):
         return sum(done), sum(failed), sum(every), sum(completed)
 
     def _home(self, name: str) -> BacklogFeature | None:
-        """The feature that has this id in it. Usually the id begins with the feature's, but a person may have moved a
-        part."""
+        """The feature with this id, or with a story or task of this id. Such an id usually begins with the feature's,
+        but a person may have moved the part."""
         at = self.place(name.partition("-")[0])
         for feature in (*self.features[at : at + 1], *self.features):
             if name == feature.id or any(name in _ids(story) for story in feature.stories):
