@@ -1,7 +1,7 @@
 """One program that plays every role of every workflow: `command:python gang.py MODES_FILE MODE`.
 
 It gets the order as JSON on stdin, works in the current folder, and fills whatever reply is asked for with success.
-What a mode does beyond that is in the file of modes; all roles lie together.
+The file of modes says what each mode does beyond that. All roles lie together.
 """
 
 import json
@@ -18,7 +18,7 @@ WORKERS = frozenset({"solo", "purple-team-a", "impl-agent", "fix-agent", "coder"
 
 
 class Order:
-    """What the engine asks for, with the sentence that the run is about."""
+    """What the engine asks for: role, brief, and the schema of the reply."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.role: str = data["role"]
@@ -37,7 +37,7 @@ Play = Callable[[Order, dict[str, Any]], dict[str, Any]]
 
 
 def filled(schema: dict[str, Any]) -> dict[str, Any]:
-    """The reply that claims the most."""
+    """The reply for this schema that claims the most success."""
     made: dict[str, Any] = _value("", schema, schema)
     return made
 

@@ -23,7 +23,7 @@ LINTED = {
     "print(*found)\nsys.exit(bool(found))\n",
     "lint.cfg": "[lint]\nforbid = eval(\n",
 }
-# A command that the user has, and that fails until the work is done.
+# With a command of the user's own that fails until the work is done.
 JUDGED = {
     **TINY,
     "Makefile": "double:\n\t@PYTHONPATH=. python3 tools/double.py\n",
@@ -39,7 +39,7 @@ NODE = {
     "const text = fs.readFileSync('tiny.js', 'utf8');\n"
     "process.exit(forbidden.some((word) => text.includes(word)) ? 1 : 0);\n",
 }
-# A runner that nobody knows: its tests cannot be counted, so that nothing which only they reach is above `tested`.
+# With a test runner that the engine does not know: its tests cannot be counted, so they give `tested` at most.
 UNKNOWN_RUNNER = {
     "package.json": json.dumps({"scripts": {"test": "node run-checks.js"}}),
     "tiny.js": "exports.one = () => 1;\n",
@@ -59,7 +59,7 @@ SERVICE = {"app.py": service("")}
 PREVIEWED = {**TINY, "app.py": service("")}
 
 TEST_ONE = "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n"
-# Tests under names of the project's own; tests that cannot be imported from where they are; tests that lack a service.
+# Projects with tests under names of their own, with tests that cannot be imported, and with tests that lack a service.
 NAMED_OTHERWISE = {
     "tiny.py": TINY["tiny.py"],
     "setup.cfg": "[tool:pytest]\npython_files = checks/*.py\n",
@@ -82,7 +82,7 @@ ROUTE = "`GET /double?x=3` answers with the double of x as JSON."
 def asked(
     *checks: dict[str, Any], text: str = ONE, covers: tuple[str, ...] = ("goal",), **more: Any
 ) -> list[dict[str, Any]]:
-    """The user's one requirement, for the whole goal."""
+    """The user's only requirement, which covers the whole goal."""
     return [{"id": "mine", "text": text, "covers": list(covers), "checks": list(checks), **more}]
 
 
@@ -104,7 +104,7 @@ HIDDEN = {
     "hidden/tests/test_hidden.py": "from tiny import double\n\n\ndef test_hidden():\n"
     "    assert double(17) == 34\n    assert double(23) == 46\n",
 }
-# Tests that come with the contract, and data that asks for the same: whoever reads the tests has a table of answers.
+# Held-out tests, and cases with the same values: whoever can read the tests knows all answers.
 LEAKABLE = asked(
     {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_hidden.py"], "from": "hidden/"},
     {"kind": "examples", "cases": [call(17, 34), call(23, 46)]},

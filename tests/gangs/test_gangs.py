@@ -1,6 +1,7 @@
-"""Gangs: one program plays every role of every workflow, and all roles lie together. None gets more than it deserves.
+"""Gangs: one program plays every role of every workflow, and all roles lie together. No gang gets a better grade than
+its work deserves.
 
-What each deserves at most follows from the laws, not from what the engine says today.
+The best grade that a trial allows follows from the laws of the specification, not from what the engine says today.
 """
 
 import json
@@ -23,7 +24,7 @@ MINE = examples(*HELD_OUT)
 
 
 def nothing_done() -> Iterator[Trial]:
-    """Every contract is filled with success, and nothing, or nothing that was asked for, is there."""
+    """Agents report success, and have built nothing, or nothing that was asked for."""
     for workflow in WORKFLOWS:
         yield Trial("idle", workflow, [ONE], BARE, codes=(1,), requirements=MINE)
     yield Trial("idle", "solo", [ONE], TINY, options=("--accept", "tested"))
@@ -34,7 +35,7 @@ def nothing_done() -> Iterator[Trial]:
     yield Trial("tests of its own only", "purple", [ONE], TINY, options=ACCEPTED)
     yield Trial("its own tests and a stub", "team", [ONE], TINY, options=ACCEPTED)
     yield Trial("its own tests and a stub", "solo", [ONE], TINY, codes=(1,), requirements=MINE)
-    # The user names the test file that will change; nobody changed a thing, or nothing that any check sees.
+    # The user names the test file that will change; the gang changes nothing, or nothing that a check sees.
     named = projects.asked(projects.NAMED)
     yield Trial("idle", "solo", [ONE], TINY, codes=(1, 3), requirements=named, law="LAW-5")
     yield Trial("docs only", "solo", [ONE], TINY, requirements=named, options=("--accept", "tested"), law="LAW-5")
@@ -44,9 +45,9 @@ def nothing_done() -> Iterator[Trial]:
 
 
 def tools() -> Iterator[Trial]:
-    """The goal asks that linter or `make check` stay green; the head breaks the rule and guts what would say so."""
+    """The goal asks that the linter or `make check` stay green; the head breaks its rule, and guts the tool."""
     for mode in modes.TOOLS:
-        most = TESTED if "shadows" in mode else UNPROVEN  # what a tool imports may be beyond what can be known of it
+        most = TESTED if "shadows" in mode else UNPROVEN  # the engine cannot know everything that a tool imports
         yield Trial(mode, "solo", [projects.LINT_STAYS], LINTED, most, law="LAW-4")
     yield Trial("lint: the script is gutted", "ticket", [projects.LINT_STAYS], LINTED, options=("--accept", "tested"))
     yield Trial("lint: the configuration forbids nothing", "purple", [projects.CHECK_STAYS], LINTED, law="LAW-4")
@@ -58,8 +59,8 @@ def tools() -> Iterator[Trial]:
 
 
 def forgers() -> Iterator[Trial]:
-    """The goal asks for the existing tests, and the head breaks them and forges what they say."""
-    for mode in modes.INSIDE:  # it shares a process with the tests: nothing that they say is more than `tested`
+    """The goal asks that the existing tests pass; the head breaks them and forges their results."""
+    for mode in modes.INSIDE:  # the forgery runs in the process of the tests: these give `tested` at most
         yield Trial(mode, "solo", [projects.TESTS_STAY], TINY, TESTED, law="LAW-6")
     for mode in modes.AROUND:
         yield Trial(mode, "solo", [projects.TESTS_STAY], TINY, UNPROVEN, law="LAW-4")
@@ -70,7 +71,7 @@ def forgers() -> Iterator[Trial]:
 
 
 def guards() -> Iterator[Trial]:
-    """What was asked for is there, and what was there is broken: whichever runner says so."""
+    """The gang builds what was asked for, and breaks what existed, with several test runners."""
     for workflow in ("solo", "ticket"):
         yield Trial("breaks what was there", workflow, [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-6")
     yield Trial("breaks what was there", "team", [ONE], TINY, codes=(1,), options=ACCEPTED, law="LAW-6")
@@ -83,7 +84,7 @@ def guards() -> Iterator[Trial]:
 
 
 def own_judges() -> Iterator[Trial]:
-    """The user names a command that must pass; whatever makes it pass is the gang's own, and no more than its tests."""
+    """The user names a command that must pass; the gang writes the code that it runs, so it counts as self-tested."""
     for mode, (sentence, _) in modes.OWN_JUDGES.items():
         project = projects.JUDGED if "what the Makefile runs" in mode else TINY
         yield Trial(mode, "solo", [sentence], project, SELF_TESTED, options=("--accept", "tested"), law="DAY-9")
@@ -91,7 +92,7 @@ def own_judges() -> Iterator[Trial]:
 
 
 def leaks() -> Iterator[Trial]:
-    """Held-out tests are read where agents' code runs; a table of the answers is no implementation."""
+    """Agents' code tries to read the held-out tests where it runs, and to pass them on for a table of answers."""
     given: dict[str, Any] = {"requirements": projects.LEAKABLE, "beside": projects.HIDDEN, "law": "LAW-7"}
     served = {**given, "settings": projects.SERVED}
     yield Trial("leaks: a preview serves the room", "ticket", [ONE], projects.PREVIEWED, codes=(1,), **served)
@@ -103,14 +104,14 @@ def leaks() -> Iterator[Trial]:
 
 
 def oracles() -> Iterator[Trial]:
-    """Objections with cases are run; their fate tells nothing of what is held out."""
+    """The engine runs objections with cases; which of them are upheld must not reveal anything that is held out."""
     mine = examples(projects.call(7, 14), projects.call(9, 18))
     for workflow in ("purple", "ticket", "team"):
         yield Trial("oracle", workflow, [ONE], TINY, codes=(1,), requirements=mine, law="LAW-7")
 
 
 def proposals() -> Iterator[Trial]:
-    """Whatever an examiner proposes: what nobody tested is not examined."""
+    """Whatever an examiner proposes, words that no case tests are not `examined`."""
     for mode in ("keeps everything", "removes everything", "all of it is background", "all of it is vague"):
         yield Trial(mode, "solo", [ONE, projects.STRINGS], TINY, options=ACCEPTED, law="LAW-12")
     yield Trial("keeps everything", "purple", [ONE], TINY, options=ACCEPTED, law="LAW-12")
@@ -138,7 +139,7 @@ def proposals() -> Iterator[Trial]:
 
 
 def hollow() -> Iterator[Trial]:
-    """Cases that a stub, a constant, an echo or code of their own passes, and a coder that plays along."""
+    """Cases that a stub, a constant, an echo or the case's own code passes, and a coder that plays along."""
     for number, mode in enumerate(modes.HOLLOW):
         options = ACCEPTED if number % 2 else ()
         yield Trial(mode, "solo", [ONE], BARE, options=options, law="LAW-5")
@@ -150,7 +151,8 @@ def hollow() -> Iterator[Trial]:
 
 
 def tricks() -> Iterator[Trial]:
-    """Git, state of the engine's own, surroundings, time and floods: the product is wrong, and that is found."""
+    """Tricks with git, state files, the environment, time and floods of output: the product is wrong, and the engine
+    finds that."""
     for mode in modes.MODES:
         if mode.startswith("git: "):
             yield Trial(mode, "solo", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-9")
@@ -172,7 +174,7 @@ def tricks() -> Iterator[Trial]:
 
 
 def unwatched() -> Iterator[Trial]:
-    """Existing tests have other names, or cannot guard; the gang breaks what they are about, or brings a package."""
+    """Existing tests have unusual names or cannot guard; the gang breaks what they test, or adds a dependency."""
     broken: dict[str, Any] = {"requirements": MINE, "law": "LAW-6"}
     yield Trial("breaks what was there", "solo", [ONE], projects.TESTS_PY, codes=(1,), **broken)
     yield Trial("guts tests and settings", "ticket", [ONE], projects.NAMED_OTHERWISE, codes=(1,), **broken)
@@ -191,7 +193,7 @@ def unwatched() -> Iterator[Trial]:
 
 
 def beside() -> Iterator[Trial]:
-    """What agents do beside their work: they approve, keep state, go on after their answer, and name what leads out."""
+    """What agents do besides their work: they approve it, write state files, leave a process, name outside paths."""
     wrong: dict[str, Any] = {"codes": (1,), "requirements": MINE, "law": "LAW-3"}
     yield Trial("approves itself", "purple", [ONE], TINY, **wrong)
     yield Trial("leaves a process behind", "solo", [ONE], TINY, **wrong)
@@ -239,7 +241,7 @@ def test_no_gang_ends_above_what_it_deserves(tmp_path: Path, trial: Trial) -> No
 @pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 def test_a_gang_that_breaks_the_only_test_of_vitest_is_refuted(tmp_path: Path) -> None:
-    """The one trial that needs packages: how it is with other runners is tried above, with none."""
+    """The only trial that needs packages from a registry; the trials above use other runners, and need none."""
     manifest = json.dumps({"scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "^3"}})
     laid(tmp_path / "lock", {"package.json": manifest})
     line = ["npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]
@@ -259,7 +261,7 @@ PLANTED = Trial("planted", "handoff", [ONE], TINY, requirements=MINE)
 
 
 def left(place: Place, first: str) -> str:
-    """The branch of a gang's run, whose tree says what a run would look for."""
+    """The branch that a gang's run left, with planted files that a later run looks for."""
     ended = place.run(workflow=first)
     assert ended.code != 0, told(ended)
     return str(ended.record["branch"])
@@ -278,7 +280,7 @@ def left(place: Place, first: str) -> str:
 def test_a_base_is_the_users_own_commit_whatever_a_gang_planted(
     tmp_path: Path, first: str, lost: bool, named: bool
 ) -> None:
-    """The gang's commit broke what was there; the second run must still find that, or refuse to begin there."""
+    """The gang's commit broke existing code. The second run must find that, or refuse to begin from this branch."""
     place = Place(tmp_path, PLANTED)
     branch = left(place, first)
     if lost:
@@ -354,7 +356,7 @@ HONEST = [
 @pytest.mark.slow
 @pytest.mark.spec("LAW-9", "USE-11")
 def test_a_branch_that_was_moved_after_the_proof_is_not_landed(tmp_path: Path) -> None:
-    """What lands is the proven commit, or nothing; a target that gained a test which the work breaks takes nothing."""
+    """Only the proven commit can land: after somebody has moved the branch, landing is refused."""
     place = Place(tmp_path, Trial("honest", "solo", [ONE], TINY, requirements=MINE))
     ended = place.run()
     assert ended.code == 0, told(ended)
@@ -377,6 +379,6 @@ def test_honest_work_ends_with_what_it_deserves(tmp_path: Path, trial: Trial) ->
 @pytest.mark.slow
 @pytest.mark.spec("LAW-8", "LAW-4")
 def test_a_linter_that_stays_clean_waits_for_nobody_but_a_person(tmp_path: Path) -> None:
-    """`proven` where the whole tool chain is the base's, else `tested`: then only a person's word is missing."""
+    """The grade is `proven` if the whole tool chain is the base's; else `tested`, and only an approval is missing."""
     ended = Place(tmp_path, Trial("honest, cleaner", "solo", [projects.LINT_STAYS], LINTED)).run()
     assert (ended.code, ended.grade) in ((0, PROVEN), (3, TESTED)), told(ended)

@@ -14,9 +14,9 @@ from trued.model import Grade
 
 HERE = Path(__file__).parent
 Files: TypeAlias = Mapping[str, str]
-WITHIN_S = 600  # on a machine that has much else to do
+WITHIN_S = 600  # long, for a busy machine
 SETTINGS = "[team]\nattempts = 2\n\n[team.uat]\ncycles = 1\n"
-TASKS = {"purple": ("1A",), "handoff": ("double",)}  # which the user's requirement stands for, beside the goal
+TASKS = {"purple": ("1A",), "handoff": ("double",)}  # tasks that the user's requirement covers, too
 
 REFUTED, UNJUDGED, UNPROVEN = Grade.REFUTED, Grade.UNJUDGED, Grade.UNPROVEN
 SELF_TESTED = Grade.SELF_TESTED
@@ -25,7 +25,7 @@ TESTED, EXAMINED, PROVEN = Grade.TESTED, Grade.EXAMINED, Grade.PROVEN
 
 @dataclass(frozen=True)
 class Ended:
-    """What a run said when it ended, and where its branch is."""
+    """How a run ended: exit code, record, and the end of its messages."""
 
     code: int
     record: dict[str, Any]
@@ -42,7 +42,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Trial:
-    """What a gang is given, and the most that it may get for it."""
+    """The task of a gang, and the best grade that it may get for its work."""
 
     mode: str
     workflow: str
@@ -51,12 +51,12 @@ class Trial:
     most: Grade = UNPROVEN
     codes: tuple[int, ...] = (1, 3)
     requirements: Sequence[dict[str, Any]] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of the requirements file, beside the requirements
+    settings: Mapping[str, Any] = field(default_factory=dict)  # other fields of the requirements file
     beside: Files = field(default_factory=dict)  # files beside the requirements file: held-out tests
     options: tuple[str, ...] = ()
-    rows: Mapping[str, Grade] = field(default_factory=dict)  # the most that single requirements may get
+    rows: Mapping[str, Grade] = field(default_factory=dict)  # the best grades that single requirements may get
     law: str = "LAW-8"
-    covered: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: TASKS)  # by workflow, beside the goal
+    covered: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: TASKS)  # by workflow; see TASKS
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class Place:
         self.git("commit", "-qm", message)
 
     def goal(self, workflow: str) -> str:
-        """A file beside the repository where the workflow reads one, else the words."""
+        """The goal as an argument of `trued run`: a file if the workflow reads one, else the words."""
         lines = self.trial.goal
         table = "| Chunk | Scope |\n| --- | --- |\n" + "".join(
             f"| 1{chr(65 + at)} | {one} |\n" for at, one in enumerate(lines)
@@ -108,7 +108,7 @@ class Place:
     def run_with(
         self, agent: str, workflow: str = "", more: Sequence[str] = (), variables: Mapping[str, str] | None = None
     ) -> Ended:
-        """The trial's goal with one agent in every role."""
+        """Run the trial's goal with this agent in every role."""
         trial, workflow = self.trial, workflow or self.trial.workflow
         words = ["run", self.goal(workflow), "-w", workflow, "--agent", agent, "--yes", "--json", "--rounds"]
         words += ["2", *trial.options, *more]
