@@ -1,4 +1,4 @@
-"""How long a refused call waits: by tables."""
+"""How long a refused call waits, in tables of inputs and results."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ HOUR = 3600.0
 
 
 def refused(in_s: float = 0.0, *, ago: float = 0.0, worked: float = 1.0, why: str = "claude: not now") -> Report:
-    """A report that has just come, with a time in so many seconds, or none."""
+    """The report of a refusal. `in_s`: in how many seconds the provider accepts requests again; 0: it does not say."""
     ended = NOW - ago
     return Report(
         "c", 1, "failed", kind="rate", why=why, until=NOW + in_s if in_s else 0.0, began=ended - worked, ended=ended
@@ -48,9 +48,9 @@ def decided(
         (PATIENCE_S - 10, 1, (), PATIENCE_S - 7),
         (0.5, 1, (), 3.5),
         (2.0, 2, (PastWait(5, told=True),), 5.0),
-        (2.0, 3, (PastWait(5, told=True),) * 2, 15.0),  # twice it was not true: drawn out
+        (2.0, 3, (PastWait(5, told=True),) * 2, 15.0),  # wrong twice: wait longer
         (2.0, 6, (PastWait(5, told=True),) * 5, 120.0),
-        (300.0, 4, (PastWait(303, told=True),) * 3, 303.0),  # a longer time than the guess stands
+        (300.0, 4, (PastWait(303, told=True),) * 3, 303.0),  # longer than the back-off: it counts
     ],
 )
 def test_a_told_time_is_waited_for(told_in: float, number: int, waits: tuple[PastWait, ...], waits_for: float) -> None:

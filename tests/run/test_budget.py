@@ -1,4 +1,4 @@
-"""What a call may use: by which limit, of whom, learnt from what, and what is charged where nobody told."""
+"""What a call may use: which limits apply, what past calls teach, and what is charged if the usage is unknown."""
 
 import asyncio
 import sqlite3
@@ -58,7 +58,7 @@ async def test_a_call_that_waits_for_room_starts_when_a_person_raises_the_limit(
         assert not waiting.done()
         with closing(SqliteJournal(journal.path)) as person:
             person.change_limit(RUN, "", "usd", 3.0, "ann")
-        allowance, _ = await waiting  # while the first is still at work
+        allowance, _ = await waiting  # the first call is still running
         assert allowance.usd == 1.0
 
 
@@ -105,7 +105,7 @@ async def test_another_task_and_another_role_have_limits_of_their_own(journal: S
     house = budget(journal, task=Limit(usd=1.0), roles={"team-b": Limit(calls=1)})
     await called(house, "chunk 1/team-a#1", paid(1.0))
     await called(house, "chunk 2/team-a#1", paid(1.0))
-    await called(house, "planner#1", paid(5.0))  # of no task: the run's own
+    await called(house, "planner#1", paid(5.0))  # belongs to no task: counts for the run alone
     await called(house, "chunk 3/team-b#1", paid(0.1), role="team-b")
     with pytest.raises(LimitReached, match="team-b"):
         await called(house, "chunk 4/team-b#1", paid(0.1), role="team-b")
@@ -117,7 +117,7 @@ async def test_a_features_limit_counts_all_of_its_tasks_and_no_other_feature(jou
     for key in ("feature F1/lead#1", "feature F1/task F1-T1/dev#1", "feature F1/task F1-T2/dev#1"):
         await called(house, key, paid(0.1))
     await called(house, "feature F2/task F2-T1/dev#1", paid(0.1))
-    await called(house, "chunk 1/dev#1", paid(0.1))  # of no feature
+    await called(house, "chunk 1/dev#1", paid(0.1))  # belongs to no feature
     with pytest.raises(LimitReached) as end:
         await called(house, "feature F1/task F1-T1/qa#1", paid(0.1))
     assert "feature F1 has used up its calls: 3 of 3 spent" in str(end.value)
@@ -140,9 +140,9 @@ async def test_a_call_has_what_is_stated_then_what_such_calls_took_and_never_mor
 async def test_a_call_asked_for_again_after_a_crash_has_what_it_had_and_is_paid_once(journal: SqliteJournal) -> None:
     first = budget(journal, usd=5.0)
     async with first.reserve(wanted("a#1")) as before:
-        pass  # the engine died; the agent's supervisor went on
+        pass  # the engine died; the agent's supervisor continued
     report = Report("a#1", 1, "done", usage=paid(0.5), began=1.0, ended=2.0)
-    for _ in range(2):  # found in the spool, twice
+    for _ in range(2):  # the report is found in the spool twice
         async with budget(journal, usd=5.0).reserve(wanted("a#1")) as again:
             assert again.allowance == before.allowance
             again.settle(report)
@@ -239,7 +239,7 @@ async def test_a_subscriptions_window_that_is_nearly_used_up_lets_nobody_begin(j
     await called(house, "a#2", paid(0.1), quota={"window": "five_hour", "used": 93.0, "until": later})
     with pytest.raises(LimitReached, match=r"claude: 93 % of its five-hour window is used, and the limit is 90 %"):
         await called(house, "a#3", paid(0.1))
-    await called(budget(journal), "a#3", paid(0.1))  # without that limit, the provider says when it is enough
+    await called(budget(journal), "a#3", paid(0.1))  # without that limit, only the provider refuses
     house.set_windows({"claude": QuotaWindow("five_hour", 93.0, time.time() - 1)})
     await called(house, "a#4", paid(0.1))
 

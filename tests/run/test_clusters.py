@@ -1,4 +1,4 @@
-"""Patterns A, B and C by themselves: who is asked, how often, and what becomes of those who fail."""
+"""Patterns A, B and C without a workflow: which agents are asked, how often, and what happens if one fails."""
 
 import asyncio
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ NOTE: dict[str, Any] = {"summary": "looked"}
 
 @dataclass
 class Stage:
-    """A run in whose hand nothing is yet, and the agents that it may ask."""
+    """Makes a run that has done nothing yet, with the agents that it may ask."""
 
     line: Line
 
     async def run(self, crew: Crew, *, asks_people: bool = False) -> Run:
-        """All researchers fail, so that there is a run and nothing in it."""
+        """A run of this crew. It begins as a pipeline in which all researchers fail, so nothing else has happened."""
         engine = self.line.played(Crew(researcher=crashes))
         record = await self.line.piped(engine, required=False)
         assert (record.state, record.code) == ("failed", 5)
@@ -58,7 +58,7 @@ async def test_all_go_at_once_and_who_fails_is_followed_by_a_fresh_one_and_then_
     three = asyncio.Barrier(3)
 
     async def works(order: Order) -> dict[str, Any]:
-        await asyncio.wait_for(three.wait(), 600)  # it ends only if nobody waits for another
+        await asyncio.wait_for(three.wait(), 600)  # ends only if all three run at once
         return {**NOTE, "summary": agent_of(order)}
 
     failing = {"status": "ERROR", "summary": "could not"}
@@ -72,7 +72,7 @@ async def test_all_go_at_once_and_who_fails_is_followed_by_a_fresh_one_and_then_
     assert [name for name, one in returned.items() if one.reply is None] == ["d"]
     assert returned["b"].reply is not None
     assert returned["b"].reply.summary == "second"
-    assert len({one.session for one in crew.orders}) == 9  # a retry remembers nothing
+    assert len({one.session for one in crew.orders}) == 9  # a retry has a new session
 
 
 @pytest.mark.spec("PIPE-2", "PIPE-10")
@@ -92,7 +92,7 @@ async def test_what_an_agent_leaves_in_its_own_file_is_there_though_it_says_noth
     assert await run.branch.read("mine.md", at=one.written_at("mine.md")) == "found"
     assert one.undone == {"yours.md": "forged"}
     assert "yours.md" not in crew.orders[0].brief
-    assert "yours.md" in crew.orders[1].brief  # whoever comes next is told
+    assert "yours.md" in crew.orders[1].brief  # the second agent is told what was undone
 
 
 @pytest.mark.spec("PIPE-6", "PIPE-8")
@@ -121,7 +121,7 @@ class Found:
     [
         (1, True, "c1"),
         (2, True, "c1 m c2"),
-        (9, True, "c1 m c2 m c3"),  # three checks, and after the last one nobody mends
+        (9, True, "c1 m c2 m c3"),  # three checks, and no repair after the last
         (9, False, "c1 m"),
     ],
 )

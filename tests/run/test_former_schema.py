@@ -1,4 +1,4 @@
-"""Schemas of replies that were given fields later: a run that was asked without them resumes."""
+"""Reply schemas that got fields later: a run that began before still gets the schema without them, and resumes."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from trued.run.context import EDITION
 from trued.run.examination.replies import Answers, Examined
 from trued.run.session import reply_schema
 
-# of the schema before pages had actions; it stands in the journals of runs
+# hash of the schema before pages had actions, as journals of earlier runs have it
 BEFORE_ACTIONS = "93820936b6333e6646e7b86886953d69c64c3d658a40b86594013e7282342abc"
 
 

@@ -1,4 +1,4 @@
-"""Whom an objection is about: what it names, or all that is due."""
+"""Which requirements an objection is about: the one that it names, or all that the subject serves."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def contract(*requirements: Requirement) -> Contract:
         (contract(FAST, SMALL), Plan(), "", ["fast", "small"]),
         (contract(FAST, SMALL), Plan(), "nobody knows it", ["fast", "small"]),
         (contract(FAST, SMALL), Plan(), "small", ["small"]),
-        (contract(FAST), BARE, "", [""]),  # there is nothing that it could be about: it stands against the whole
+        (contract(FAST), BARE, "", [""]),  # no requirement fits: it is against the whole
         (contract(), Plan(), "", [""]),
     ],
 )

@@ -1,4 +1,4 @@
-"""Runs that come to their limit, stop before they spend more, and go on with a higher one."""
+"""Runs that reach a limit stop before they spend more, and continue when a person raises it."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ from trued.wire import Order, Usage
 
 
 def costing(usd: float, tokens: int = 1000) -> Any:
-    """Honest agents with a price."""
+    """Honest agents that report this cost for each call."""
 
     def script(order: Order) -> tuple[dict[str, Any], Usage]:
         usage = Usage(tokens_in=tokens, tokens_out=10, cost_usd=usd, cost="reported", estimated=False, requests=1)
@@ -40,7 +40,7 @@ async def test_a_run_that_reaches_its_money_ends_with_4_and_goes_on_with_more(gr
     assert "the run has used up its usd: $3.00 of $2.50 spent" in record.why
     assert f"trued resume {record.id} --limit usd=5" in record.why
     assert len(runtime.orders) == 3
-    assert runtime.orders[2].allowance.usd == pytest.approx(0.5)  # what was left, and not what a call would like
+    assert runtime.orders[2].allowance.usd == pytest.approx(0.5)  # what was left, less than a call usually takes
     assert [
         (one.task, one.role, one.state, one.spent.usd, one.spent.tokens)
         for one in engine.store.journal.spends(record.id)
@@ -65,13 +65,13 @@ async def test_a_run_that_reaches_its_money_ends_with_4_and_goes_on_with_more(gr
     assert (done.state, done.grade, len(runtime.orders)) == ("done", Grade.PROVEN, 1)
     (raised,) = events(engine, record, "limit raised")
     assert (raised.data["who"], raised.data["what"], raised.data["to"]) == ("ann", "usd", 10.0)
-    assert not told.exists()  # it has got further
+    assert not told.exists()  # the run has continued
 
 
 @pytest.mark.spec("PAGE-4", "RUN-6", "RUN-7")
 async def test_a_run_at_work_hears_of_a_higher_and_of_a_lower_limit_before_its_next_call(ground: Ground) -> None:
     def working(order: Order) -> Any:
-        with RunStore(ground.home, {}) as person:  # somebody at another terminal, while the call is at work
+        with RunStore(ground.home, {}) as person:  # a person at another terminal, during the call
             record = person.journal.runs()[0]
             if order.key == "chunk 1A/purple-team-b#1":
                 change_limits(person, record, [("", "usd", 9.0)], "ann")
@@ -85,7 +85,7 @@ async def test_a_run_at_work_hears_of_a_higher_and_of_a_lower_limit_before_its_n
     record = await ground.run(engine, limits=["usd=1.5"])
     assert (record.state, record.code) == ("limited", 4)
     assert "$3.00 of $3.00 spent" in record.why
-    # What was left of 1.5 for the second; what a call usually takes once there was room for that.
+    # The second call gets what was left of 1.5; the third, after the limit was raised, the usual amount.
     assert [one.allowance.usd for one in runtime.orders] == [1.5, pytest.approx(0.5), 2.0]
     (raised,), (lowered,) = events(engine, record, "limit raised"), events(engine, record, "limit lowered")
     assert [(one.data["who"], one.data["to"]) for one in (raised, lowered)] == [("ann", 9.0), ("bob", 3.0)]
@@ -112,7 +112,7 @@ def handed_over(engine: Engine, record: RunRecord) -> Path:
         assert words in text
     for by_chance in (record.head, record.base, record.id, record.repository):
         text = text.replace(by_chance, "")
-    assert "42" not in text  # of a held-out case
+    assert "42" not in text  # the result of a held-out case
     return file
 
 

@@ -1,4 +1,4 @@
-"""Tests that somebody named: what is wrong with them is said in one sentence, in every workflow the same."""
+"""Tests that somebody named: all workflows report a problem with them in the same sentence."""
 
 import pytest
 

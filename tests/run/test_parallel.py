@@ -1,4 +1,5 @@
-"""Parts of a run on lines of their own: merged in the order of the calls, and asked again where they contradict."""
+"""Parts of a run that work concurrently are merged in the order of the calls; after a conflict, the agent is asked
+again."""
 
 import asyncio
 import os
@@ -57,18 +58,18 @@ async def asked(run: Run, name: str) -> AsyncIterator[Any]:
 async def test_the_same_lines_edited_twice_go_back_to_the_later_one_with_both_sides(ground: Ground) -> None:
     async def act(order: Order) -> dict[str, Any]:
         file, mine = Path(order.folder) / "words.txt", "red\n" if "task a" in order.key else "blue\n"
-        await asyncio.sleep(0.2 if "task a" in order.key else 0)  # whoever is first in time is not first in order
+        await asyncio.sleep(0.2 if "task a" in order.key else 0)  # task b ends first, and is merged second
         if "conflict" in order.brief.lower():
             assert "red" in order.brief
             assert "blue" in order.brief
             assert "<<<<<<<" in file.read_text()
-            hidden = "".join(f"# {line}\n" for line in file.read_text().splitlines())  # marks are marks in a comment
+            hidden = "".join(f"# {line}\n" for line in file.read_text().splitlines())  # marks in comments count, too
             mine = "red\nblue\n" if order.key.endswith("#3") else hidden
         file.write_text(mine)
         return {}
 
     engine, name, again = await engine_and_run(ground, act)
-    for run in (again(), again()):  # the second time all is remembered, and comes out the same
+    for run in (again(), again()):  # the second is a replay with the same result
         async with asked(run, "a") as (one, first, a), asked(run, "b") as (two, second, b):
             await run.parallel.gather({"a": first.ask(a), "b": second.ask(b)})
             assert await run.parallel.merge(one.branch) is None
@@ -101,8 +102,8 @@ HEADED = f"Colours\n=======\n\n{BOTH}"
         (BOTH, BOTH, True),
         ("".join(f"# {line}\n" for line in BOTH.splitlines()), BOTH, True),
         ("".join(f"    {line}\r\n" for line in BOTH.splitlines()), BOTH, True),
-        (f"<!-- <<<<<< {OURS} -->\nred\nblue\n", BOTH, True),  # a sign less, and still its name
-        (f"red\nblue\n>>>>>>> {THEIRS}:old.txt\n", None, True),  # in a file that was another before
+        (f"<!-- <<<<<< {OURS} -->\nred\nblue\n", BOTH, True),  # six signs, but with the label
+        (f"red\nblue\n>>>>>>> {THEIRS}:old.txt\n", None, True),  # in a file without a conflict
         ("red\n=======\nblue\n", BOTH, True),
         ("red\n// =======\nblue\n", BOTH, True),
         ("<<<<<<< mine\nred\nblue\n", BOTH, True),
@@ -111,7 +112,7 @@ HEADED = f"Colours\n=======\n\n{BOTH}"
         ("Colours\n=======\n\nred\n=======\nblue\n", HEADED, True),
         ("<<<<<<< mine\n=======\n>>>>>>> yours\nred\n", f"<<<<<<< mine\n=======\n>>>>>>> yours\n{BOTH}", False),
         ("a ======= b\nx = 1 <<<<<<< 2\n========\nred\n", BOTH, False),
-        (f"merged {OURS} and {THEIRS}\n", BOTH, False),  # their names alone are words
+        (f"merged {OURS} and {THEIRS}\n", BOTH, False),  # labels without signs are plain text
         pytest.param("= " * 300_000 + "x\n" + "<" * 600_000 + OURS[1:], BOTH, False, id="lines without an end"),
         (None, BOTH, False),
     ],
@@ -143,7 +144,7 @@ async def test_what_is_no_text_by_name_or_content_goes_back_too_and_a_side_that_
         elif order.key.endswith("#3"):
             (folder / odd).write_bytes(b"red\nblue\n")
             next(folder.glob("place~*")).rename(folder / "place" / "y")
-            (folder / "red.txt").unlink()  # the other's, and merged without a conflict
+            (folder / "red.txt").unlink()  # the other side's file, merged without conflict
         return {}
 
     engine, name, again = await engine_and_run(ground, act)
@@ -206,7 +207,7 @@ async def test_a_persons_edit_is_heard_once_and_never_written_over(ground: Groun
     assert await run.branch.read_edit(path) is None
     (files / "backlog.md").write_text("one, and more\n")
 
-    run = again()  # killed, and called again: nobody has heard it yet
+    run = again()  # after a kill: the edit has not been read yet
     run.branch.own(".trued/team/")
     assert await run.branch.read_edit(path) is None
     await run.branch.write({path: "one\n"}, "docs: one", editable=(path,))

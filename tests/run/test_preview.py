@@ -1,4 +1,4 @@
-"""A preview: the head, served by the contract's command, reached on a port of this machine, and gone afterwards."""
+"""A preview serves the head by the contract's command, on a port of this machine, and is gone afterwards."""
 
 import asyncio
 import contextlib

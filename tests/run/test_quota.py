@@ -1,4 +1,4 @@
-"""What Claude Code tells of a subscription: events as its users have seen them."""
+"""What Claude Code reports about a subscription's quota, with events that users have seen."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every sum says how it is known."""
+"""Every sum of money is shown with how it is known, such as reported or computed."""
 
 from typing import Any
 

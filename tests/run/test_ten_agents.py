@@ -1,4 +1,4 @@
-"""Ten agents side by side under one limit, with random prices, deaths, failures and crashes of the whole house."""
+"""Ten concurrent agents under one limit, with random prices, deaths, failures and crashes of the whole process."""
 
 import asyncio
 import random
@@ -23,7 +23,7 @@ RUN = "r-ten"
 
 
 class Crash(Exception):
-    """The whole process is gone."""
+    """The engine's process dies."""
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
 
 @dataclass
 class House:
-    """One history: what agents really spent, and the reports that outlive a crash."""
+    """One run over several processes: what agents really spent, and the reports that survive a crash."""
 
     journal: SqliteJournal
     dice: random.Random
@@ -49,7 +49,7 @@ class House:
         return Price(3.0, 15.0, 0.3, "ceiling" if agent.endswith("7") else "a table")
 
     async def life(self) -> None:
-        """From start or resume until all have ended, or the house falls."""
+        """One process: from start or resume until all agents have ended, or until it crashes."""
         budget = Budget(self.journal.of(RUN), self.settings, RUN, self.price)
         tasks = [asyncio.create_task(self.agent(budget, number)) for number in range(AGENTS)]
         try:
@@ -83,7 +83,7 @@ class House:
         return True
 
     async def work(self, name: tuple[str, int], allowance: Amount) -> Report:
-        """Like a spool: what has ended once is found again, and not done again."""
+        """The report of a call. As in a spool, a call that has ended is not made again: its report is found."""
         for _ in range(self.dice.randrange(4)):
             await asyncio.sleep(0)
         if name not in self.reports:
@@ -107,7 +107,7 @@ class House:
         assert sum(row.held.usd for row in rows) <= self.settings.limits.usd + beyond + 1e-9
 
     def no_room(self) -> None:
-        """Refused: so there is less than a call needs, and nobody is at work who could leave some."""
+        """Check that a refusal was right: less is left, without what calls hold, than a call needs."""
         limit = self.settings.limits
         left = limit.usd - sum(row.held.usd for row in self.journal.spends(RUN))
         learnt = max([limit.call_usd, *(4 * row.spent.usd for row in self.journal.spends(RUN))])

@@ -1,4 +1,5 @@
-"""Briefs: everything an agent needs, nothing that can pose as the engine, the same text every time."""
+"""A brief has everything that an agent needs, quotes texts so that they cannot pass for the engine's, and is the same
+text every time."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The server of a contract: found in the base's files, tried there, and the base's whatever the head says."""
+"""The server of a contract is found in the base's files and tried on the base, whatever the head says."""
 
 import json
 from functools import partial

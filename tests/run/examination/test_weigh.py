@@ -1,4 +1,4 @@
-"""What of an examiner's proposals counts: each case by what it tells, and by what a second examiner says of it."""
+"""Which of an examiner's cases count: it depends on what a case shows, and on a second examiner's answer to it."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def doubts(found: WeighedCases, *answers: dict[str, Any]) -> tuple[Doubt, ...]:
 
 
 def proofs(found: WeighedCases) -> list[str]:
-    """Of every exchange whether it proves or prepares."""
+    """Whether each exchange is a proof or only set-up for others."""
     cases = [case for one in found.kept for case in one.cases if isinstance(case, HttpCase)]
     return ["setup" if case.setup else "proof" for case in cases]
 
@@ -56,7 +56,7 @@ def test_an_exchange_that_shows_little_prepares_others_and_takes_none_of_them_al
     assert proofs(found) == ["setup", "proof", "setup", "proof"]
     assert found.kept[0].cases[2].status == 201  # type: ignore[union-attr]
     assert found.faults == ()
-    assert weighed(STORY).rests == {"r": (FULL.rstrip("."),)}  # one answer to POST: a constant gives it
+    assert weighed(STORY).rests == {"r": (FULL.rstrip("."),)}  # POST has one answer: a constant would do
 
 
 @pytest.mark.spec("LAW-5", "LAW-11")
@@ -89,7 +89,7 @@ def test_one_exchange_of_which_a_second_examiner_is_not_sure_is_withdrawn_as_pro
     against = doubts(found, *answers)
     assert [(one.number, one.what, one.why) for one in against] == [(4, "unsure", "which order?")]
     after = weighed(more, text=LISTED, doubts=against)
-    assert proofs(after) == ["setup", "proof", "setup", "proof"]  # what nothing builds on goes
+    assert proofs(after) == ["setup", "proof", "setup", "proof"]  # set-up for nothing is dropped
     assert after.unsure == ()
 
 
@@ -115,7 +115,7 @@ def test_an_exchange_that_is_answered_otherwise_is_withdrawn_and_the_others_stan
     assert proofs(after) == ["setup", "setup", "setup", "proof", "setup", "proof"]
     first = after.kept[0].cases[0]
     assert isinstance(first, HttpCase)
-    assert first.status is None  # 200 or 201: the words do not say, so that nobody is held to it
+    assert first.status is None  # the words do not decide between 200 and 201, so neither is required
 
 
 @pytest.mark.spec("LAW-7")
@@ -142,7 +142,7 @@ def test_of_calls_only_those_answered_otherwise_go_and_unsure_ones_only_where_no
 
 @pytest.mark.spec("LAW-5", "LAW-12")
 def test_cases_of_an_entry_point_that_a_constant_passes_show_no_clause() -> None:
-    """Those of `double` tell something, and are no cover for `triple`."""
+    """The cases of `double` show something, but do not cover the clause about `triple`."""
     words = "`double(x)` returns twice its argument, and `triple(x)` returns three times its argument."
     twice, thrice = "`double(x)` returns twice its argument", "`triple(x)` returns three times its argument"
     every = [
