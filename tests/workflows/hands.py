@@ -1,4 +1,5 @@
-"""A handoff on real git with scripted agents inside this process: features that multiply, and coders of every kind."""
+"""A handoff on real git with scripted agents inside this process: features such as `double`, and coders of all
+kinds."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -31,7 +32,7 @@ def shown_by_tests(name: str, **more: Any) -> dict[str, Any]:
 
 
 def required(names: Iterable[str]) -> list[dict[str, Any]]:
-    """The user's own held-out data, one requirement a feature."""
+    """The user's own held-out cases, as one requirement for each feature."""
     found = []
     for name in names:
         cases = [example(name, one, TIMES[name][0] * one) for one in (7, 5)]
@@ -41,7 +42,7 @@ def required(names: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def built(folder: Path, *names: str) -> None:
-    """The code of these features, and a test each."""
+    """Write the code of these features, and a test for each."""
     code = folder / "tiny.py"
     text = code.read_text() if code.exists() else ""
     (folder / "tests").mkdir(exist_ok=True)
@@ -64,15 +65,15 @@ def feature_of(order: Order) -> str:
 
 
 class Coders(ScriptedRuntime):
-    """Every coder builds its feature; but the first ones of a feature do first, or instead, what `acts` say of it.
+    """Honest coders, except that the first coders of a feature run its `acts`, one each.
 
-    An act gets the clone. Its result is the reply; where it is None, the feature is built as it should be.
+    An act gets the clone. Its result is the reply. If it is None, the coder then builds the feature honestly.
     """
 
     def __init__(self, **acts: list[Act]) -> None:
         super().__init__(self._played)
         self.acts = acts
-        self.commands: dict[str, tuple[str, ...]] = {}  # by key: what a supervisor would have seen it run
+        self.commands: dict[str, tuple[str, ...]] = {}  # key → commands that the agent reports
         self.roles: dict[str, Callable[[Order], dict[str, Any]]] = {}
 
     def _played(self, order: Order) -> dict[str, Any]:
@@ -80,7 +81,7 @@ class Coders(ScriptedRuntime):
             return self.roles[order.role](order)
         name, folder = feature_of(order), Path(order.folder)
         acts = self.acts.get(name, [])
-        if acts:  # something changes in every attempt: else it would soon be known that nothing moves
+        if acts:  # each attempt changes something, so that the run does not stall
             (folder / "tried.txt").write_text(order.key)
         said = acts.pop(0)(folder) if acts else None
         if said is None:
@@ -97,7 +98,7 @@ class Coders(ScriptedRuntime):
 
 
 class Hands(Ground):
-    """A repository with a feature list, and what must hold in a file of the user's own."""
+    """A repository with a feature list, and a requirements file of the user."""
 
     def __init__(self, folder: Path, stack: ExitStack, features: list[dict[str, Any]]) -> None:
         super().__init__(folder, stack)
@@ -133,7 +134,7 @@ class Hands(Ground):
         return [one.id for one in self.features(at).features if one.passes]
 
     def untrue(self, engine: Engine, record: RunRecord) -> list[str]:
-        """Commits of the branch whose list says more than a verdict on an earlier commit of it bears out."""
+        """Commits of the branch with a feature list that marks more as passed than verdicts on earlier commits show."""
         wrong, shown = list[str](), list[tuple[str, set[str]]]()
         verdicts = [*engine.store.task_verdicts(record.id), *filter(None, [engine.store.verdict(record.id)])]
         for verdict in verdicts:
@@ -148,5 +149,5 @@ class Hands(Ground):
 
 
 def named(engine: Engine, record: RunRecord, kind: str) -> list[str]:
-    """The evidence of what went wrong, by the name that it has on record."""
+    """The evidence in all recorded events of this failure mode."""
     return [str(one.data["evidence"]) for one in events(engine, record, kind)]

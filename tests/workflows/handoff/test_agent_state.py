@@ -1,4 +1,4 @@
-"""agent_state.json: what can be used is used, and nonsense says nothing."""
+"""agent_state.json: usable fields are read, and nonsense is ignored."""
 
 import json
 

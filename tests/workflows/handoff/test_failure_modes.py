@@ -1,4 +1,4 @@
-"""One-shot attempts, premature victories, guesswork and meddling are named from facts, and only then."""
+"""One-shot attempts, premature victories, guesswork and meddling are reported only if facts show them."""
 
 import json
 from typing import Any
@@ -73,7 +73,7 @@ def test_several_tries_are_all_told_and_none_where_nothing_changed() -> None:
         value["features"].pop(1)
 
     assert [name for name, _ in tried(everything)] == ["a", "a", "a", "b"]
-    assert tried(lambda v: None) == []  # other spaces are no other words
+    assert tried(lambda v: None) == []  # other white space is no edit
     assert meddling(BEFORE, BEFORE, FILE) == ()
     assert meddling(BEFORE, None, FILE)[0].evidence == f"{FILE}: the file was deleted"
     assert meddling(BEFORE, "{", FILE)[0].evidence == f"{FILE}: the file was made unreadable"

@@ -1,4 +1,5 @@
-"""feature_list.json: both forms are read, mistakes have their line, and the same list is always the same bytes."""
+"""feature_list.json: both forms are read, a mistake is reported with its line, and the same list gives the same
+bytes."""
 
 import json
 from importlib.resources import files
@@ -340,7 +341,7 @@ def test_the_schema_accepts_both_forms_and_refuses_what_the_reader_refuses() -> 
     validator = Draft202012Validator(schema())
     for good in (FULL, PLAIN, PLAIN["features"], json.loads(render(read(FULL)))):
         assert list(validator.iter_errors(good)) == []
-    beyond = ("JSON", "is no id", "twice", "did you mean add", "→", "NUL")  # what no schema can say
+    beyond = ("JSON", "is no id", "twice", "did you mean add", "→", "NUL")  # mistakes that no schema can find
     for text, sentence, _ in MISTAKES:
         if not any(word in sentence for word in beyond):
             assert list(validator.iter_errors(json.loads(text))), text

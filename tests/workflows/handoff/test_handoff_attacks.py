@@ -1,4 +1,4 @@
-"""What somebody might try against a handoff, or stumble into: each of these once went wrong, or might."""
+"""Attacks on a handoff, and accidents: each of them went wrong once, or might."""
 
 import json
 import subprocess
@@ -28,7 +28,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 class Repository:
-    """Commits of a user's and of the engine's, made by hand."""
+    """A repository with hand-made commits of a user and of the engine."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,7 +48,7 @@ class Repository:
         return self.git("rev-parse", "HEAD")
 
     def left(self, run: str, base: str, words: str = "") -> None:
-        """A run's branch: its first commit, and one later."""
+        """Make the branch of a run, with its first commit and a later one."""
         self.git("checkout", "-q", "-b", f"trued/{run}", base)
         digest = sha256(words.encode()).hexdigest() if words else ""
         for turn in (0, 1):
@@ -65,7 +65,7 @@ def test_a_run_upon_a_landed_one_goes_on_from_where_it_began_itself(tmp_path: Pa
     landed = repository.git("rev-parse", "main")
     repository.left("r-second", landed)
     goal = Goal(text="numbers")
-    named = {"r-first": repository.base, "r-second": landed}  # a run made both tips: the user says which is whose base
+    named = {"r-first": repository.base, "r-second": landed}  # the user names each run's base
     bases = [
         find_branch_to_continue(tmp_path, STATE, goal, f"trued/{run}", KnownRuns(), base) for run, base in named.items()
     ]
@@ -92,7 +92,7 @@ def test_only_a_run_of_the_very_same_words_that_nobody_remembers_is_gone_on_with
     assert find_branch_to_continue(tmp_path, STATE, Goal(text="numbers"), "", KnownRuns())
     assert (
         find_branch_to_continue(tmp_path, STATE, Goal(text="numbers"), "", KnownRuns(["trued/r-first"])) is None
-    )  # by its own name it is remembered
+    )  # the renamed branch still names its run, which is known
 
 
 @pytest.mark.spec("HAND-12", "HAND-10")

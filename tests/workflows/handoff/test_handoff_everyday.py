@@ -1,4 +1,4 @@
-"""Ordinary projects and honest coders: what they build is kept, and a person is asked at most one thing."""
+"""Ordinary projects with honest coders: their work is kept, and a person is asked one question at most."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -78,7 +78,7 @@ def only_says_so(folder: Path) -> dict[str, Any]:
 
 
 def marks_its_own_list(folder: Path) -> dict[str, Any]:
-    """No module: the list that it was given says that it passes, by a test that any program passes."""
+    """A coder that writes no module: it marks the feature as passed in the list, with `true` as its test command."""
     path = folder / "feature_list.json"
     text = path.read_text().replace('"passes": false', '"passes": true').replace('"pending"', '"completed"')
     path.write_text(text.replace("python -m pytest tests/test_validator.py", "true"))
@@ -109,7 +109,7 @@ SAME_COMMAND = "python -m pytest -q"
 
 
 def does_nothing(folder: Path) -> dict[str, Any]:
-    """It says that all is well, and leaves no trace."""
+    """A coder that reports success and changes nothing."""
     (folder / "tried.txt").unlink()
     return {"files": [], "tests": [], "tests_passing": 1, "tests_total": 1}
 
@@ -118,7 +118,7 @@ def does_nothing(folder: Path) -> dict[str, Any]:
 async def test_a_feature_for_which_nothing_was_changed_is_not_completed_whatever_was_changed_before_it(
     tmp_path: Path, stack: ExitStack
 ) -> None:
-    """Both are shown by all tests: those for `double` are there when the coder of `triple` does nothing."""
+    """Both features have the same test command: tests for `double` pass while the coder of `triple` does nothing."""
     features = [feature(name, test_command=SAME_COMMAND) for name in ("double", "triple")]
     ground = Hands(tmp_path, stack, features)
     coders = Coders(triple=[does_nothing] * 2)
@@ -156,7 +156,7 @@ async def test_what_only_the_environment_lacks_costs_no_attempt_and_is_named_whe
     engine = ground.played(coders)
     record = await ground.handed(engine)
     assert (record.state, record.code) == ("unjudged", 6), record.why
-    assert [key for key in coders.asked if "coder" in key] == ["feature double/coder#1"]  # nobody builds upon it
+    assert [key for key in coders.asked if "coder" in key] == ["feature double/coder#1"]  # nothing is built on it
     assert "def double" in ground.file(record, "tiny.py")
     one = ground.features(record.branch)["double"]
     assert (one.state, one.passes) == ("in_progress", False)
@@ -166,7 +166,7 @@ async def test_what_only_the_environment_lacks_costs_no_attempt_and_is_named_whe
         assert "no-such-linter is not installed" in text
     assert f"--from {record.branch}" in record.why
     again = await engine.resume(record.id)
-    assert (again.state, again.code, len(coders.asked)) == ("unjudged", 6, 1)  # it was looked at again, by no agent
+    assert (again.state, again.code, len(coders.asked)) == ("unjudged", 6, 1)  # judged again, without an agent
     assert events(engine, record, "tried again")
 
 

@@ -1,4 +1,4 @@
-"""Coders that lie in every way that we know of: the list stays true, and each try has its name on record."""
+"""Coders that lie in every way that we know of: the feature list stays true, and each lie is recorded by its name."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ NOTHING: dict[str, Any] = {"files": [], "tests": [], "tests_passing": 0, "tests_
 
 
 def edits(folder: Path) -> dict[str, Any]:
-    """Its own entry: done, by easier steps and another command."""
+    """A coder that edits its own entry in the list: passed, with easier steps and another command."""
     whole = json.loads((folder / LIST).read_text())
     whole["features"][0] |= {"passes": True, "steps": ["nothing"], "test_command": "true"}
     (folder / LIST).write_text(json.dumps(whole))
@@ -32,7 +32,7 @@ def edits(folder: Path) -> dict[str, Any]:
 
 
 def replaces(folder: Path) -> dict[str, Any]:
-    """Another set of features."""
+    """A coder that replaces the other features in the list."""
     whole = json.loads((folder / LIST).read_text())
     whole["features"][1:] = [{"id": "free", "description": "done already", "passes": True}]
     (folder / LIST).write_text(json.dumps(whole))
@@ -50,7 +50,7 @@ def garbles(folder: Path) -> dict[str, Any]:
 
 
 def hides(folder: Path) -> dict[str, Any]:
-    """The work is there, but not where anybody else will find it."""
+    """A coder whose work is in a folder that git ignores."""
     (folder / ".gitignore").write_text("cache/\n")
     (folder / "cache").mkdir()
     built(folder / "cache", "double")
@@ -58,14 +58,14 @@ def hides(folder: Path) -> dict[str, Any]:
 
 
 def rewrites_the_note(folder: Path) -> None:
-    """Honest work, and a note that says more than that."""
+    """An honest coder that writes "ALL DONE" into the engine's part of the progress file."""
     note = folder / "progress.txt"
     head, line, below = note.read_text().partition("--- DO NOT EDIT")
     note.write_text(head.replace("STATUS:", "STATUS: ALL DONE") + line + below + "\nmind the gap\n")
     (folder / ".gitignore").unlink()
 
 
-# Each coder of `double` in its turn: what it does, and the words by which it is on record.
+# The coders of `double`, in order: what each does, and words in the recorded evidence → failure mode.
 LIES: list[tuple[Act, dict[str, str]]] = [
     (edits, {"passes of double was written: false → true": "meddling"}),
     (edits, {"steps of double was edited": "meddling", "test_command of double was edited": "meddling"}),
@@ -108,7 +108,7 @@ async def test_whatever_a_coder_tries_the_list_stays_true_and_the_try_is_on_reco
 
 
 def breaks(folder: Path) -> None:
-    """`triple` is there afterwards, and `double` is not any more."""
+    """A coder that builds `triple` and breaks `double`."""
     code = folder / "tiny.py"
     code.write_text(code.read_text().replace("return 2 * x", "return 2"))
 
@@ -148,7 +148,7 @@ async def test_what_breaks_a_finished_feature_is_thrown_away_and_three_at_once_i
 
 
 def rewrites_tests(folder: Path) -> None:
-    """The base's own test is bent to what the code does now; the feature itself is there."""
+    """A coder that builds its feature, breaks old code, and rewrites the base's test so that it passes."""
     (folder / "old.py").write_text("def old():\n    return 2\n")
     (folder / "tests" / "test_old.py").write_text("def test_old():\n    assert True\n")
 

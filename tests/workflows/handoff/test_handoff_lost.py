@@ -1,4 +1,4 @@
-"""All private state is gone, and the branch is there: what it says is a hint, and what is proven stays built."""
+"""All private state is lost, and only the branch is left: its files are hints, and proven work is not built again."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 class Fails(Coders):
-    """Whoever plays `triple` fails, as an agent fails: the run ends in the middle."""
+    """Coders that fail on `triple`, so that the run ends in the middle."""
 
     def _played(self, order: Order) -> dict[str, Any]:
         if "triple" in order.key:
@@ -36,7 +36,7 @@ class Fails(Coders):
 
 
 async def left_in_the_middle(ground: Hands) -> RunRecord:
-    """One feature of the list is built and proven; then everything but the repository is lost."""
+    """Build and prove one feature of two; then delete everything except the repository."""
     record = await ground.handed(ground.played(Fails()))
     assert (record.state, record.code) == ("failed", 5)
     assert ground.passing(record.branch) == ["double"]
@@ -45,7 +45,7 @@ async def left_in_the_middle(ground: Hands) -> RunRecord:
 
 
 def forged(ground: Hands, branch: str, name: str) -> None:
-    """Somebody writes `passes` on the branch by hand, and something of their own."""
+    """A person marks a feature as passed on the branch, by hand, and commits a file of their own."""
     ground.git("checkout", "-q", branch)
     whole = json.loads((ground.repository / LIST).read_text())
     for one in whole["features"]:
@@ -141,7 +141,8 @@ async def test_a_branch_that_no_run_left_is_refused_in_one_sentence(tmp_path: Pa
 async def test_a_run_that_an_earlier_version_began_is_not_mixed_with_todays_rules_and_names_the_way_on(
     tmp_path: Path, stack: ExitStack
 ) -> None:
-    """Its files are part of recorded steps. The command that it names continues from its branch, as after a loss."""
+    """A resume is refused, because the files are part of recorded steps. The command in the message continues from the
+    branch, as after a loss."""
     ground = Hands(tmp_path, stack, [shown_by_tests("double")])
     coders = Coders()
     engine = ground.played(coders)

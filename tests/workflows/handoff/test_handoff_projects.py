@@ -1,4 +1,4 @@
-"""Whole projects by honest agents, with no requirements file: each ends with one question, or proven."""
+"""Whole projects by honest agents, without a requirements file: each ends proven, or with one question."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 class Project:
-    """An empty repository beside a specification; an initializer and an examiner that do their work."""
+    """An empty repository, a specification beside it, and an honest initializer and examiner."""
 
     def __init__(self, folder: Path, stack: ExitStack, spec: str, coders: Coders) -> None:
         self.ground = Hands(folder, stack, [])
@@ -55,7 +55,7 @@ def listing(*features: dict[str, Any], **more: Any) -> Any:
 
 
 def cases(feature: str, *given: tuple[str, Sequence[object], object, str]) -> Any:
-    """An examiner: held-out data for the feature and for the sentence it was made of."""
+    """An examiner with these cases for the feature, and for the sentence that it was made from."""
 
     def examined(_: Order) -> dict[str, Any]:
         found = [{"call": call, "args": args, "returns": back, "quotes": quotes} for call, args, back, quotes in given]
@@ -112,7 +112,7 @@ def says_so(folder: Path) -> dict[str, Any]:
 
 
 def writes_what_is_not_its_own(folder: Path) -> dict[str, Any]:
-    """Nothing is built; every file of the engine says that it is."""
+    """A coder that builds nothing, and writes into the engine's files that all is done."""
     whole = json.loads((folder / "feature_list.json").read_text())
     whole["features"][0] |= {"passes": True, "status": "completed", "test_command": "true"}
     (folder / "feature_list.json").write_text(json.dumps(whole))
@@ -203,7 +203,7 @@ def writes_a_page(folder: Path) -> dict[str, Any]:
 
 
 def showing_days(folder: Path, stack: ExitStack, *acts: Act) -> Project:
-    """A list of features of the user's own, in an empty repository."""
+    """A project with the user's own feature list and an empty repository."""
     if shutil.which("npm") is None:
         pytest.fail("npm is missing: make setup")
     coders = Coders(days=list(acts))
@@ -231,7 +231,7 @@ async def test_a_page_that_needs_a_package_of_node_is_kept_and_asks_one_question
 
 
 def only_declares(folder: Path) -> dict[str, Any]:
-    """What the project needs is declared, and nothing is built with it."""
+    """A coder that declares the dependencies, and builds nothing."""
     (folder / "requirements.txt").write_text("humanize\nemoji\n")
     (folder / "package.json").write_text('{"name": "days", "dependencies": {"ms": "2.1.3"}}')
     return {"files": ["requirements.txt", "package.json"], "tests": []}

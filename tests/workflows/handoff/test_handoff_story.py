@@ -1,4 +1,4 @@
-"""From words to features, from features to proven work: what a handoff writes, asks, mends and gives up."""
+"""A handoff from a specification to proven work: what it writes, asks, repairs and gives up."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ def initializer(_: Order) -> dict[str, Any]:
 
 
 def examiner(_: Order) -> dict[str, Any]:
-    """Held-out data for every feature and every sentence."""
+    """An examiner with cases for every feature and every sentence."""
     cases = []
     for number, (name, factor) in enumerate((("double", 2), ("triple", 3)), 1):
         for one, quotes in ((7, WORDS[name]), (2, f"{name}(2) is {2 * factor}")):
@@ -80,7 +80,7 @@ async def test_words_in_an_empty_repository_become_features_that_hold_and_pass_w
         "init.sh",
         "progress.txt",
     ]
-    assert ground.passing(record.branch) == []  # held-out data holds, and nobody stands behind it yet
+    assert ground.passing(record.branch) == []  # the cases pass, but nobody has approved them yet
     listed = ground.features(record.branch)
     assert listed.totals["in_progress"] == 2
     assert "a person's word is missing" in listed["double"].agent_notes
@@ -107,7 +107,7 @@ async def test_a_feature_whose_attempts_are_used_up_is_failed_and_says_why(tmp_p
         (folder / "tiny.py").write_text("def double(x):\n    return x\n")
         return {}
 
-    coders = Coders(double=[wrong])  # whoever came next would build it
+    coders = Coders(double=[wrong])  # a second coder would build it
     engine = ground.played(coders)
     record = await ground.handed(engine, rounds=1)
     assert (record.state, record.code) == ("not proven", 1)
@@ -148,7 +148,7 @@ async def test_a_feature_that_fails_leaves_its_work_aside_and_only_what_needs_it
     assert "return x" in ground.git("show", f"trued/{record.id}-failed-double:tiny.py")
     assert "double" not in ground.file(record, "tiny.py")
     assert ground.untrue(engine, record) == []
-    assert named(engine, record, "premature victory") == []  # who says that it is not done claims nothing
+    assert named(engine, record, "premature victory") == []  # it did not claim to be done
 
 
 @pytest.mark.spec("HAND-2")
@@ -195,7 +195,7 @@ def breaks_double(folder: Path) -> dict[str, Any]:
 
 
 class Menders(Coders):
-    """Whoever is asked to fix init.sh does what `ways` say, one after the other; then nothing."""
+    """Coders that, asked to fix init.sh, do what `ways` say, one after the other; after that, nothing."""
 
     def __init__(self, *ways: Any, **acts: Any) -> None:
         super().__init__(**acts)
@@ -241,7 +241,7 @@ async def test_who_mends_the_set_up_and_breaks_a_finished_feature_begins_again_f
     tmp_path: Path, stack: ExitStack
 ) -> None:
     ground = Hands(tmp_path, stack, [feature("double"), feature("triple")])
-    ground.write("init.sh", f"if ! grep -q double tiny.py; then exit 0; fi\n{BROKEN}")  # it does not bear `double`
+    ground.write("init.sh", f"if ! grep -q double tiny.py; then exit 0; fi\n{BROKEN}")  # it fails with `double`
     ground.commit()
     coders = Menders(breaks_double, mends)
     engine = ground.played(coders)

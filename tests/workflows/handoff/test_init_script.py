@@ -1,4 +1,4 @@
-"""init.sh, made for projects of many kinds, and run for real, twice."""
+"""init.sh is made for projects of many kinds, and really run, twice."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ def lay(folder: Path, files: dict[str, str], script: str = "") -> Path:
 
 
 def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """From elsewhere, with a HOME of its own and no registry."""
+    """Run the script from another folder, with a HOME of its own and without a registry."""
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
     python = f"{Path(sys.base_prefix) / 'bin'}"
@@ -124,7 +124,7 @@ def test_python_gets_an_environment_of_its_own_with_what_is_pinned(tmp_path: Pat
 
 
 def only_pytest(folder: Path) -> Path:
-    """pytest as this machine has it, and no browser: no registry is asked."""
+    """A folder with links to this machine's pytest, so that no registry is needed; playwright is not in it."""
     folder.mkdir()
     for place in site.getsitepackages():
         for one in Path(place).iterdir():
@@ -136,7 +136,8 @@ def only_pytest(folder: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.spec("DAY-7")
 def test_what_the_script_prints_works_when_a_person_follows_it(tmp_path: Path) -> None:
-    """A command in the initializer's words, run as it is printed; and the browser example does not stop other tests."""
+    """The commands that the initializer named work as they are printed; the browser example does not stop other
+    tests."""
     _, example = e2e_example()
     tests = {"tests/test_app.py": "import app\n\n\ndef test_it():\n    assert app.VALUE == 1\n"}
     files = {**PYTHON, **tests, "tests/e2e/test_example.py": example}
@@ -162,7 +163,7 @@ def test_what_the_script_prints_works_when_a_person_follows_it(tmp_path: Path) -
 
 
 def pinned(folder: Path) -> dict[str, str]:
-    """A wheel in the project, named by its hash: a dependency that needs no registry."""
+    """A project with a wheel in it, required by its hash: a dependency that needs no registry."""
     folder.mkdir(parents=True)
     wheel = folder / "brought-1.0-py3-none-any.whl"
     info = "brought-1.0.dist-info"
@@ -205,7 +206,7 @@ def test_python_and_node_side_by_side_and_a_copy_elsewhere(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.spec("HAND-4")
 def test_a_package_is_installed_from_its_folder(tmp_path: Path) -> None:
-    """With a build backend of its own, so that no registry is needed."""
+    """The package has a build backend of its own, so that no registry is needed."""
     backend = (
         "import zipfile, pathlib\n"
         "def build_editable(folder, settings=None, metadata=None):\n"

@@ -1,4 +1,4 @@
-"""The handoff note: the engine's above its line, the agents' below, and neither can pose as the other."""
+"""The progress file: the engine's note above the dividing line, agents' notes below; neither can pass for the other."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""A project feature by feature, without agents: what failed says why, and what does not need it goes on."""
+"""HandoffProject without agents: a failed feature says why, and features that do not need it are still built."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_a_feature_that_is_given_up_is_failed_with_what_it_said_and_only_what_ne
         "a held-out example fails: it returns another value (the clause)\nE   assert 1 == 2"
     )
     assert (tried.features["a"].tests_passing, tried.features["a"].tests_total) == (1, 2)
-    assert tried.next_feature == tried.features["a"]  # an attempt that failed is not the last one
+    assert tried.next_feature == tried.features["a"]  # a failed attempt leaves the feature open
     left = tried.with_feature_failed(first)
     assert [one.state for one in left.features.features] == ["failed", "not_started", "not_started", "not_started"]
     assert "assert 1 == 2" in left.features["a"].agent_notes
