@@ -1,4 +1,4 @@
-"""A whole crew for a pipeline on a tiny project: everybody honest, unless a test says otherwise of somebody."""
+"""A whole crew for a pipeline on a tiny project. All agents are honest, except those that a test replaces."""
 
 import shutil
 from collections.abc import AsyncIterator, Callable
@@ -28,13 +28,13 @@ Act = Callable[[Order], dict[str, Any]]
 
 
 def required() -> list[dict[str, Any]]:
-    """The user's own held-out data for both sentences, in one check."""
+    """The user's own held-out cases for both sentences, in one check."""
     cases = [example(name, one, factor * one) for name, factor in FACTORS.items() for one in (7, 5)]
     return [{"id": "both", "text": GOAL, "covers": ["goal"], "checks": [{"kind": "examples", "cases": cases}]}]
 
 
 def agent_of(order: Order) -> str:
-    """`wave 1 T01/implementer-T01#2` is the second turn of implementer-T01."""
+    """The agent that gets an order: `implementer-T01` for the key `wave 1 T01/implementer-T01#2`."""
     return order.key.rpartition("/")[2].partition("#")[0]
 
 
@@ -45,7 +45,7 @@ def folder_of(order: Order) -> Path:
 
 
 def leaves(order: Order, text: str = "") -> None:
-    """The agent's one document."""
+    """Write the agent's own document."""
     path = folder_of(order) / artifact_of(agent_of(order))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text or f"# {agent_of(order)}\n\nAll that there is to say.\n")
@@ -65,7 +65,7 @@ FUNCTIONS = {"T01": "double", "T02": "triple"}
 
 
 def builds(order: Order, factor: int | None = None) -> dict[str, Any]:
-    """The function of the task, where the cases look for it."""
+    """Write the function of the agent's task, where the cases look for it."""
     function = FUNCTIONS[agent_of(order).rpartition("-")[2]]
     code = Path(order.folder) / "tiny.py"
     code.write_text(f"from {function}s import {function}\n{code.read_text()}".replace("\n\n", "\n"))
@@ -79,7 +79,7 @@ def crashes(_: Order) -> dict[str, Any]:
 
 
 class Crew(ScriptedRuntime):
-    """Agents by instance or role; a list is played turn by turn, and then everybody is honest again."""
+    """Scripted agents, by instance or role. A list of acts is played turn by turn; after it, the agent is honest."""
 
     def __init__(self, **acts: Any) -> None:
         super().__init__(self._played)
@@ -116,7 +116,7 @@ def honest(order: Order) -> dict[str, Any]:
 
 
 def examined(_: Order) -> dict[str, Any]:
-    """Held-out data for every sentence and every criterion."""
+    """An examiner with cases for every sentence and every criterion."""
     cases = []
     for number, (name, factor) in enumerate(FACTORS.items()):
         quotes = {f"text-{number + 1}": SENTENCES[number], f"AC-{name}": CRITERIA[number]["text"]}
@@ -128,7 +128,7 @@ def examined(_: Order) -> dict[str, Any]:
 
 
 class Line(Ground):
-    """A repository with an empty module, and what must hold in a file of the user's own."""
+    """A repository with an empty module, and a requirements file of the user."""
 
     def __init__(self, folder: Path, stack: ExitStack, *, fresh: bool = True) -> None:
         if fresh:
@@ -155,7 +155,7 @@ class Line(Ground):
         )
 
     def files(self, record: RunRecord) -> set[str]:
-        """Of the feature's folder."""
+        """The files in the feature's folder on the run's branch."""
         names = self.git("ls-tree", "-r", "--name-only", record.branch, ROOT).split()
         return {name.removeprefix(ROOT) for name in names}
 
@@ -175,7 +175,7 @@ def halts(_: Order) -> dict[str, Any]:
 
 
 class Halt:
-    """A run that was interrupted while this agent worked: kept as it is, so that many can go on from there."""
+    """A run that was interrupted while an agent worked. It is kept, so that several tests can resume it."""
 
     def __init__(self, folder: Path) -> None:
         self.place, self.kept, self.id = folder / "place", folder / "kept", ""
@@ -193,7 +193,7 @@ class Halt:
 
     @asynccontextmanager
     async def gone_on(self, crew: Crew) -> AsyncIterator[tuple[Line, Engine, RunRecord]]:
-        """The same run, resumed with other agents."""
+        """Resume a copy of the kept run with this crew."""
         shutil.rmtree(self.place)
         shutil.copytree(self.kept, self.place, symlinks=True)
         with ExitStack() as stack:

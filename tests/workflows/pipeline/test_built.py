@@ -1,4 +1,4 @@
-"""How the engine builds a project itself: as the base is built, whatever the head makes of that."""
+"""How the engine builds a project itself: with the base's command, even if the head changes it."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,7 +21,7 @@ COMPILE = "python3 -m compileall -q"
     [
         ("", "", []),
         ("", "make build", ["make build"]),
-        ("make build", "", ["make build"]),  # taken away
+        ("make build", "", ["make build"]),  # the head removed it
         ("make build", "make build", ["make build"]),
         ("make build", "go build ./...", ["make build", "go build ./..."]),
         ("make build", "make build && go build ./...", ["make build && go build ./..."]),

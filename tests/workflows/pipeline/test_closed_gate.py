@@ -1,4 +1,4 @@
-"""Behind a v-build that fails nobody is asked; and what the last round leaves open stands at the end."""
+"""If v-build fails, no other verifier is asked; findings that the last round leaves open count at the end."""
 
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -35,7 +35,7 @@ async def test_where_v_build_says_error_no_other_verifier_is_asked_and_the_clust
 
     with ExitStack() as stack:
         crew, line = Crew(v_build=fails), Line(tmp_path, stack)
-        (line.repository / "tiny.py").unlink()  # the engine knows no build of what is left
+        (line.repository / "tiny.py").unlink()  # now the engine knows no build command
         line.commit()
         run = await Stage(line).run(crew)
         found = await verify(await Orchestrator.start(run, Goal(text="Name two colours.")), Plan())
@@ -45,7 +45,7 @@ async def test_where_v_build_says_error_no_other_verifier_is_asked_and_the_clust
 
 
 class Heard:
-    """What is left to be disputed, by whom."""
+    """A stand-in for a run's judgement that records open objections by author."""
 
     def __init__(self) -> None:
         self.said: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Tests that a plan names: they can only add gaps, and none that nobody could mend."""
+"""Tests that a plan names can only add gaps, and no gap that nobody could fix."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,8 +20,8 @@ SUITE = "python -m pytest -q"
     ("passing", "total", "skipped", "on_base", "good"),
     [
         (1, 2, ("a",), ("a",), True),
-        (1, 2, ("a",), ("b",), False),  # it is skipped only since
-        (0, 1, ("a",), ("a",), False),  # where all is skipped nothing passes
+        (1, 2, ("a",), ("b",), False),  # skipped here, but not on the base
+        (0, 1, ("a",), ("a",), False),  # all are skipped, so none passes
         (1, 3, ("a",), ("a",), False),  # one fails
         (2, 2, (), (), True),
     ],

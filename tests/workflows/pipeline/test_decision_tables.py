@@ -1,4 +1,4 @@
-"""Decisions by table: the full product of what a cluster can say, against an oracle that counts."""
+"""Decision tables for every combination of answers of a cluster, compared with a plain oracle that counts."""
 
 from collections.abc import Callable, Mapping
 from itertools import product
@@ -23,7 +23,7 @@ from trued.workflows.pipeline.memory import Memory
 
 
 class Says(NamedTuple):
-    """One agent in the oracle's words: no status is no reply."""
+    """One agent's answer, for the oracle. An empty status means that it gave no reply."""
 
     status: str = ""
     severity: str = ""
@@ -97,7 +97,7 @@ def oracle_verification(build: Says, *three: Says) -> str:
         return "ERROR"
     if revisions > 0:
         return "NEEDS_REVISION"
-    return "DONE"  # one that failed or said nothing holds nobody up
+    return "DONE"  # a single failed or missing agent blocks nothing
 
 
 def oracle_review(quality: Says, security: Says, testing: Says, knowledge: Says) -> str:
@@ -107,7 +107,7 @@ def oracle_review(quality: Says, security: Says, testing: Says, knowledge: Says)
     if security.severity in ("Blocker", "Critical"):
         return "ERROR"
     if security.status == "NEEDS_REVISION" and security.severity == "":
-        return "ERROR"  # how badly is not said: the worst
+        return "ERROR"  # without a severity, the worst is assumed
     if quality.status in ("", "ERROR") and testing.status in ("", "ERROR"):
         return "ERROR"
     for one in (quality, security, testing):
@@ -149,7 +149,8 @@ def test_review_is_decided_as_the_specification_says_whatever_four_reviewers_say
 
 
 def said(**words: tuple[str, str]) -> dict[str, Memory | None]:
-    """r_security=("DONE", "Major") …: everybody who is not named is done and found nothing."""
+    """The memories of all agents, from arguments such as r_security=("DONE", "Major"). Others are DONE, without
+    findings."""
     named = {name.replace("_", "-"): Says(*pair) for name, pair in words.items()}
     everybody = (*RESEARCH, *CRITICS, *VERIFIERS, *REVIEWERS)
     return {name: memory(name, named.get(name, Says("DONE"))) for name in everybody}

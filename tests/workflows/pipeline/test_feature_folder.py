@@ -1,4 +1,4 @@
-"""A feature's folder: its name, the documents in it, and whose they are."""
+"""A feature's folder: its name, its documents, and which agent writes each."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Isolated memories: small, harmless, and merged alike whoever finished first."""
+"""Memories are small and escaped, and merge to the same result whichever agent finished first."""
 
 import itertools
 
@@ -98,7 +98,7 @@ INLINE = {"text", "text_special", "softbreak", "code_inline", "em_open", "em_clo
 
 
 def structure(markdown: str) -> tuple[list[str], set[str]]:
-    """Its headings, and every kind of thing that a reader would see in it."""
+    """The headings of a Markdown text, and every kind of markup in it that a memory should not have."""
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown)
     pairs = itertools.pairwise(tokens)
     headings = [f"{one.markup} {after.content}" for one, after in pairs if one.type == "heading_open"]

@@ -1,4 +1,4 @@
-"""A pipeline from the request to proven work; and who stands in its way at the very end."""
+"""A pipeline from the request to proven work, and what a security reviewer at its end can do."""
 
 import asyncio
 from pathlib import Path
@@ -18,8 +18,8 @@ COMBINED = ("analysis.md", "design_critical_review.md", "verifier.md", "review.m
 
 @pytest.fixture(scope="module")
 def before_review(tmp_path_factory: pytest.TempPathFactory) -> Halt:
-    """All is built and verified; the security reviewer has something to ask. A verifier has meddled meanwhile, and
-    the reviewer for knowledge fell over (EC-4)."""
+    """A run with all work built and verified, interrupted in the security review. A verifier wrote into foreign files,
+    and the knowledge reviewer crashed (EC-4)."""
     crew = Crew(implementer_T01=forges_memory, v_tasks=meddles, r_knowledge=crashes)
     halt = asyncio.run(Halt(tmp_path_factory.mktemp("pipeline")).reached("r-security", crew))
     assert sorted({*crew.asked}) == sorted(FLOW)
@@ -27,13 +27,13 @@ def before_review(tmp_path_factory: pytest.TempPathFactory) -> Halt:
 
 
 def forges_memory(order: Order) -> dict[str, Any]:
-    """An implementer may write anywhere but there."""
+    """An honest implementer that also writes `memory.md`, which only the engine may write."""
     (folder_of(order) / "memory.md").write_text("# all is well\n")
     return builds(order)
 
 
 def meddles(order: Order) -> dict[str, Any]:
-    """It leaves its document, and writes where nobody but the engine writes."""
+    """A verifier that writes its document, and also files of the engine and of other agents."""
     folder = folder_of(order)
     (folder / "memory.md").write_text("# all is well\n")
     (folder / "memory" / "r-security.mem.md").write_text("# r-security\n\nStatus: DONE\nHighest severity: none\n")
@@ -49,7 +49,7 @@ async def test_a_request_becomes_proven_work_and_a_folder_with_every_artifact_an
     crew = Crew()
     async with before_review.gone_on(crew) as (line, engine, record):
         assert (record.state, record.code, str(record.grade)) == ("done", 0, "proven")
-        assert crew.asked == ["r-security"]  # nobody else is asked, or paid, again
+        assert crew.asked == ["r-security"]  # no other agent is asked again
         research = {f"research/{name.partition('-')[2]}.md" for name in RESEARCH}
         artifacts = {f"ct-review/{name}.md" for name in CRITICS} | {f"verification/{name}.md" for name in VERIFIERS}
         artifacts |= {f"review/{name}.md" for name in REVIEWERS if name != KNOWLEDGE} | research
@@ -89,14 +89,14 @@ def blocks(order: Order) -> dict[str, Any]:
 
 
 def forges(order: Order) -> dict[str, Any]:
-    """Its document and its memory say DONE; it says nothing."""
+    """A reviewer that crashes, but whose document and memory say DONE."""
     leaves(order, "# r-security\n\nStatus: DONE\nHighest severity: none\n")
     (folder_of(order) / "memory" / "r-security.mem.md").write_text("# r-security\n\nStatus: DONE\n")
     return crashes(order)
 
 
 def hides(order: Order) -> dict[str, Any]:
-    """Done, it says, and none the worse; but one of its findings is."""
+    """A reviewer that says DONE without a severity, but has a critical finding."""
     leaves(order)
     return {"severity": "", "findings": [{"what": "anybody may log in", "severity": "critical"}]}
 
@@ -120,7 +120,7 @@ async def test_a_security_review_that_is_missing_or_finds_a_blocker_stops_the_ru
         assert (record.state, record.code) == ("not proven", 1)
         assert why in record.why
         assert "r-security" in record.why
-        assert len({one.key for one in crew.orders}) == times  # one retry, by somebody else
+        assert len({one.key for one in crew.orders}) == times  # one retry, by a fresh agent
         assert len({one.session for one in crew.orders}) == times
         assert decided(engine, record)[-1] == ("review", "ERROR")
         assert ("memory/r-security.mem.md" in line.files(record)) == (times == 1)

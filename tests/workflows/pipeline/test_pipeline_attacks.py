@@ -1,4 +1,4 @@
-"""Crews that lose what is against them: a task that nobody finished, a side of a merge that nobody has brought in."""
+"""Crews that pass over a problem: a task that nobody finished, or a side of a merge that nobody included."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,7 +16,7 @@ BESIDE = [task("T01", "double"), task("T02", "triple")]
 
 @pytest.fixture
 def line(tmp_path: Path) -> Iterator[Line]:
-    """What the user has cases for is done by T01 alone."""
+    """A project whose user has cases only for the work of T01."""
     with ExitStack() as stack:
         found = Line(tmp_path, stack)
         checks = [{"kind": "examples", "cases": [example("double", one, 2 * one) for one in (7, 5)]}]
@@ -25,7 +25,8 @@ def line(tmp_path: Path) -> Iterator[Line]:
 
 
 def draws(number: int) -> Any:
-    """A picture that another has drawn, too: git cannot show both sides in it; asked to choose, it falls over."""
+    """An implementer that writes a binary file, as another one does. Git cannot put both sides into it; asked to merge,
+    the implementer crashes."""
 
     def act(order: Order) -> dict[str, Any]:
         picture = Path(order.folder) / "logo.bin"

@@ -1,4 +1,4 @@
-"""EC-1 … EC-11: what goes wrong in a pipeline, each driven through the whole of it."""
+"""EC-1 to EC-11: things that go wrong in a pipeline, each in a whole run."""
 
 import asyncio
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def line(tmp_path: Path) -> Iterator[Line]:
 
 @pytest.fixture(scope="module")
 def before_verification(tmp_path_factory: pytest.TempPathFactory) -> Halt:
-    """All is built, and triple is wrong: it comes from T02."""
+    """A run with everything built, interrupted before verification; `triple`, from T02, is wrong."""
     wrong = [lambda order: builds(order, factor=4)]
     crew = Crew(implementer_T02=wrong)
     return asyncio.run(Halt(tmp_path_factory.mktemp("pipeline")).reached("v-build", crew))
@@ -74,26 +74,26 @@ async def test_a_missing_memory_a_missing_file_and_contradictions_stop_nobody_an
         ct_security=[early, rated("Low", "the lock holds")],
     )
     engine = line.played(crew)
-    (line.folder / "request.md").write_text("\n\n".join(SENTENCES))  # prose: nothing in it is a task yet
+    (line.folder / "request.md").write_text("\n\n".join(SENTENCES))  # prose, without tasks
     record = await line.piped(engine, str(line.folder / "request.md"), plan_only=True)
     assert (record.state, record.code) == ("planned", 0)
     missing = [one.data["agent"] for one in events(engine, record, "memory missing")]
     assert missing == ["researcher-impact", "researcher-patterns"]
     files = line.files(record)
-    assert "research/impact.md" in files  # its artifact is there to be read, and its status is not read out of it
+    assert "research/impact.md" in files  # the document is kept, but is no answer
     assert "memory/researcher-impact.mem.md" not in files
     assert "research/patterns.md" not in files
     for agent in ("spec", "designer", "planner"):
         brief = crew.briefs(agent)[0]
         assert f"{ROOT}research/patterns.md: researcher-patterns gave no answer" in brief
         assert 0 < brief.index(f"{ROOT}memory.md") < brief.index(f"{ROOT}research/impact.md")
-        assert all(f"{ROOT}research/{focus}.md" in brief for focus in FOCUSES)  # each by itself: nobody combines them
+        assert all(f"{ROOT}research/{focus}.md" in brief for focus in FOCUSES)  # each file by itself, none combined
         assert f"memory/{agent}.mem.md" in files
     expected = {one.role: one.calls for one in estimate_run(engine.store, record.id).parts}
-    assert (expected["implementer"], expected["v-build"]) == ((2, 8), (1, 4))  # of two tasks
+    assert (expected["implementer"], expected["v-build"]) == ((2, 8), (1, 4))  # for two tasks
     assert decided(engine, record) == [
         ("research", "DONE"),
-        ("critique", "NEEDS_REVISION"),  # the worst of what contradicts each other
+        ("critique", "NEEDS_REVISION"),  # the worst of contradicting answers
         ("critique", "DONE"),
     ]
     first, second = crew.briefs("designer")
@@ -162,7 +162,7 @@ async def test_a_plan_that_is_none_is_told_to_its_planner_once(line: Line) -> No
 
 
 def maps(order: Order) -> dict[str, Any]:
-    """A replan as it should be: from the verification files that are in the clone."""
+    """An honest planner in a replan: it reads the verification files in its clone."""
     said = (folder_of(order) / "verification" / "v-tasks.md").read_text()
     return {"tasks": [], "failures": [{"task": "T02", "what": f"seen in v-tasks.md: {said}"}]}
 
@@ -179,7 +179,7 @@ def finds(order: Order) -> dict[str, Any]:
 async def test_a_replan_reads_the_verification_files_and_only_the_failing_task_is_done_again(
     before_verification: Halt,
 ) -> None:
-    """EC-11. That v-tests is content changes nothing: the engine has looked."""
+    """EC-11. v-tests says that all is well, which changes nothing: the engine has run the tests itself."""
     crew = Crew(planner=maps, v_tasks=[finds])
     async with before_verification.gone_on(crew) as (line, engine, record):
         assert (record.state, record.code, str(record.grade)) == ("done", 0, "proven")
@@ -239,7 +239,7 @@ async def test_what_the_engine_cannot_build_does_not_build_whatever_v_build_says
 @pytest.mark.slow
 @pytest.mark.spec("PIPE-8", "PIPE-15")
 async def test_after_three_rounds_the_run_goes_on_to_review_and_is_no_success(before_verification: Halt) -> None:
-    """EC-6: everybody else is content, and so are the checks; one verifier is not."""
+    """EC-6: all checks pass and all other agents approve; only one verifier objects."""
     crew = Crew(v_feature=finds, planner=maps)
     async with before_verification.gone_on(crew) as (line, engine, record):
         assert (record.state, record.code) == ("not proven", 1)
@@ -287,7 +287,7 @@ async def test_what_a_reviewer_calls_major_is_mended_once_and_all_is_looked_at_a
 @pytest.mark.slow
 @pytest.mark.spec("PIPE-7", "PIPE-15")
 async def test_two_reviewers_that_fail_are_an_error_and_a_case_of_a_reviewer_is_run(before_verification: Halt) -> None:
-    """EC-2, and law: what an agent can show, the engine runs."""
+    """EC-2; and by the law, the engine runs a case that an agent gives."""
     mends = {"tasks": [], "failures": [{"task": "T02", "what": "4"}]}
     crew = Crew(planner=mends, r_quality=crashes, r_testing=crashes)
     async with before_verification.gone_on(crew) as (_, engine, record):
@@ -344,7 +344,7 @@ async def test_a_task_that_nobody_finishes_stays_open_and_verification_finds_it(
 
 
 def succeeds(order: Order) -> dict[str, Any]:
-    """Whoever it is: all is done, and nothing is left behind."""
+    """Any agent: it reports success, and changes nothing."""
     said: dict[str, dict[str, Any]] = {
         "spec": {"criteria": CRITERIA},
         "planner": {"tasks": TASKS},

@@ -1,4 +1,4 @@
-"""Ordinary days of a pipeline: after a bad end there is a way on, and a critic's Critical is not closed by silence."""
+"""Everyday pipelines: a run that ended badly can continue, and silence does not close a Critical critique."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""Implementers side by side: what contradicts each other is brought together, and what is proven is the merge."""
+"""Concurrent implementers: contradicting changes are combined, and the merge is what is proven."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -25,7 +25,7 @@ from tests.workflows.pipeline.pipeline_agents import (
 from trued.engine.approvals import Decision, decide
 from trued.wire import Order
 
-BESIDE = [task("T01", "double"), task("T02", "triple")]  # nobody needs the other
+BESIDE = [task("T01", "double"), task("T02", "triple")]  # neither needs the other
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def line(tmp_path: Path) -> Iterator[Line]:
 
 
 def brings_together(order: Order) -> dict[str, Any]:
-    """Both sides stay: only the marks go."""
+    """An implementer that resolves a conflict by removing only the marks."""
     file = Path(order.folder) / "tiny.py"
     if "<<<<<<<" not in file.read_text():
         return builds(order)
@@ -56,7 +56,7 @@ async def test_two_who_edit_the_same_lines_both_survive_and_the_merge_is_proven(
     assert (conflict.data["part"], conflict.data["files"]) == ("wave 1 T02", ["tiny.py"])
     asked = [one for one in crew.orders if agent_of(one) == "implementer-T02"]
     assert len(asked) == 2
-    assert asked[0].session == asked[1].session  # it knows what it did
+    assert asked[0].session == asked[1].session  # the same agent, with its context
     assert "from doubles import double" in asked[1].brief
     assert "from triples import triple" in asked[1].brief
     assert {*line.file(record, "tiny.py").splitlines()} == {"from doubles import double", "from triples import triple"}
@@ -68,7 +68,7 @@ async def test_two_who_edit_the_same_lines_both_survive_and_the_merge_is_proven(
 @pytest.mark.slow
 @pytest.mark.spec("PIPE-11", "RUN-2")
 async def test_a_wave_that_was_broken_off_goes_on_where_it_was_with_a_writer_among_them(tmp_path: Path) -> None:
-    """Asked for a merge, one of them has a question; whoever comes next finds the others' work done."""
+    """One implementer asks a question during the merge. The resumed run finds the work of the others done."""
     page = {"id": "T03", "title": "tell of both", "kind": "documentation"}
 
     def asks(order: Order) -> dict[str, Any]:
@@ -98,7 +98,7 @@ async def test_who_never_brings_both_together_loses_its_turn_and_not_its_work(li
     crew = Crew(planner=[{"tasks": BESIDE}], implementer_T02=[builds, {}, {}])
     engine = line.played(crew)
     record = await line.piped(engine)
-    assert (record.state, record.code) == ("done", 0)  # the next round does it on top of the other's
+    assert (record.state, record.code) == ("done", 0)  # the next round builds it on the other's work
     (aside,) = events(engine, record, "set aside")
     branch = str(aside.data["branch"])
     assert branch == f"trued/{record.id}-failed-T02"

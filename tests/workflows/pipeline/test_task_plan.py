@@ -1,4 +1,4 @@
-"""Who can work at the same time, and which plans are none."""
+"""Which tasks can be worked on at the same time, and which plans are refused."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ def ids(*works: Work) -> list[list[str]]:
 @pytest.mark.spec("PIPE-8")
 def test_what_needs_nothing_works_at_once_and_the_rest_as_soon_as_its_needs_are_met() -> None:
     assert ids(work("T3", "T1"), work("T1"), work("T2"), work("T4", "T3", "T2")) == [["T1", "T2"], ["T3"], ["T4"]]
-    assert ids(work("T2", "T1")) == [["T2"]]  # what is not among them is there already
+    assert ids(work("T2", "T1")) == [["T2"]]  # a task that is not in the list counts as done
     assert ids() == []
 
 

@@ -1,4 +1,4 @@
-"""What agents say against what the engine saw; which words they may use; whose findings become checks."""
+"""Agents' answers compared with what the engine saw, the statuses that they may use, and which findings are run."""
 
 from typing import Any, cast, get_args
 
@@ -88,7 +88,7 @@ def test_a_severity_is_the_worst_of_what_is_said_and_what_is_found_each_in_its_o
 
 @pytest.mark.spec("PIPE-18")
 def test_only_critics_verifiers_and_reviewers_may_ask_for_a_revision() -> None:
-    """The gate may not: what does not build is an error."""
+    """The gate, v-build, may not: a failed build is an ERROR."""
     replies = [
         one for one in vars(pipeline_replies).values() if isinstance(one, type) and issubclass(one, PipelineReply)
     ]
@@ -157,7 +157,7 @@ def test_findings_of_a_round_are_those_of_all_but_the_reviewer_for_knowledge() -
 
 @pytest.mark.spec("PIPE-3", "PIPE-7")
 def test_whoever_is_asked_again_does_not_unsay_what_was_found_before() -> None:
-    """Who says ERROR is followed by another: of both words the worse is the one that routes."""
+    """After an agent that says ERROR a second one is asked; the worse of both answers decides."""
     grave = {"what": "the key is in the code", "requirement": "R", "severity": "critical"}
     first = Reviewed.model_validate({"status": ERROR, "findings": [grave]})
     mild, last = Reviewed(status=ERROR, summary="no network"), Reviewed(severity="Minor", key_findings=("all is well",))
@@ -177,7 +177,7 @@ def test_whoever_is_asked_again_does_not_unsay_what_was_found_before() -> None:
     verifier = Returned(
         "v-build", "v-build", BuildChecked(), tries=2, before=(BuildChecked(status=ERROR, severity="fail"),)
     )
-    assert graver_replies(verifier) == ()  # whether it builds and is tested the engine sees itself
+    assert graver_replies(verifier) == ()  # the engine builds and tests by itself
 
 
 @pytest.mark.spec("PIPE-5", "PIPE-7")
@@ -188,7 +188,7 @@ def test_whoever_is_asked_again_does_not_unsay_what_was_found_before() -> None:
         (["c2"], {"C2"}),
         (["C2: it is slow", "[C1]"], {"C1", "C2"}),
         (["still true: It is slow"], {"C2"}),
-        (["the second one"], {"C1", "C2"}),  # somebody says that one of them holds
+        (["the second one"], {"C1", "C2"}),  # it does not say which: all count
         (["C9"], {"C1", "C2"}),
         (["", " "], set()),
     ],

@@ -1,4 +1,4 @@
-"""A wave of a pipeline by itself: merged in task order, both sides for whoever is later, and open tasks known."""
+"""A single wave: tasks are merged in order, the later task gets both sides of a conflict, and open tasks are known."""
 
 import asyncio
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ async def test_a_wave_is_merged_in_task_order_the_later_one_gets_both_sides_and_
     later = asyncio.Event()
 
     async def red(order: Order) -> dict[str, Any]:
-        await asyncio.wait_for(later.wait(), 600)  # the first task is the last that is ready
+        await asyncio.wait_for(later.wait(), 600)  # the first task ends last
         (Path(order.folder) / "words.txt").write_text("red\n")
         return {"files": ["./words.txt", "ghost.py"]}
 
@@ -63,7 +63,7 @@ async def test_a_wave_is_merged_in_task_order_the_later_one_gets_both_sides_and_
     _, again = crew.briefs("implementer-T02")
     assert "red" in again
     assert "blue" in again
-    assert (lead.unfinished, crew.asked.count("implementer-T03")) == ({"T03"}, 2)  # one retry, and no threshold
+    assert (lead.unfinished, crew.asked.count("implementer-T03")) == ({"T03"}, 2)  # one retry; the wave still continues
     for name in ("T01", "T02", "T03"):
         brief = crew.briefs(f"implementer-{name}")[0]
         assert 0 < brief.index(lead.folder.path("memory.md")) < brief.index(f"tasks/{name}.md")

@@ -1,4 +1,4 @@
-"""What the engine knows and what somebody objected to: neither is lost because others are content or fall silent."""
+"""Facts that the engine knows, and objections, are not lost because other agents approve or give no answer."""
 
 from typing import Any, cast
 
@@ -46,7 +46,7 @@ def test_a_task_that_nobody_finished_is_known_whoever_is_content_and_goes_to_nob
     at.unfinished = {"T10", "T99"}
     assert [one.what for one in open_task_gaps(at)] == ["T10 is open: nobody has finished it"]
     assert gaps_by_task(at, ()) == {"T10": [*open_task_gaps(at)]}
-    assert gaps_by_task(at, open_task_gaps(at)) == {"T10": [*open_task_gaps(at)]}  # once, however many say it
+    assert gaps_by_task(at, open_task_gaps(at)) == {"T10": [*open_task_gaps(at)]}  # listed once, not twice
 
 
 @pytest.mark.spec("PIPE-5")
@@ -56,7 +56,7 @@ def test_a_critic_that_does_not_look_again_has_taken_nothing_back() -> None:
         (stands,) = grave_critiques(critic(now), before).values()
         assert (stands.what, stands.by) == ("the lock can be picked", "ct-security")
     assert grave_critiques(critic(Critique(severity="Low")), before) == {}
-    (stands,) = grave_critiques(critic(Critique(status=REVISE, summary="no"))).values()  # and does not say how badly
+    (stands,) = grave_critiques(critic(Critique(status=REVISE, summary="no"))).values()  # without a severity
     assert stands.what == "no"
 
 

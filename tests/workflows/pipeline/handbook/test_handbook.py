@@ -1,4 +1,4 @@
-"""The pipeline by hand: what the files say is what the engine runs, and changes with it."""
+"""The pipeline by hand: the files say what the engine does, and change with it."""
 
 import ast
 import inspect
@@ -64,7 +64,7 @@ def test_another_table_is_another_text_and_a_wrong_one_is_found(tmp_path: Path) 
     assert "at High or worse" in before[LEAD]
     assert "at High or worse" not in after[LEAD]
     assert "| critique | at least 1 of" in after[LEAD]
-    assert after[LEAD].count("to nobody") == 2  # in the step's table, and where revisions go
+    assert after[LEAD].count("to nobody") == 2  # in the step's table, and in the table of revisions
     (tmp_path / "orchestrator.agent.md").write_text(after[LEAD])
     assert {one.rule for one in looked(named([tmp_path])).found} == {"TS-6.2"}
 
@@ -116,12 +116,12 @@ def test_what_each_step_reads_is_what_the_workflow_gives() -> None:
     assert given["pipeline", "'spec'"] == set(READS["spec"])
     assert given["pipeline", "'planner'"] == set(READS["plan"])
     assert given["replan", "'planner'"] >= {TASKS, *VERIFICATION}
-    assert given["design", "'designer'"] == {*READS["design"], DESIGN, *CRITIQUES}  # the last one: a revision
+    assert given["design", "'designer'"] == {*READS["design"], DESIGN, *CRITIQUES}  # the last errand: a revision
     assert {step.name for step in STEPS} == {"set-up", *READS}
 
 
 def errands() -> Iterator[tuple[tuple[str, str], set[str]]]:
-    """Who is sent out by which function of the workflow, and what it is given to read, as the code has it."""
+    """Read from the workflow's code: (function, agent) → the files that the function gives the agent to read."""
     for function in ast.parse(inspect.getsource(pipeline)).body:
         if not isinstance(function, ast.AsyncFunctionDef):
             continue
