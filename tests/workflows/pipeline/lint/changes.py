@@ -1,4 +1,4 @@
-"""Small mistakes in the files of a pipeline, each with the rule that must find it and the line where."""
+"""Small mistakes in the files of a pipeline, each with the rule that must find it, and at which line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ Change = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Defect:
-    """`at` begins the line, in the changed text, that is named; the n-th of them where several do."""
+    """A mistake that `change` makes in `file`. `rule` must report it at the line that begins with `at`."""
 
     what: str
     file: str
     change: Change
     rule: str
     at: str
-    also: tuple[str, ...] = ()  # rules that cannot but find it, too
+    also: tuple[str, ...] = ()  # further rules that necessarily find it
 
     @property
     def id(self) -> str:
@@ -39,7 +39,7 @@ def first(old: str, new: str) -> Change:
 
 
 def no_lines(*marks: str) -> Change:
-    """Without the lines that have one of these in them."""
+    """Remove the lines that contain one of these marks."""
 
     def change(text: str) -> str:
         lines = text.splitlines(keepends=True)
@@ -51,7 +51,7 @@ def no_lines(*marks: str) -> Change:
 
 
 def after(mark: str, line: str) -> Change:
-    """A line more, below the first that begins so."""
+    """Add a line below the first one that begins with `mark`."""
 
     def change(text: str) -> str:
         lines = text.splitlines(keepends=True)
@@ -62,7 +62,7 @@ def after(mark: str, line: str) -> Change:
 
 
 def part(title: str, change: Change) -> Change:
-    """Only below that heading, to the next one that is not deeper."""
+    """Apply the change only below that heading, up to the next one that is not deeper."""
 
     def changed(text: str) -> str:
         start, end = span(text, title)
@@ -111,7 +111,7 @@ MERGES = (("1", "research"), ("3b", "critique"), ("5", "implementation"), ("6", 
 
 
 def no_merge(text: str) -> str:
-    """The numbered step that begins with Merge, to the next number or an empty line."""
+    """Remove the numbered step that begins with "Merge:", up to the next number or an empty line."""
     lines = text.splitlines(keepends=True)
     start = next(n for n, line in enumerate(lines) if ". Merge:" in line)
     end = next(n for n in range(start + 1, len(lines)) if lines[n][0] in "\n0123456789")

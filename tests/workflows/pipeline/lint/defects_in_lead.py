@@ -1,4 +1,4 @@
-"""Mistakes in what leads them: orchestrator, patterns and prompt."""
+"""Mistakes in the files that lead a pipeline: orchestrator, patterns and prompt."""
 
 from tests.workflows.pipeline.lint.changes import (
     LEAD,

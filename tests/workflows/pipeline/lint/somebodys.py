@@ -1,4 +1,4 @@
-"""A pipeline as somebody else would write it: other words, other forms, the same model."""
+"""A pipeline as somebody else would write it: the same model in other words and forms."""
 
 RULES = """1. Read before you act.
 2. Try a passing error again, once.

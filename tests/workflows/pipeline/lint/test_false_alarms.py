@@ -1,4 +1,4 @@
-"""What only looks like a mistake is none; and what is one is found in other words, too."""
+"""Text that only looks like a mistake is not reported; a real mistake is found in other words, too."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -80,7 +80,7 @@ def test_a_combined_file_is_found_by_its_path(path: str) -> None:
     [
         ("Once all have returned, invoke the aggregator.", True),
         ("If they are not done, wait, then forward all of it to the aggregator.", True),
-        ("The aggregator is not optional: it decides.", False),  # a reader of words, not of meaning
+        ("The aggregator is not optional: it decides.", False),  # missed: the rule looks for "not" only
         ("No aggregator is invoked; nobody waits for an aggregator.", False),
         ("This replaces the removed aggregators.", False),
     ],

@@ -1,4 +1,4 @@
-"""Which files are judged together, and as what."""
+"""Which files are linted together as one set, and by which rules."""
 
 import shutil
 from pathlib import Path

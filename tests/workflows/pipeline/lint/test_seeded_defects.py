@@ -1,4 +1,4 @@
-"""Every seeded defect is found by its rule, at its file and line; in what we ship nothing is found."""
+"""Every seeded defect is found by its rule, at its file and line; the files that we ship have none."""
 
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ DEFECTS = (*FORM, *REMOVED, *MEMORY, *STEPS, *AROUND)
 
 @cache
 def shipped() -> dict[str, str]:
-    """The pipeline's roles, and the files by which it is followed by hand, in one folder."""
+    """Name → text of the pipeline's roles, and of the files for following it by hand."""
     roles = [path for path in packaged_files() if path.parent.name == "pipeline" or path.stem == "planner"]
     led = {Path(path).name: text for path, text in texts(FORMS["github"]).items()}
     return {path.name: path.read_text() for path in roles} | led
@@ -35,7 +35,7 @@ def sound(name: str) -> PromptPage:
 
 
 def found_in(name: str = "", text: str = "") -> list[Found]:
-    """With one file changed, or one more."""
+    """The findings in the shipped files, with `text` in place of the file `name`, or as a further file."""
     others = [sound(one) for one in shipped() if one != name]
     return judged(Set((*others, *([page(Path(name), name, text)] if name else []))))
 
