@@ -1,4 +1,4 @@
-"""Commits of a run bear the user's name; whose work they are is their last trailer, which nobody can forge."""
+"""Commits of a run have the user's name as author; the last trailer says which role made them, and cannot be forged."""
 
 import subprocess
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_a_name_that_git_does_not_know_is_not_guessed(ground: Ground, tmp_path: 
 
 @pytest.mark.spec("DAY-14", "LAW-3")
 def test_an_agents_commit_in_the_users_name_does_not_pass_for_the_engines(ground: Ground) -> None:
-    """Even if its message carries the engine's own trailer: the last one counts, and only the engine writes that."""
+    """An agent's message may contain the engine's trailer: only the last trailer counts, and the engine writes it."""
 
     def commit(role: str, message: str, text: str) -> None:
         (ground.repository / "state.json").write_text(text)

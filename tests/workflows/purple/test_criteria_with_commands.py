@@ -1,4 +1,4 @@
-"""Ship criteria as people write them: what names a command has it as a check, in plans and in tickets."""
+"""Ship criteria as people write them: a criterion that names a command gets it as a check, in plans and tickets."""
 
 import json
 import shutil

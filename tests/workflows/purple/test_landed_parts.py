@@ -1,4 +1,4 @@
-"""Parts of a plan that land alone: what speaks against them in the run goes with them."""
+"""Parts of a plan that land alone: objections and failures of the run that concern them still count."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ async def through(engine: Engine, record: RunRecord, chunk: str, *, carry: bool 
 
 
 def doubting(order: Order) -> dict[str, Any]:
-    """Team A builds the first chunk well and the second one wrong; B objects to the first and cannot say how."""
+    """Team A builds the first chunk right and the second one wrong; Team B objects to the first, without a case."""
     if order.role == "purple-team-a":
         return built(order, WRONG_1B)
     return {**PASSED, "result": "GAPS_REMAIN", "gaps": [DOUBT]} if chunk_of(order) == "1A" else PASSED
@@ -33,7 +33,8 @@ def doubting(order: Order) -> dict[str, Any]:
 
 @pytest.mark.spec("DAY-6", "DAY-4", "LAW-9")
 async def test_a_chunk_for_which_nothing_was_changed_does_not_land_by_its_own_name(ground: Ground) -> None:
-    """Its cases pass by the work on another one, and the run calls it not proven: landing it alone is no way around."""
+    """Its cases pass because of the work on another chunk, so the run calls it not proven. It cannot land alone,
+    either."""
     engine, _ = ground.engine(idle_in("1B", {"1A": CODE["1A"] + CODE["1B"]}))
     record = await ground.run(engine, rounds=1)
     assert record.code == 1
@@ -45,7 +46,7 @@ async def test_a_chunk_for_which_nothing_was_changed_does_not_land_by_its_own_na
     assert (refused.landed, refused.code) == (False, 1)
     assert "nothing was changed for chunk 1B" in refused.why
     assert ground.git("rev-parse", "main") == record.base
-    # a person looks at it and accepts it: then it lands
+    # it lands after a person has accepted it
     decide(engine.store, record.id, ["triple"], Decision(who="ann", why="1A did it"))
     done = await through(engine, record, "1B", carry=True)
     assert done.landed, done.why
@@ -76,7 +77,7 @@ async def test_what_a_person_rejected_does_not_land_as_a_part(ground: Ground) ->
     assert (refused.landed, refused.code) == (False, 1)
     assert "rejected by ann" in refused.why
     assert ground.git("rev-parse", "main") == record.base
-    # what she says of the other chunk is no reason against this one
+    # her rejection of the other chunk does not concern this one
     decide(engine.store, record.id, ["double"], Decision(who="ann", why="it is fine", instead=True))
     decide(engine.store, record.id, ["triple"], Decision(who="ann", why="wrong", rejected=True))
     done = await through(engine, record, "1A", carry=True)
@@ -85,7 +86,7 @@ async def test_what_a_person_rejected_does_not_land_as_a_part(ground: Ground) ->
 
 @pytest.mark.spec("LAW-6", "LAW-9")
 async def test_a_part_gets_no_second_throw_of_the_dice(ground: Ground) -> None:
-    """What the run saw failing on the same commit fails at the landing, too: the part's contract is another one."""
+    """A failure that the run saw on this commit counts at landing, too, although the part has another contract."""
     ground.require(REQUIREMENTS[:2])
     engine, _ = ground.engine(lambda order: built(order, WRONG_1B) if order.role == "purple-team-a" else PASSED)
     record = await ground.run(engine, rounds=1)

@@ -1,4 +1,4 @@
-"""MEMORY.md: what was said, readable, reversible, and unable to pose as something else."""
+"""MEMORY.md is readable, can be parsed again, and no text in it can pass for another part."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Parts of a plan: chosen, met already, marked as done, or without a change of their own; and more rounds."""
+"""Parts of a plan that are chosen, already met, marked as done, or without a change of their own; and more rounds."""
 
 import re
 from pathlib import Path
@@ -60,7 +60,7 @@ async def landed(engine: Engine, record: RunRecord) -> bool:
 
 
 def idle_in(chunk: str, code: dict[str, str] = CODE) -> Any:
-    """Team A works on every chunk but one, for which it only claims a file; B believes everything."""
+    """Team A builds every chunk except one, for which it only claims a file; Team B approves everything."""
 
     def script(order: Order) -> dict[str, Any]:
         if order.role != "purple-team-a":
@@ -94,7 +94,7 @@ async def test_a_chunk_for_which_nothing_was_changed_is_not_completed_whatever_w
 async def test_one_chunk_that_does_the_work_of_another_leaves_that_one_open_until_a_person_accepts_it(
     ground: Ground,
 ) -> None:
-    """Its cases pass: that shows the words, and not that anybody looked at them. One command accepts it."""
+    """The other chunk's cases pass, but nothing was changed for it. One command accepts it."""
     everything = {"1A": CODE["1A"] + CODE["1B"]}
     engine, _ = ground.engine(idle_in("1B", everything))
     record = await ground.run(engine, rounds=1)
@@ -163,7 +163,7 @@ def with_examiner(code: dict[str, str]) -> Any:
 
 @pytest.mark.spec("DAY-6", "DAY-7")
 async def test_a_plan_whose_first_phase_is_done_ends_with_one_question_and_builds_the_rest(ground: Ground) -> None:
-    """The story of an ordinary user: no requirements file, nothing written for the engine's sake."""
+    """An ordinary user's run: no requirements file, and nothing written for the engine."""
     ground.write("PLAN.md", DONE_FIRST)
     ground.write("tiny.py", CODE["1A"])
     ground.commit()
@@ -352,7 +352,7 @@ async def test_a_run_that_ended_without_proof_is_given_more_rounds_for_what_fail
 
 @pytest.mark.spec("RUN-3")
 async def test_a_run_that_an_earlier_version_began_goes_on_as_it_began(ground: Ground) -> None:
-    """Its journal has other briefs and another rule: a replay must ask for exactly those."""
+    """Its journal has the briefs and rules of that version: a replay must use exactly those."""
     engine, runtime = ground.engine()
     inputs, repository = await engine.ready(_request(ground))
     record, old = engine.begin(inputs.model_copy(update={"edition": 1}), repository)
@@ -406,7 +406,7 @@ async def test_proven_chunks_land_without_the_rest_and_unproven_ones_do_not(grou
 
 @pytest.mark.spec("DAY-6", "LAW-9", "LAW-2")
 async def test_a_chunk_that_no_requirement_is_about_alone_does_not_land_on_what_else_is_proven(ground: Ground) -> None:
-    """The user's case stands for both chunks together, and fails; what is left for the first is a constraint."""
+    """The user's only case covers both chunks and fails; the first chunk alone has nothing but a constraint."""
     plan = ground.repository / "PLAN.md"
     ground.write("PLAN.md", f"{plan.read_text()}\n**Constraints:**\n\n- No new dependencies\n")
     ground.commit()

@@ -17,7 +17,7 @@ def roles(orders: list[Order]) -> list[str]:
 
 
 def lazy(rounds: int) -> Any:
-    """Team A claims everything and does nothing until it has been told so often; B believes it."""
+    """Team A claims everything, and builds a chunk only from round `rounds` on; Team B approves everything."""
     asked: dict[str, int] = {}
 
     def script(order: Order) -> dict[str, Any]:
@@ -77,7 +77,7 @@ async def test_what_team_b_objects_to_sinks_green_evidence(ground: Ground, revie
     engine, runtime = ground.engine(lambda order: built(order) if order.role == "purple-team-a" else review)
     record = await ground.run(engine, rounds=1)
     assert (record.state, record.code) == ("not proven", 1)
-    assert len({order.key for order in runtime.orders if order.role == "purple-team-a"}) == 1  # used up is used up
+    assert len({order.key for order in runtime.orders if order.role == "purple-team-a"}) == 1  # no further round
     verdict = engine.store.verdict(record.id)
     assert verdict
     assert {one.id: one.grade for one in verdict.requirements}["double"] is Grade.UNPROVEN
@@ -313,8 +313,8 @@ async def test_an_agents_edit_of_plan_or_log_changes_nothing_and_is_recorded(gro
 @pytest.mark.spec("PUR-7", "LAW-8")
 @pytest.mark.slow
 async def test_an_objection_that_the_engine_found_true_stays_until_its_case_passes(ground: Ground) -> None:
-    """Team B may fall silent; what its case showed does not."""
-    case = {"call": "tiny:double", "args": [-1.5], "returns": 3.0}  # nobody but B asks for this
+    """The objection stays even if Team B does not repeat it."""
+    case = {"call": "tiny:double", "args": [-1.5], "returns": 3.0}  # only Team B has this case
     shown = {**PASSED, "result": "GAPS_REMAIN", "gaps": [{"what": "of a negative number", "case": case}]}
     told: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Two whole runs of purple, one honest and one with a lie in each chunk, looked at from several sides."""
+"""Two whole runs of purple, an honest one and one with a lie in each chunk, checked in several ways."""
 
 import asyncio
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ from trued.model import Grade, RunRecord
 
 @dataclass(frozen=True)
 class Played:
-    """A run that is over, for several looks at it."""
+    """A finished run that several tests look at."""
 
     ground: Ground
-    before: str  # what git said of the user's repository
+    before: str  # the state of the user's repository before the run
     engine: Engine
     runtime: ScriptedRuntime
     record: RunRecord
@@ -48,7 +48,7 @@ def proven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
 
 @pytest.fixture(scope="module")
 def mended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    """Each chunk is a lie at first."""
+    """A run in which Team A lies about each chunk at first."""
     with played(tmp_path_factory.mktemp("mended"), lazy(2)) as one:
         yield one
 

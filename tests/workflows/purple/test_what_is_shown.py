@@ -1,4 +1,4 @@
-"""What a person sees of a run of purple: its id, the files that it left alone, its diff, and the way on."""
+"""What a person sees of a purple run: its id, the files that it did not touch, its diff, and how to continue."""
 
 from io import StringIO
 
