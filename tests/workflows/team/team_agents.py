@@ -1,4 +1,4 @@
-"""A team on real git with scripted agents inside this process: a small kit of numbers, and members of every kind."""
+"""A team on real git with scripted agents inside this process: functions such as `double`, and members of all kinds."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -22,14 +22,14 @@ FOLDER = ".trued/team"
 
 
 def planned(name: str, *tasks: str, **more: Any) -> dict[str, Any]:
-    """One feature as a PM would put it; a task is named after what it builds."""
+    """One feature in the PM's reply. Each task has the name of the function that it builds."""
     listed = [{"title": f"write {one}", "name": one} for one in tasks or (name,)]
     criteria = [f"{name}(x) returns {TIMES[name][1]} its argument"]
     return {"name": name, "criteria": criteria, "stories": [{"name": f"{name} numbers", "tasks": listed}], **more}
 
 
 def required(names: Iterable[str], goal: str = "goal") -> list[dict[str, Any]]:
-    """The user's own held-out data."""
+    """The user's own held-out cases, as one requirement for each function."""
     found = []
     for name in names:
         cases = [example(name, one, TIMES[name][0] * one) for one in (7, 5)]
@@ -46,18 +46,18 @@ def wrote(folder: str, name: str, factor: int | None = None) -> None:
     code.write_text("".join(f"def {one}" for one in parts))
 
 
-KNOWN: dict[tuple[str, str], str] = {}  # run and place → what is built there: a further turn is not told again
+KNOWN: dict[tuple[str, str], str] = {}  # run and scope → the function to build: later briefs do not name it
 
 
 def task_of(order: Order) -> str:
-    """`double` of "write double"."""
+    """The function that a task asks for: `double` for "write double"."""
     words, place = order.brief.partition("# Feature")[0], (order.run, order.key.rpartition("/")[0])
     name = next((one for one in TIMES if f"write {one}" in words), "")
     return KNOWN.setdefault(place, name) if name else KNOWN.get(place, "")
 
 
 class Members(ScriptedRuntime):
-    """An honest crew; `play(role, act, …)` has a role do something else, one act after the other, the last for ever."""
+    """An honest crew. `play(role, act, …)` makes a role do these acts in order; the last one is repeated."""
 
     def __init__(self, *features: dict[str, Any]) -> None:
         super().__init__(self._played)
@@ -109,7 +109,7 @@ class Members(ScriptedRuntime):
 
 
 class Teams(Ground):
-    """A repository with an empty module, a goal in words, and what must hold in a file of the user's own."""
+    """A repository with an empty module, a goal in words, and a requirements file of the user."""
 
     def __init__(self, folder: Path, stack: ExitStack, names: Iterable[str] = ("double", "triple")) -> None:
         super().__init__(folder, stack)
@@ -151,7 +151,7 @@ class Teams(Ground):
 
 
 def ends(engine: Engine, record: RunRecord) -> list[dict[str, Any]]:
-    """What was told of the team at the end."""
+    """The team's final reports."""
     return [dict(one.data) for one in events(engine, record, "team") if one.data["kind"] == "finished"]
 
 

@@ -1,4 +1,4 @@
-"""`backlog.md`: readable, reversible, and open to a person's hand."""
+"""`backlog.md` is readable, can be parsed again, and can be edited by a person."""
 
 from pathlib import Path
 
@@ -226,7 +226,7 @@ progress = st.sampled_from(["pending", "in_progress", "completed", "failed"])
 
 @st.composite
 def backlogs(draw: st.DrawFn) -> Backlog:
-    """Any that the engine may hold, without a person's hand in it."""
+    """Any backlog that the engine may make, without a person's edits."""
     features = []
     for number in range(1, draw(st.integers(0, 3)) + 1):
         own = f"F{number}"
@@ -322,7 +322,7 @@ def test_any_text_that_can_be_read_comes_back_byte_for_byte(text: str) -> None:
 
 
 def _edited(now: Backlog, *changes: tuple[str, str]) -> tuple[Backlog, tuple[str, ...]]:
-    """What becomes of `now` when a person makes these changes to the file that `_shop` was written to."""
+    """The result of a person's changes to the file of `_shop`, applied to `now`."""
     text = render(_shop())
     for old, new in changes:
         assert old in text

@@ -1,4 +1,4 @@
-"""What members of a team are told does not grow with the backlog, the goal or what was specified."""
+"""The briefs of a team do not grow with the backlog, the goal or the specification."""
 
 import pytest
 
@@ -11,7 +11,7 @@ LONG = "words of a long specification\n" * 3000
 
 
 def crew(tasks: int) -> Crew:
-    """A hundredth of the tasks in each feature."""
+    """A crew with this many tasks, ten in each feature."""
     many = range(max(1, tasks // 10))
     features = [
         PlannedFeature(

@@ -1,4 +1,4 @@
-"""The files of a team: a whole set, readable, bounded, the same bytes for the same things."""
+"""The files of a team are complete, readable and bounded, and the same records give the same bytes."""
 
 import json
 import tomllib

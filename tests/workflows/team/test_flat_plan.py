@@ -1,4 +1,4 @@
-"""An old list of tasks: migrated once, nothing of it lost, what was done stays done."""
+"""An old list of tasks is converted once; nothing is lost, and done tasks stay done."""
 
 import pytest
 from hypothesis import given, settings

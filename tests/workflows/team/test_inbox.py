@@ -1,4 +1,4 @@
-"""A role's inbox: questions wait, answers stand below them, old ones are put away."""
+"""A role's inbox: questions wait, answers are written below them, and old messages are archived."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A team's state, step by step, without agents: what is next, what is due, what is lost, and what stands in the way."""
+"""A team's state without agents: which work is next, which criteria are due, which broke, and what is unfinished."""
 
 import pytest
 from hypothesis import given
@@ -43,7 +43,7 @@ def test_tasks_wait_for_what_they_name_and_nobody_waits_for_ever() -> None:
     assert team.next_wave("F1", 9) == ("F1-T1", "F1-T3")
     assert done(team, "F1-T1").next_wave("F1", 9) == ("F1-T2", "F1-T3")
     circled = crew(feature("a", task("x", "y"), task("y", "x")))
-    assert circled.next_wave("F1", 9) == ("F1-T2",)  # the later word that would close the circle is left out
+    assert circled.next_wave("F1", 9) == ("F1-T2",)  # the later dependency would close a cycle: left out
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=20), st.integers(1, 4))
@@ -77,7 +77,7 @@ def test_criteria_are_due_after_a_features_last_task_and_the_goal_after_the_last
     assert team.due_after("F2-T1") == ("F2",)
     assert team.with_feature("F2", status="completed").due_after("F1-T2") == ("F1", "plan")
     failed = team.with_new_attempts(["F1-T1"]).with_result("F1-T1", [Finding(what="no")], stuck=True)
-    assert failed.due_after("F1-T2") == ()  # what failed cannot be asked of another task
+    assert failed.due_after("F1-T2") == ()  # a failed task is not done: nothing is due
 
 
 @pytest.mark.spec("TEAM-5")
@@ -139,7 +139,7 @@ def test_a_tech_lead_adds_tests_and_dependencies_and_takes_nothing_away() -> Non
     tests = [NamedTests(command="pytest x", task="F1-T1"), NamedTests(command="pytest all", task="F9-T9")]
     needs = [Needs(task="F1-T1", depends_on=("F1-T2", "F1-T1", "F7-T1")), Needs(task="F1-T2", depends_on=("F1-T1",))]
     told = team.with_spec("F1", "so", tests, needs)
-    assert [one.depends_on for one in told.backlog.tasks] == [("F1-T2",), ()]  # the second would close a circle
+    assert [one.depends_on for one in told.backlog.tasks] == [("F1-T2",), ()]  # the second one would close a cycle
     assert told.named_tests("F1-T1") == ("pytest x",)
     assert done(told, "F1-T1").named_tests("F1-T2") == ("pytest x", "pytest all")
 

@@ -1,4 +1,4 @@
-"""From a goal in words to work that is proven: what a team plans, builds, tests, validates and gives up."""
+"""A team from a goal in words to proven work: what it plans, builds, tests, validates and gives up."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -61,7 +61,7 @@ async def test_a_goal_in_words_becomes_features_that_are_built_validated_and_pro
     assert "called it as a user would" in teams.page(record, "uat/integration-uat.md")
     assert teams.git("rev-parse", record.branch) == record.head
     work = teams.git("log", "--author=^dev", "--format=%s", f"main..{record.branch}").splitlines()
-    assert work == ["feat(F1-T1): write triple", "feat(F2-T1): write double"]  # as people write it
+    assert work == ["feat(F1-T1): write triple", "feat(F2-T1): write double"]  # as people write commits
     (first,) = told(engine, record, "begun")
     assert (first["project"], first["found"]) == ("Python", ["F1: triple", "F2: double"])
     assert first["commands"]["start"] == "python tiny.py"  # as the user corrected it
@@ -100,7 +100,7 @@ def passing(_: Order) -> dict[str, Any]:
 def builds(factor: int | None = None) -> Act:
     def act(order: Order) -> dict[str, Any]:
         wrote(order.folder, task_of(order) or "double", factor)
-        (Path(order.folder) / "tried.txt").write_text(order.key)  # something moves in every attempt
+        (Path(order.folder) / "tried.txt").write_text(order.key)  # each attempt changes something
         return {"summary": "done", "implemented": ["double"]}
 
     return act
@@ -155,7 +155,7 @@ async def test_after_the_last_attempt_a_task_is_failed_what_needs_it_is_skipped_
     assert "task F1-T1 failed, 3/3 attempts: see .trued/team/qa/results.md" in why
     assert "task F1-T2 is not done: it needs F1-T1" in why
     assert not [key for key in members.asked if key.startswith("integration/")]
-    assert "def double" in one.git("show", f"trued/{record.id}-failed-F1-T1:tiny.py")  # kept beside the branch
+    assert "def double" in one.git("show", f"trued/{record.id}-failed-F1-T1:tiny.py")  # kept on a branch of its own
     assert "def double" not in one.git("show", f"{record.branch}:tiny.py")
     results = one.page(record, "qa/results.md")
     assert "F1-T1, attempt 3 of 3: failed for good" in results
@@ -202,7 +202,7 @@ async def test_what_uat_rejects_becomes_fix_tasks_of_the_pm_for_a_feature_and_fo
     asked = [key for key in members.asked if "/pm" in key or key.startswith("pm")]
     assert asked == ["pm#1", "feature F1/pm#1", "integration/pm#1"]
     fixes = [order.brief for order in members.orders if order.key == "feature F1/pm#1"]
-    assert "still slow" in fixes[0]  # asked once more with the evidence, it kept that
+    assert "still slow" in fixes[0]  # UAT kept it after it saw the evidence
 
 
 @pytest.mark.spec("TEAM-7", "TEAM-8", "TEAM-9")
@@ -214,7 +214,7 @@ async def test_a_goal_that_is_not_accepted_as_a_whole_is_not_achieved_though_eve
     record = await one.teamed(engine, ONE, team={"cycles": 2})
     assert (record.state, record.code) == ("not proven", 1)
     cycles = [each["uat"] for each in told(engine, record, "uat") if not each["feature"]]
-    assert cycles == ["failed", "failed"]  # mended once by the PM's tasks, looked at again, and then it is over
+    assert cycles == ["failed", "failed"]  # fixed once, validated again, then it ends
     assert one.states(record) == {"F1-T1": "done 1/10", "F1-T2": "done 1/10"}
     assert [key for key in members.asked if "pm" in key] == ["pm#1", "integration/pm#1"]
     assert [(each.status, each.uat) for each in one.backlog(record).features] == [("completed", "passed")]

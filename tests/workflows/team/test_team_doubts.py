@@ -1,4 +1,4 @@
-"""Members who say themselves that they could not do it, or who are left with a question: it is never passed over."""
+"""Members that say they could not do their work, or that are left with a question: neither is ignored."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -21,7 +21,7 @@ def one(tmp_path: Path) -> Iterator[Teams]:
 
 
 def lost(act: Act, *kinds: str) -> Act:
-    """The same answer, and ERROR beside it; only to what asks for these kinds of reply, where any is named."""
+    """The same answers, but with ERROR as status in replies of these kinds."""
     return lambda order: {**act(order), **(LOST if order.schema["title"] in kinds else {})}
 
 
@@ -57,7 +57,7 @@ async def test_what_tech_lead_and_pm_say_they_could_not_do_is_an_objection_that_
     record = await one.teamed(one.played(members), ONE)
     assert (record.state, record.code, str(record.grade)) == ("not proven", 1, "unproven")
     assert [key for key in members.asked if "techlead" in key] == ["feature F1/techlead#1", "feature F1/techlead#2"]
-    assert one.states(record) == {"F1-T1": "done 1/10", "F1-T2": "done 1/10"}  # the work goes on all the same
+    assert one.states(record) == {"F1-T1": "done 1/10", "F1-T2": "done 1/10"}  # the work continues anyway
     why = "says ERROR: the goal contradicts itself"
     assert f"of F1 the techlead {why}" in record.why
     assert f"of fix tasks for F1 the pm {why}" in record.why
@@ -79,7 +79,7 @@ async def test_whoever_still_asks_after_three_answers_has_neither_built_nor_test
     task = "feature F1/task F1-T1/"
     roles = [key.removeprefix(task).partition("#")[0] for key in members.asked if key.startswith(task)]
     three = ["pm", "dev"] * 3 + ["qa"] + ["pm", "qa"] * 3
-    assert roles == ["dev", *three, "qa"]  # the last one with the evidence
+    assert roles == ["dev", *three, "qa"]  # the last time with the evidence
     results = one.page(record, "qa/results.md")
     assert "the developer still asks: why?" in results
     assert "QA's question is not answered: is zero a number?" in results
@@ -113,7 +113,7 @@ async def test_a_task_for_which_nothing_was_changed_is_done_by_evidence_alone_an
     members.play("dev", lambda order: idle if "F1-T2/" in order.key else members.dev(order))
     engine = one.played(members)
     record = await one.teamed(engine, ONE)
-    assert (record.state, record.code) == ("done", 0)  # the user asked for double alone
+    assert (record.state, record.code) == ("done", 0)  # the user asked only for double
     verdict = engine.store.verdict(record.id)
     assert verdict
     (said,) = [each for each in verdict.undecided if "nothing was changed" in each]

@@ -1,4 +1,4 @@
-"""Ordinary days of a team: every part is judged by its own change, and whatever nothing checks is said and asked."""
+"""Everyday teams: each task needs a change of its own, and criteria that nothing checks are reported to a person."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def covering(name: str, sentence: str, *cases: dict[str, Any]) -> dict[str, Any]
 
 
 def builds_all_at_once(order: Order) -> dict[str, Any]:
-    """An honest developer who does with the first task what the second asks for, too."""
+    """An honest developer that does the work of the second task along with the first."""
     wrote(order.folder, "double")
     return {"summary": "double is there", "implemented": ["double"], "files": ["tiny.py"]}
 
@@ -103,7 +103,7 @@ async def test_criteria_that_the_contract_does_not_hold_are_not_checked_and_one_
     (asked,) = waits(engine.store, record)
     assert (asked.kind, "--criterion F1-C1" in asked.command) == ("amend", True)
     assert not (await land(engine.store, record.id, LandingRequest(who="ann"), engine.person)).landed
-    with pytest.raises(BadInput):  # nobody vouches for what the contract does not hold
+    with pytest.raises(BadInput):  # a criterion outside the contract cannot be approved
         decide(engine.store, record.id, ["F1-C1"], Decision("ann", "looks fine"))
     change = ContractChange(criteria=("F1",), who="ann", why="it is asked for")
     amended = await amend(engine.store, record.id, change)
@@ -143,7 +143,7 @@ THREE = "\n\n".join(SENTENCES)
 
 
 def three(teams: Teams) -> Members:
-    """One requirement of the user's for each sentence of the goal."""
+    """A crew for three functions; the user has one requirement for each sentence of the goal."""
     asked = []
     for (name, (factor, _)), sentence in zip(TIMES.items(), SENTENCES, strict=True):
         asked.append(covering(f"is-{name}", sentence, *(example(name, one, factor * one) for one in (7, 5))))
@@ -174,7 +174,7 @@ async def test_a_feature_that_failed_is_opened_again_with_one_command_and_ends_p
     handover = engine.store.folder(record.id) / "files" / "HANDOVER.md"
     assert command in handover.read_text()
     before = len(members.orders)
-    again = await engine.resume(record.id)  # nothing was edited: nothing is done, and nothing is paid
+    again = await engine.resume(record.id)  # without an edit, no agent is called
     assert (again.state, len(members.orders)) == ("not proven", before)
     with pytest.raises(BadInput):
         await engine.resume(record.id, reopened=["F9"])
@@ -184,7 +184,7 @@ async def test_a_feature_that_failed_is_opened_again_with_one_command_and_ends_p
     assert [one.status for one in teams.backlog(ended).features] == ["completed"] * 3
     assert teams.states(ended)["F2-T1"] == "done 1/2"
     first = next(one for one in members.orders[before:] if one.role == "dev")
-    assert "attempt 2 of 2" in first.brief  # it is told how it failed before
+    assert "attempt 2 of 2" in first.brief  # the brief says how it failed before
     assert not any("see .trued" in one.note for one in teams.backlog(ended).tasks)
 
 
@@ -269,7 +269,7 @@ async def test_nobody_of_a_team_is_offered_a_question_to_a_person(teams: Teams) 
     members = Members(planned("double"))
     members.play("dev", lambda _: {"summary": "I wait", "question": "may I use numbers?"}, members.dev)
     engine = teams.played(members)
-    record = await teams.teamed(engine, DOUBLE)  # who asks all the same is told that there is nobody
+    record = await teams.teamed(engine, DOUBLE)  # it asks although nobody can answer
     assert (record.state, record.code) == ("done", 0)
     assert not engine.store.journal.questions(record.id)
     assert not [one.key for one in members.orders if "question" in one.schema["properties"]]

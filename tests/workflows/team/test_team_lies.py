@@ -1,4 +1,4 @@
-"""Teams that lie, each in its own way: never proven, never a zero, and it is said on whose word everything rests."""
+"""Teams that lie in different ways are never proven, never exit with 0, and the verdict says what it rests on."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -40,7 +40,7 @@ def writes(code: str, **files: str) -> Act:
 
 
 def examined(*pairs: tuple[Any, Any]) -> Act:
-    """An examiner whose cases are these, for whatever there is to examine."""
+    """An examiner with these cases for every requirement."""
 
     def act(_: Order) -> dict[str, Any]:
         cases = [{"call": "tiny:double", "args": [one], "returns": two, "quotes": QUOTE} for one, two in pairs]
@@ -64,7 +64,7 @@ def ticks_everything(order: Order) -> dict[str, Any]:
 
 
 def edits_tests(order: Order) -> dict[str, Any]:
-    """What it breaks, no test of its own misses."""
+    """A developer that breaks existing code, and replaces its test with an empty one."""
     (Path(order.folder) / "tiny.py").write_text("def double(x):\n    return 2 * x\n")
     (Path(order.folder) / "tests" / "test_tiny.py").write_text("def test_nothing():\n    pass\n")
     return DONE

@@ -29,7 +29,7 @@ def teams(tmp_path: Path) -> Iterator[Teams]:
 
 
 def crew(**features: str) -> Members:
-    """An honest crew. `features`: id → the function that it brings; the goal has a sentence for each, in this order."""
+    """An honest crew. `features`: id → its function, in the order of the goal's sentences."""
 
     def examines(_: Order) -> dict[str, Any]:
         rows = []
@@ -48,14 +48,14 @@ async def lands(engine: Engine, record: RunRecord) -> bool:
 
 
 async def approved(engine: Engine, record: RunRecord) -> RunRecord:
-    """The one question that is left, answered."""
+    """The run after a person has answered its only open question: whether the cases are right."""
     assert (record.state, record.code) == ("waiting", 3), record.why
     assert [one.kind for one in waits(engine.store, record)] == ["approve"]
     return decide(engine.store, record.id, [None], Decision("ann", "I read the cases"))
 
 
 def triple_by(act: Act) -> Act:
-    """A developer who does this for triple, and everything else well."""
+    """A developer that runs `act` for triple, and builds everything else honestly."""
 
     def acts(order: Order) -> dict[str, Any]:
         name = task_of(order)
@@ -72,7 +72,7 @@ def says_so(_: Order) -> dict[str, Any]:
 
 
 def edits_the_backlog(order: Order) -> dict[str, Any]:
-    """Nothing is built; the team's own files say that it is."""
+    """A developer that builds nothing, and writes into the team's files that all is done."""
     folder = Path(order.folder) / ".trued" / "team"
     backlog = folder / "backlog.md"
     backlog.write_text(backlog.read_text().replace("[ ]", "[x]").replace("in_progress", "completed"))

@@ -1,4 +1,4 @@
-"""A team side by side: conflicts, questions to each other, a person who edits the backlog, and a kill."""
+"""A team that works concurrently: conflicts, questions to each other, a person who edits the backlog, and a kill."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -35,7 +35,7 @@ def two_tasks(**more: Any) -> dict[str, Any]:
 
 
 def both(order: Order) -> dict[str, Any]:
-    """Everybody appends to the same place; whoever is shown both sides makes one of them."""
+    """A developer that appends to the same place as others; given both sides of a conflict, it combines them."""
     name, code = task_of(order), Path(order.folder) / "tiny.py"
     if "# Conflict" in order.brief:
         assert "return 2 * x" in order.brief
@@ -67,7 +67,7 @@ async def test_independent_tasks_run_side_by_side_and_a_conflict_goes_back_to_th
 @pytest.mark.slow
 @pytest.mark.spec("TEAM-14")
 async def test_two_that_work_alone_and_break_together_are_found_on_the_merge(one: Teams) -> None:
-    """One renames what the other has begun to use: no line is changed twice."""
+    """One developer renames a function that the other begins to use: git sees no conflict."""
     one.write("base.py", "def times(n, x):\n    return n * x\n")
     one.commit()
 
@@ -178,7 +178,7 @@ async def test_an_edit_that_cannot_be_read_stays_where_it_was_written_and_is_hea
     def dev(order: Order) -> dict[str, Any]:
         if "F1-T1/" in order.key:
             edited(engine, one.home, said, words)
-        if "F1-T3/" in order.key:  # the backlog was written again meanwhile
+        if "F1-T3/" in order.key:  # the engine has written the backlog again since
             edited(engine, one.home, words, words.replace("[?]", "[ ]"))
         return members.dev(order)
 
@@ -193,12 +193,12 @@ async def test_an_edit_that_cannot_be_read_stays_where_it_was_written_and_is_hea
 
 
 class Killed(RuntimeError):
-    """As if the machine had gone: nobody handles it."""
+    """The machine is gone: nothing handles this error."""
 
 
 @pytest.mark.spec("TEAM-3", "TEAM-5", "RUN-2")
 async def test_attempts_and_edits_survive_a_kill(one: Teams) -> None:
-    """Seven of ten stay seven of ten; nobody who answered is asked again; an edit made meanwhile is heard."""
+    """Attempts keep their count, answered agents are not asked again, and an edit made meanwhile is applied."""
     members = Members(two_tasks(depends_on=["a"]))
 
     def dies(order: Order) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a member of a team says against itself counts, whoever else is content."""
+"""If a member of a team says that its own work is not done, that counts, whatever the others say."""
 
 from typing import cast
 
