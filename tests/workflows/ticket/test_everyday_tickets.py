@@ -1,4 +1,4 @@
-"""Tickets of ordinary people, with no requirements file: a page of a Flask application, and a second clone."""
+"""Everyday tickets without a requirements file: a page of a Flask application, and a second clone."""
 
 import subprocess
 from collections.abc import Callable
@@ -36,13 +36,14 @@ async def lands(engine: Engine, record: RunRecord) -> bool:
 
 
 def unchanged(ground: Ground, record: RunRecord, ticket: str) -> bool:
-    """Whether the ticket is as its author wrote it, wherever there is one: a run without a commit has no branch."""
+    """Whether the run's branch has the ticket as its author wrote it; True if there is no branch, for lack of a
+    commit."""
     there = ground.git("for-each-ref", f"refs/heads/{record.branch}")
     return not there or ground.file(record, "ticket.md") == ticket.strip()
 
 
 def claims(order: Order, *files: str) -> dict[str, Any]:
-    """That all is well, in the reply that the role is asked for."""
+    """A reply of this role that claims success and these changed files."""
     if order.role == "impl-agent":
         return {"success": True, "branch_name": "", "files_changed": [*files], "summary": "done"}
     return {"success": True, "files_modified": [*files], "changes_summary": "done"}
@@ -53,7 +54,7 @@ def does_nothing(order: Order) -> dict[str, Any]:
 
 
 def edits_the_ticket(order: Order) -> dict[str, Any]:
-    """Nothing is built; the ticket and the project's documents say that it is."""
+    """An agent that builds nothing, and writes into the ticket and the project's documents that all is done."""
     for name in ("ticket.md", "README.md", "PLAN.md"):
         path = Path(order.folder, name)
         path.write_text((path.read_text() if path.exists() else "") + FALSE)
@@ -100,7 +101,7 @@ def looks(_: Order) -> dict[str, Any]:
 
 
 def no_cases(_: Order) -> dict[str, Any]:
-    """An examiner to whom the visible check of the page is enough."""
+    """An examiner that adds no cases to the visible check of the page."""
     return {"cases": [], "interface": []}
 
 
@@ -165,7 +166,7 @@ def examined(_: Order) -> dict[str, Any]:
 
 
 def half_then_whole(order: Order) -> dict[str, Any]:
-    """As honest work goes: the first attempt forgets the strings."""
+    """Honest agents: the implementer forgets strings, and the fixer adds them."""
     Path(order.folder, "tiny.py").write_text(HALF if order.role == "impl-agent" else WHOLE)
     return claims(order, "tiny.py")
 
@@ -176,7 +177,7 @@ def on_numbers(part: Callable[[Order], dict[str, Any]]) -> Any:
 
 
 def second_clone(ground: Ground) -> Ground:
-    """Another clone of the same commit, by the same person: one state folder for both."""
+    """A second clone of the repository by the same person, with the same state folder."""
     other = ground.folder / "second"
     subprocess.run(["git", "clone", "-q", str(ground.repository), str(other)], check=True, capture_output=True)
     ground.repository = other
@@ -184,7 +185,7 @@ def second_clone(ground: Ground) -> Ground:
 
 
 async def one_after_the_other(ground: Ground, part: Callable[[Order], dict[str, Any]]) -> tuple[Engine, RunRecord]:
-    """The ticket is done in the first clone, and begun anew in the second, which has none of that work."""
+    """Finish the ticket in the first clone, and start it again in the second, which does not have that work."""
     engine, first = await started(ground, on_numbers(half_then_whole), NUMBERS)
     assert (first.state, first.code) == ("waiting", 3), first.why
     engine.close()

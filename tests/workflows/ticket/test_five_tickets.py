@@ -1,4 +1,4 @@
-"""Five tickets in one process with four places for agents: killed in the middle, all five complete."""
+"""Five tickets in one process with at most four agents: after a kill in the middle, all five complete."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def told(ground: Ground) -> dict[str, list[Event]]:
 
 
 def at_work(events: list[Event]) -> list[tuple[float, int]]:
-    """When an agent began, and when it ended."""
+    """(time, 1) for the beginning and (time, -1) for the end of each agent call."""
     answered = [event.data for event in events if event.kind == "answered"]
     return [pair for one in answered for pair in ((float(one["began"]), 1), (float(one["ended"]), -1))]
 

@@ -1,4 +1,4 @@
-"""Pages that a ticket names are looked at without a hand-written `serve`: how the project is started is found."""
+"""Pages that a ticket names are checked without a hand-written `serve`: the engine finds how the project starts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Issues from round to round, and claims held against git."""
+"""Issues compared from round to round, and claims compared with git."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Previews that exist only after a push: pushed by the engine, waited for, and looked at; never evidence."""
+"""Previews that exist only after a push: the engine pushes, waits and looks at them; they are never evidence."""
 
 import subprocess
 from collections.abc import Iterator
@@ -19,7 +19,8 @@ from trued.wire import Order
 
 @contextmanager
 def host(remote: Path, file: str, refuses: int = 0) -> Iterator[str]:
-    """Serves a file of the newest pushed branch, as hosts of previews do; so many first requests are too early."""
+    """A server of a file of the newest pushed branch, like a host of previews. `refuses`: the number of first requests
+    that get a 404."""
     early = [404] * refuses
 
     class Deployed(BaseHTTPRequestHandler):

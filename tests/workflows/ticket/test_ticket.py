@@ -1,4 +1,4 @@
-"""Ticket, driven through the engine with scripted agents: every phase is a fresh one, and none is believed."""
+"""Ticket, driven through the engine with scripted agents: each phase has a fresh agent, and none is believed."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

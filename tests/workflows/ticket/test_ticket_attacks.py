@@ -1,4 +1,4 @@
-"""What hostile tickets, agents and forges try against the ticket workflow, and what becomes of it."""
+"""Attacks by hostile tickets, agents and forges on the ticket workflow, and how they end."""
 
 import re
 import socket

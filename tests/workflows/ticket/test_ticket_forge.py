@@ -27,12 +27,12 @@ BRANCH = "fix/12-numbers-are-not-doubled"
 
 
 class Killed(BaseException):
-    """As if by kill -9."""
+    """The engine is killed, as if by kill -9."""
 
 
 @pytest.fixture
 def github(ground: Ground) -> Iterator[GitHub]:
-    """A GitHub with an issue, and the bare repository that it stands for as `origin`."""
+    """A fake GitHub with an issue, and its bare repository as the remote `origin`."""
     bare = ground.folder / "shop.git"
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(bare)], check=True, timeout=60)
     ground.git("remote", "add", "origin", str(bare))

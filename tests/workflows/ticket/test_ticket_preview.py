@@ -1,4 +1,5 @@
-"""Previews in a run: seen by the verifier, the same after a kill, an issue where they do not come up."""
+"""Previews in a run: the verifier sees them, they are the same after a kill, and one that does not start is an
+issue."""
 
 import asyncio
 import json
@@ -41,7 +42,7 @@ WORDS = {"broken": "words = 1 / 0\n", "good": 'words = "Earn 40 points"\n'}
 
 
 class Killed(BaseException):
-    """As if by kill -9."""
+    """The engine is killed, as if by kill -9."""
 
 
 @pytest.fixture

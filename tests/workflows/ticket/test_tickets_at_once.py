@@ -61,7 +61,7 @@ async def test_tickets_are_worked_on_side_by_side_and_each_has_its_own_outcome(g
 
     async def script(order: Order) -> dict[str, Any]:
         if order.role == "impl-agent":
-            await asyncio.wait_for(together.wait(), 600)  # none of them is done before the other has begun
+            await asyncio.wait_for(together.wait(), 600)  # each ends only after the other has begun
         if order.role == "impl-agent" and "NUM-2" in order.brief:
             return {"success": True, "branch_name": "", "files_changed": [], "summary": "nothing"}
         return parts(order)
