@@ -83,7 +83,7 @@ def chunk_of(order: Order) -> str:
 
 
 def built(order: Order, code: Mapping[str, str] = CODE) -> dict[str, Any]:
-    """Team A as it should be: the chunk's code is there afterwards."""
+    """An honest Team A: it writes the chunk's code."""
     file = Path(order.folder) / "tiny.py"
     text = code.get(chunk_of(order), "")
     if text not in file.read_text():
@@ -103,7 +103,7 @@ def honest(order: Order) -> dict[str, Any]:
 
 
 class Ground:
-    """One repository and one TRUED_HOME; every engine on it is a new process as far as the journal can tell."""
+    """One repository and one TRUED_HOME. Each engine made here counts as a new process for the journal."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder, self.stack = folder, stack
@@ -132,7 +132,7 @@ class Ground:
         self.requirements.write_text(json.dumps({"requirements": requirements}))
 
     def one_chunk(self) -> None:
-        """Half the work, where a second chunk shows nothing more."""
+        """Reduce the plan to one chunk, for tests in which a second one would show nothing more."""
         self.write("PLAN.md", ONE_CHUNK)
         self.require(REQUIREMENTS[:1])
         self.commit()
@@ -166,7 +166,7 @@ def events(engine: Engine, record: RunRecord, kind: str) -> list[Event]:
 
 
 def saying(*answers: tuple[str, str]) -> Person:
-    """A person who gives these answers, one after another, and then is not there."""
+    """A person who gives these answers, one after another, and is gone after the last."""
     left = list(answers)
 
     async def person(_: Question) -> tuple[str, str, str] | None:

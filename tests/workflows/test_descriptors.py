@@ -1,4 +1,4 @@
-"""What each workflow says of itself is what its flow, files and roles are."""
+"""Each workflow's descriptor agrees with its flow, files and roles."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ PLAN = "# Plan\n\n## Chunk 1A: One\n\n- [ ] a thing\n\n## Chunk 1B: Two\n\n- [ ]
 def sealed(
     tasks: int, reply: Mapping[str, Any] | None = None, settings: Settings | None = None, goal: str = "x"
 ) -> SealedWork:
-    """A run of this many tasks, however its workflow counts them."""
+    """A sealed run with this many tasks or features, whichever its workflow counts."""
     named = {"tasks": ["t"] * tasks, "features": ["f"] * tasks}
     event = Event(id=1, at=0.0, key="", kind="team", data={"tasks": tasks})
     return SealedWork(Goal(text=goal), settings or Settings(), (event,), lambda role: reply or named)
@@ -34,7 +34,7 @@ def test_ours_are_registered_like_anybodys() -> None:
 @pytest.mark.spec("DAY-15")
 def test_who_reads_a_run_finds_the_workflow_that_is_registered() -> None:
     assert all(find_descriptor(name) is descriptor(name) for name in OURS)
-    assert find_descriptor("view") is None  # a module beside them, and no workflow
+    assert find_descriptor("view") is None  # a module in the same folder, but no workflow
 
 
 @pytest.mark.parametrize("name", OURS)

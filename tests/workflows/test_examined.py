@@ -138,7 +138,7 @@ async def test_without_an_examiner_that_answers_the_run_goes_on_unproven_and_say
     assert any("examiner" in one for one in verdict.undecided)
     for name in ("text-1", "text-2"):
         record = decide(engine.store, record.id, [name], Decision(who="ann", why="tried it"))
-    assert (record.state, record.grade) == ("done", Grade.ATTESTED)  # the whole follows its parts
+    assert (record.state, record.grade) == ("done", Grade.ATTESTED)  # the goal gets the grade of its parts
 
 
 @pytest.mark.spec("LAW-5", "LAW-12")
@@ -208,7 +208,7 @@ TWO = {"*": "scripted:acme", "second-examiner": "scripted:bolt"}
 
 
 class Vendors(Engine):
-    """As if the engine knew the makers of these agents by itself."""
+    """An engine that knows the vendors of these scripted agents."""
 
     def _capabilities(self, agent: str) -> Capabilities:
         return replace(super()._capabilities(agent), vendor=VENDORS.get(agent, ""))
@@ -328,7 +328,7 @@ http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Shop).serve_forev
 
 
 def shop(order: Order) -> dict[str, Any]:
-    """Three exchanges that show little, and five that tell something; of one of these a second reader is not sure."""
+    """An examiner with exchanges of which three show little; the second examiner is not sure of one of the others."""
 
     def ask(method: str, sent: str = "", **more: Any) -> dict[str, Any]:
         return {"http": {"method": method, "path": "/items", "body": sent}, "quotes": SHOP, **more}

@@ -1,4 +1,4 @@
-"""Colluding gangs: examiner, planner and implementer play together, through the real engine."""
+"""Gangs: examiner, planner and implementer collude, and the real engine runs them."""
 
 import asyncio
 import os
@@ -137,7 +137,7 @@ async def test_a_contract_that_a_gang_wrote_proves_nothing(
     assert record.grade is Grade.UNPROVEN
     contract = engine.store.contract(record.id)
     assert contract
-    assert contract.undecided  # what was refused is said
+    assert contract.undecided  # the notes list what was refused
     assert [order.role for order in orders].count("examiner") >= 1
 
 
@@ -170,7 +170,7 @@ HONEST = {
 async def test_what_an_examiner_proposes_leaves_no_clause_with_less_than_it_had(
     ground: Ground, words: dict[str, Any]
 ) -> None:
-    """The second sentence is not built; the bar is lowered to examined, and still nobody is done."""
+    """The second sentence is not built. Even with `--accept examined`, the run does not succeed."""
     with_tests(ground)
     code = f"def one():\n    return 1\n\n\n{DONE}"
     engine, record, _ = await solo(ground, playing({**HONEST, **words}, code=code), HALF, accept="examined")
@@ -189,7 +189,7 @@ async def test_what_an_examiner_proposes_leaves_no_clause_with_less_than_it_had(
 async def test_tests_that_an_agent_would_supersede_are_no_verdict_until_a_person_agrees(
     ground: Ground, *, proposes: bool
 ) -> None:
-    """The head breaks a test of the base. Who says that it is meant so is unproven by it; a person may agree."""
+    """The head breaks a test of the base. An agent's claim that this is intended proves nothing; a person may agree."""
     with_tests(ground)
     ground.write("tests/test_more.py", "def test_two():\n    assert 1 + 1 == 2\n")
     ground.commit()
@@ -221,7 +221,7 @@ async def test_a_proposal_takes_no_tests_from_what_the_user_asked_for(ground: Gr
 @pytest.mark.slow
 @pytest.mark.spec("LAW-5", "LAW-8")
 async def test_a_side_door_that_the_user_never_named_is_examined_at_most_also_by_another_vendor(ground: Ground) -> None:
-    words = "Numbers are doubled."  # they name no function; one that they name must be started
+    words = "Numbers are doubled."  # no function is named: a named one would have to be called
     door = {
         "interface": ["tiny:trapdoor(x)"],
         "cases": [
@@ -266,7 +266,7 @@ def with_tests(ground: Ground) -> None:
     ],
 )
 async def test_guards_of_the_base_are_neither_boiled_away_task_by_task_nor_forged(ground: Ground, forges: bool) -> None:
-    """Each chunk takes a little of what was green; every chunk is held against the user's own commit."""
+    """Each chunk breaks a little of what passed; every chunk is compared with the user's own commit."""
     with_tests(ground)
     ground.write(
         "PLAN.md", "# Plan\n\n| Chunk | Scope |\n| --- | --- |\n| 1A | `double(x)` doubles |\n| 1B | `more(x)` adds |\n"
@@ -302,7 +302,7 @@ async def test_guards_of_the_base_are_neither_boiled_away_task_by_task_nor_forge
 @pytest.mark.slow
 @pytest.mark.spec("LAW-3", "LAW-7")
 async def test_a_base_that_is_broken_before_sealing_is_still_the_users_own(ground: Ground) -> None:
-    """Planner and examiner are given the tool to edit by the project's own role files; it gains them nothing."""
+    """The project's own role files let planner and examiner edit files; their edits have no effect."""
     with_tests(ground)
     roles = ground.repository / ".trued" / "roles"
     roles.mkdir(parents=True)
@@ -317,7 +317,7 @@ async def test_a_base_that_is_broken_before_sealing_is_still_the_users_own(groun
             tiny.write_text("raise SystemExit\n")
             return {"tasks": [{"id": "1A", "title": "double"}]}
         if order.role == "examiner":
-            assert "return 1" in tiny.read_text()  # it stands at the user's commit, whatever the planner left
+            assert "return 1" in tiny.read_text()  # its clone is the user's commit, without the planner's edits
             tiny.write_text("raise SystemExit\n")
             return fine
         if order.role == "purple-team-a":
@@ -372,7 +372,7 @@ def solo(order, folder):
 
 @pytest.mark.spec("RUN-5", "RUN-8")
 async def test_a_daemon_of_an_agent_that_approves_is_nobodys_word(ground: Ground) -> None:
-    """A real process this time: it leaves its session, forgets its marker and calls the real command line."""
+    """The agent starts a real process that leaves its session, removes its marker and calls the real command line."""
     agents = ground.folder / "agents.py"
     agents.write_text(f"HOME = {str(ground.home)!r}\n{DAEMON}")
     environ = {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}

@@ -1,4 +1,4 @@
-"""The title of a goal: every workflow, the list of runs and the pull request take it from one place."""
+"""Every workflow, the list of runs and the pull request take a goal's title from one place."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What only this machine lacks is known at sealing: it is said, and asked about, before anybody is paid."""
+"""If this machine lacks something that checks need, sealing finds that, and asks a person before any agent is paid."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ REQUIRED = {"id": "double", "text": "double(x) doubles", "covers": ["1A", "goal"
 
 @pytest.fixture
 def lacking(ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the program would have to be that the only case needs."""
+    """The path of the program that the only case needs, and that is missing."""
     ground.one_chunk()
     ground.require([{**REQUIRED, "checks": [{"kind": "examples", "cases": [CASE]}]}])
     bare = bare_interpreter(tmp_path / "bare")
@@ -38,7 +38,7 @@ async def test_with_yes_it_goes_on_and_what_could_not_be_judged_is_named(ground:
     engine, runtime = ground.engine()
     record = await ground.run(engine, rounds=3)
     verdict = engine.store.verdict(record.id)
-    assert [one.role for one in runtime.orders] == ["purple-team-a", "purple-team-b"]  # no second round is paid
+    assert [one.role for one in runtime.orders] == ["purple-team-a", "purple-team-b"]  # no second round
     assert verdict
     assert (verdict.grade, record.code) == (Grade.UNJUDGED, 6)
     assert PROGRAM in [one.name for one in verdict.missing_from_environment]

@@ -1,4 +1,4 @@
-"""A sentence that names a test runner asks for the existing tests, counted, wherever the user wrote it."""
+"""A sentence that names a test runner asks that the existing tests pass; they are counted, in every kind of input."""
 
 import os
 from pathlib import Path
@@ -48,14 +48,14 @@ def test_words_that_are_not_marked_as_code_are_no_command_of_their_own() -> None
 @pytest.mark.parametrize(
     ("sentence", "check"),
     [
-        ("`pytest -q` passes", TestsCheck(command="python -m pytest -q")),  # the suite that is run anyhow
+        ("`pytest -q` passes", TestsCheck(command="python -m pytest -q")),  # the suite that runs anyway
         ("pytest passes", TestsCheck(command="python -m pytest -q")),
         ("`python -m unittest` passes", TestsCheck(command="python -m unittest")),
         ("`pytest tests/test_tiny.py` passes", TestsCheck(command="pytest tests/test_tiny.py")),
         ("`npm test` passes", TestsCheck(command="npm test")),
         ("`npx jest` passes", TestsCheck(command="npx jest")),
         ("`go test ./...` passes", TestsCheck(command="go test ./...")),
-        ("`pytest tests/test_new.py` passes", TestsCheck(command="pytest tests/test_new.py")),  # the head's to bring
+        ("`pytest tests/test_new.py` passes", TestsCheck(command="pytest tests/test_new.py")),  # the head adds it
         ("`npm run lint` passes", CommandCheck(command="npm run lint")),
         ("The weather passes", None),
     ],

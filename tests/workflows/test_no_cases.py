@@ -1,4 +1,4 @@
-"""No case, no bill: where no case could be sealed, another agent tries once, and a person is asked before work."""
+"""If no case could be sealed, another agent tries once, and a person is asked before any work is paid for."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ async def test_another_agent_examines_once_more_and_its_cases_count_as_any_exami
     assert roles(orders) == ["examiner seal/examiner", "examiner seal/again/examiner", "solo solo"]
     agents = {order.key.partition("#")[0]: order.agent for order in orders}
     assert (agents["seal/examiner"], agents["seal/again/examiner"]) == ("scripted:other", "scripted:inside")
-    assert record.grade is Grade.EXAMINED  # the implementer's own agent wrote them: a person has to approve
+    assert record.grade is Grade.EXAMINED  # the implementer's agent wrote the cases: approval needed
     contract = engine.store.contract(record.id)
     assert contract
     assert [one for one in contract.undecided if "could be used" in one]
@@ -57,7 +57,7 @@ async def test_examiners_that_only_pretend_get_nothing_built_and_a_person_decide
 async def test_at_a_terminal_it_is_asked_before_anything_is_built(
     ground: Ground, agents: dict[str, str], answers: tuple[tuple[str, str], ...], state: str
 ) -> None:
-    vain = 2 * len(agents)  # each agent is asked, and told once what is wrong with its cases
+    vain = 2 * len(agents)  # each agent is asked for cases, and once to fix them
     tries: list[str] = []
 
     def examiner(order: Order) -> dict[str, Any]:
@@ -67,7 +67,7 @@ async def test_at_a_terminal_it_is_asked_before_anything_is_built(
     engine, runtime = ground.engine(playing(examiner), person=saying(*answers))
     record = await ground.run(engine, GOAL, required=False, workflow="solo", yes=False, agents=agents)
     assert record.state == state
-    assert len(tries) == vain + (state == "waiting")  # nobody is asked again before the person said so
+    assert len(tries) == vain + (state == "waiting")  # nobody is asked again unless the person says so
     assert ("solo solo" in roles(runtime.orders)) == (state == "waiting")
     assert record.grade is (Grade.EXAMINED if state == "waiting" else Grade.UNPROVEN)
 
@@ -87,7 +87,7 @@ async def test_without_another_agent_a_person_is_asked_at_once_and_the_contract_
     again, runtime = ground.engine(playing(examiner))
     record = await again.resume(record.id)
     assert roles(runtime.orders) == ["examiner seal/again/examiner", "solo solo"]
-    assert record.grade is Grade.EXAMINED  # asked twice or not: nobody else stands behind its cases
+    assert record.grade is Grade.EXAMINED  # still no other vendor confirmed its cases
     contract = again.store.contract(record.id)
     assert contract
     (note,) = [one for one in contract.undecided if "could be used" in one]
@@ -108,7 +108,7 @@ async def test_a_run_that_was_told_so_or_has_no_examiner_builds_at_once(ground: 
 
 
 async def begun(ground: Ground, engine: Engine, edition: int) -> RunRecord:
-    """A run that was begun by the version with this edition, as far as it comes."""
+    """A run that began with this edition, driven as far as possible."""
     flags = {"yes": True, "agents": {"*": "scripted:inside"}}
     inputs, repository = await engine.ready(
         Request(goal=GOAL, repository=ground.repository, workflow="solo", flags=flags)
@@ -125,7 +125,7 @@ async def test_a_run_of_an_earlier_version_goes_on_as_it_began(ground: Ground) -
 
 @pytest.mark.spec("DAY-11", "RUN-3")
 async def test_a_run_that_asked_one_agent_twice_keeps_its_question_and_its_note(ground: Ground) -> None:
-    """Both are part of what it recorded: another text would make it diverge when it is resumed."""
+    """Both texts are part of recorded steps: with other words the run could not resume."""
     engine, runtime = ground.engine(playing(VACUOUS))
     record = await begun(ground, engine, 3)
     assert roles(runtime.orders) == ["examiner seal/examiner", "examiner seal/again/examiner"]

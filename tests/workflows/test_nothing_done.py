@@ -1,4 +1,4 @@
-"""Every workflow with an agent that is content with everything: it does nothing, or it leaves code that is wrong."""
+"""Every workflow with an agent that reports success in all roles, and does nothing or writes wrong code."""
 
 import importlib
 import pkgutil
@@ -32,7 +32,7 @@ REQUIRED = {
     "covers": ["goal"],
     "checks": [{"kind": "examples", "cases": [example("double", 21, 42), example("double", 5, 10)]}],
 }
-ONCE = {"rounds": 1, "team": {"attempts": 1, "cycles": 1}}  # it would say the same again
+ONCE = {"rounds": 1, "team": {"attempts": 1, "cycles": 1}}  # a further round would be the same
 
 
 def idle(order: Order) -> dict[str, Any]:
@@ -40,13 +40,13 @@ def idle(order: Order) -> dict[str, Any]:
 
 
 def wrong(order: Order) -> dict[str, Any]:
-    """Wherever it is let in, it leaves what one of the examples is content with, too."""
+    """An agent that writes a constant, which passes one of the two examples."""
     (Path(order.folder) / "tiny.py").write_text("def double(x):\n    return 42\n")
     return yes_reply(order.schema, branch_name="fix/NUM-7-numbers", files_changed=["tiny.py"])
 
 
 def goal_of(ground: Ground, workflow: str) -> str:
-    """A file beside the repository where the workflow reads one, else the words."""
+    """The goal for a workflow: a file beside the repository if it reads one, else the words."""
     text, file = GOALS[workflow], ground.folder / f"{workflow}.md"
     if text == SENTENCE:
         return text
@@ -55,7 +55,7 @@ def goal_of(ground: Ground, workflow: str) -> str:
 
 
 LONG = {"handoff", "pipeline", "team"}
-QUICK = {"purple", "solo", "ticket"}  # in words, they end after a few calls
+QUICK = {"purple", "solo", "ticket"}  # for a goal in words, they need only a few calls
 
 
 def played() -> Iterator[Any]:
@@ -64,7 +64,7 @@ def played() -> Iterator[Any]:
             for required in (True, False):
                 words = f"{workflow}, {act.__name__}, {'with examples of the user' if required else 'in words'}"
                 if workflow in LONG and act is wrong and not required:
-                    continue  # it waits for a person as the shorter ones do
+                    continue  # it would wait for a person, like the quick ones
                 quick = workflow in QUICK and not required and act is idle
                 marks = [] if quick else [pytest.mark.slow]
                 yield pytest.param(workflow, act, required, id=words, marks=marks)
@@ -104,7 +104,7 @@ def subclasses(of: type[Reply]) -> Iterator[type[Reply]]:
 
 
 def every_answer() -> list[type[Reply]]:
-    """Whatever a workflow, or the sealing before it, asks an agent for."""
+    """All reply classes that workflows and sealing ask agents for."""
     for module in pkgutil.walk_packages(workflows.__path__, f"{workflows.__name__}."):
         importlib.import_module(module.name)
     return [one for one in subclasses(Reply) if one.__module__.startswith("trued.")]

@@ -1,4 +1,4 @@
-"""What an agent plants where a run looks for an earlier one: it moves no base, and chooses nobody's words."""
+"""An agent plants state files where runs look for them: they change neither the base nor the user's words."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 class Repository:
-    """Commits made by hand: of a user, of the engine, and of an agent, as the engine commits what it leaves."""
+    """A repository with hand-made commits of a user, of the engine, and of an agent (committed by the engine)."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ class Repository:
         self.git("checkout", "-q", "-B", branch, start)
 
     def handed(self, run: str, start: str = "main", *, said: str = "") -> list[str]:
-        """A handoff run's branch: the engine's files, an agent's work, the engine's files again."""
+        """Make a handoff run's branch: the engine's files, an agent's work, the engine's files again."""
         self.on(f"trued/{run}", start)
         base = self.git("rev-parse", start)
         states = [render(AgentState(run=run, base=said or base, digest=SAME, iteration=turn)) for turn in (0, 1)]
@@ -100,7 +100,7 @@ def test_whatever_the_state_file_says_the_base_is_the_users_commit(place: Reposi
     made = place.handed("r-first", said="")
     place.on("trued/r-first", "trued/r-first")
     lie = render(AgentState(run="r-first", base=made[-1], digest=SAME))
-    place.commit("trued", **{NAME: lie})  # even if the engine itself had been made to write it
+    place.commit("trued", **{NAME: lie})  # even if the engine were made to commit it
     place.git("checkout", "-q", "main")
     assert _base(place) == _base(place, "trued/r-first") == place.base
 
@@ -108,7 +108,7 @@ def test_whatever_the_state_file_says_the_base_is_the_users_commit(place: Reposi
 @pytest.mark.spec("LAW-3", "HAND-12")
 @pytest.mark.parametrize("ref", ["refs/heads/look", "refs/remotes/origin/look"])
 def test_a_branch_of_the_users_in_the_middle_of_a_run_is_asked_about(place: Repository, ref: str) -> None:
-    """Somebody looked at the run's work under a name of their own: that makes no base of it."""
+    """A person gave a commit of the run a branch or tag of their own: that does not make it the base."""
     made = place.handed("r-first")
     place.git("update-ref", ref, made[1])
     with pytest.raises(BadInput, match=r"cannot tell which of your commits trued/r-first started from.*--base"):
@@ -135,7 +135,8 @@ def test_a_head_that_is_detached_on_a_runs_commit_is_asked_about(place: Reposito
 async def test_an_agent_of_another_workflow_plants_a_state_and_the_next_run_begins_at_the_users_commit(
     tmp_path: Path, stack: ExitStack
 ) -> None:
-    """Chunk 1B names the commit of 1A as the base: its own work would be what a handoff begins from."""
+    """The agent of chunk 1B plants a state with the commit of 1A as base: a handoff would then begin from agents'
+    work."""
     ground = Hands(tmp_path, stack, [feature("double")])
     text = (ground.folder / "features.json").read_text()
     planted: list[str] = []
@@ -195,7 +196,7 @@ def test_a_run_is_gone_on_with_from_where_the_users_branch_stood(place: Reposito
     place.git("branch", "old", place.base)
     later = place.commit("user", b="2")
     place.handed("r-first")
-    place.commit("user", c="3")  # main went on since
+    place.commit("user", c="3")  # main has moved since
     assert _base(place) == later
 
 
@@ -231,7 +232,7 @@ def test_a_landed_run_is_no_reason_to_go_on_and_is_named_in_vain(place: Reposito
 
 
 def test_what_the_journal_recorded_is_the_base(place: Repository) -> None:
-    """A cancelled run is gone on with, and its base needs no guess, whatever branches there are now."""
+    """A run that the journal knows continues from its recorded base, whatever branches there are now."""
     made = place.handed("r-first")
     place.git("branch", "look", made[1])
     assert _base(place, known=KnownRuns(bases={"trued/r-first": place.base})) == place.base

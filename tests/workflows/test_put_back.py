@@ -1,4 +1,4 @@
-"""Every workflow with agents that write into documents of a person or of the engine: nothing of it stays."""
+"""In every workflow, agents write into documents of people and of the engine: all of that is undone."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ NAMES = {"purple": "PLAN.md", "solo": "PLAN.md", "ticket": "ticket.md", "handoff
 
 
 def meddler(order: Order) -> dict[str, Any]:
-    """It works, and it ticks, extends and invents whatever it finds in its clone but its own document."""
+    """An agent that works, and also edits every document in its clone except its own, and adds MEMORY.md."""
     folder = Path(order.folder)
     own = {folder / name for name in re.findall(r"# Your document\n\n```text\n(\S+)\n", order.brief)}
     (folder / "tiny.py").write_text("def double(x):\n    return 42\n")
@@ -37,7 +37,7 @@ async def test_what_an_agent_writes_into_a_document_of_others_is_put_back_and_sa
 ) -> None:
     name = NAMES.get(workflow, "goal.md")
     text = GOALS[workflow] if GOALS[workflow] != SENTENCE or workflow != "solo" else GOALS["purple"]
-    ground.write("PLAN.md", "")  # of the ground; each workflow has a goal of its own here
+    ground.write("PLAN.md", "")  # the fixture's plan; each workflow has its own goal here
     ground.write(name, text)
     ground.requirements = ground.repository / "requirements.json"
     ground.require([REQUIRED])

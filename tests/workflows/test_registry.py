@@ -29,7 +29,7 @@ def package(folder: Path, name: str, entry_points: dict[str, str], **modules: st
 
 
 def trued(folder: Path, installed: Path, *words: str, module: bool = False) -> subprocess.CompletedProcess[str]:
-    """As somebody types it in `folder`, with what is installed there besides."""
+    """Run `trued` with these words in `folder`, with the packages in `installed` on its path."""
     environment = {**clean_environment(), "HOME": str(folder), "TRUED_HOME": str(folder / "state")}
     environment |= {"PYTHONPATH": str(installed)} if installed != folder else {}
     code = "import sys; sys.argv[0] = 'trued'; sys.path.remove(''); from trued.cli import main; main()"

@@ -1,4 +1,4 @@
-"""What a role file says of its answer is what the workflow asks of it, field by field."""
+"""Each role file describes the reply that its workflow asks for, field by field."""
 
 import re
 from pathlib import Path
@@ -23,11 +23,11 @@ OTHERS: dict[str, tuple[type[Reply], ...]] = {
         role: replies
         for one in OURS
         for role, replies in load(one.replies).items()
-        if one.name != "pipeline" and role != "solo"  # solo's text names what purple-team-a's does
+        if one.name != "pipeline" and role != "solo"  # solo has the reply of purple-team-a
     },
 }
 EVERYWHERE = {"status", "summary", "question"}
-UNUSED = {  # fields that a role shares with others and has no use for
+UNUSED = {  # role → fields of a shared reply that it does not use
     **{name: {"severity"} for name in ("researcher", "spec", "designer", "planner", "implementer")},
     "documentation-writer": {"severity", "disputes"},
     **{name: {"tasks"} for name in ("v-tests", "v-feature")},

@@ -1,4 +1,4 @@
-"""A run that a person stops has one grade everywhere: no better than what nobody came to."""
+"""A run that a person stops has the same grade everywhere: `unproven` at most if requirements were not judged."""
 
 import pytest
 

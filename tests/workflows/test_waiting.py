@@ -1,4 +1,4 @@
-"""Nobody in a pipeline waits for a sibling that it does not need: shown by siblings that wait for each other."""
+"""In a pipeline, no agent waits for a sibling that it does not need: here siblings wait until the others have begun."""
 
 import asyncio
 import itertools
@@ -15,7 +15,7 @@ from tests.workflows.pipeline.pipeline_agents import Line, agent_of, honest, tas
 from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
 from trued.wire import Order
 
-IN_VAIN_S = 240.0  # a place that is never given: only somebody who waits for the wrong one gets there
+IN_VAIN_S = 240.0  # timeout: reached only if an agent has to wait for a sibling that it does not need
 RETRIED = "researcher-patterns"
 CODE = "def double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n"
 
@@ -27,7 +27,7 @@ def line(tmp_path: Path) -> Iterator[Line]:
 
 
 class Meeting(ScriptedRuntime):
-    """Agents who do not end before those have begun whom nothing keeps from beginning."""
+    """Agents that end only after all agents that could run at the same time have begun."""
 
     def __init__(self) -> None:
         super().__init__(self._met)
@@ -55,11 +55,11 @@ class Meeting(ScriptedRuntime):
 
 
 def awaited_by(name: str) -> tuple[str, ...]:
-    """Whom an agent meets while it is at work."""
+    """The agents that must begin before this one ends."""
     if name == "researcher-impact":
-        return (f"{RETRIED}, again",)  # a second try, while those who did not fail are still at their first
+        return (f"{RETRIED}, again",)  # its second try begins while the others still work
     if name in ("implementer-T2", "implementer-T3", "implementer-T4"):
-        return ("implementer-T5",)  # the fifth of four places: T1's, as soon as it is free
+        return ("implementer-T5",)  # a fifth task with four slots: it gets the slot of T1
     beside = next((names for names in FLOW if name in names), ())
     return beside if len(beside) <= CAP else ()
 

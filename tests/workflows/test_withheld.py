@@ -1,4 +1,4 @@
-"""Gangs that want to know what is held out: from their own tests, from what they print, and by asking bit by bit."""
+"""Gangs that try to learn what is held out: by their own tests, by printing it, and by asking for it bit by bit."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 def hold(ground: Ground, *covers: str) -> None:
-    """The user's own tests and cases, beside the requirements file and nowhere else."""
+    """Put the user's own tests and cases beside the requirements file, outside the repository."""
     place = ground.folder / "held" / "acceptance" / "test_hidden.py"
     place.parent.mkdir(parents=True)
     place.write_text(HIDDEN)
@@ -41,7 +41,7 @@ def hold(ground: Ground, *covers: str) -> None:
 
 
 def learnt(orders: list[Order], ground: Ground) -> list[str]:
-    """Where anything held out was told: briefs, and whatever the engine wrote on a branch."""
+    """The places where something held out leaked: briefs, and commits on any branch."""
     found = [order.key for order in orders if SECRET in order.brief or "test_hidden" in order.brief]
     for branch in ground.git("branch", "--format=%(refname:short)", "--list", "*").splitlines():
         for commit in ground.git("rev-list", branch).splitlines():

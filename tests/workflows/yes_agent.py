@@ -2,11 +2,11 @@
 
 from typing import Any
 
-# the best word of a scale, or none
+# the best words of all scales
 WELL = ("done", "pass", "passed", "approved", "verified", "ok", "success", "none", "")
-AGAINST = {"gaps", "issues", "failures", "findings", "disputes"}  # an entry would speak against the work
+AGAINST = {"gaps", "issues", "failures", "findings", "disputes"}  # an entry would be an objection
 FILES = {"files", "files_changed", "files_modified"}  # compared with git: an unchanged file would expose the lie
-NAMES = {"id", "name", "task", "requirement"}  # referred to by others: one short word
+NAMES = {"id", "name", "task", "requirement"}  # others refer to it, so it is one short word
 SAID = "All of it is done, and every test passes."
 
 
