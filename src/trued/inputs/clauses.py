@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 SHORTEST = 2  # words; anything shorter is an item of an enumeration and belongs to the clause before it
-TELLING = 2  # so many words make an unquoted rest a clause of its own
+TELLING = 2  # an unquoted remainder with at least this many words of meaning counts as a clause of its own
 _ENDS = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
 _KEPT = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
 _LETTERS = re.compile(r"[^\W\d_]{3,}")

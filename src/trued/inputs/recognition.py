@@ -1,4 +1,4 @@
-"""Recognises what an input file is: a plan, a ticket, or a goal in words; first by its form, then by its names."""
+"""Recognises what an input file is: a plan, a ticket, or a goal in words; by its structure, its name and its title."""
 
 from dataclasses import dataclass
 from enum import Enum, auto

@@ -33,7 +33,7 @@ FILLER = _set(
     "the a an and or of our for this key main core hard project primary secondary high level overall "
     "statement list technical functional nonfunctional user business product plan have nice to current"
 )
-# Names of fields about the state of the work, anywhere; and of further header fields.
+# STANDING: fields about the state of the work, in headers and tables. FIELDS: these and the other fields of headers.
 STANDING = _set(
     "status created updated modified date author authors owner owners assignee priority estimate effort reviewer "
     "reviewers due sprint team why rationale depends on last by"
@@ -91,7 +91,8 @@ def title_words(title: str) -> list[str]:
 def section_kind(title: str) -> str:
     """goal | constraint | ship | nongoal | problem | aside | "" of a section or label with this title.
 
-    Words that ask for something outweigh others: "Constraints and assumptions" are constraints. Steps stay steps.
+    Words that ask for something outweigh others: "Constraints and assumptions" are constraints. If a part of the title
+    names work, such as "steps", the kind is "".
     """
     parts = [part for part in JOINTS.split(title.lower()) if title_words(part)]
     kinds = [_kind_of_part(part) for part in parts]

@@ -1,4 +1,4 @@
-"""Decide which blocks of a plan are its chunks, after all of it is read; the others are kept as unread."""
+"""Decide which blocks of a plan are its chunks, once the whole plan is read; the others are kept as unread."""
 
 import re
 
@@ -11,8 +11,8 @@ OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # 2A belongs to phase 2, wherever it 
 
 
 def chunks_of(outline: Outline) -> list[Draft]:
-    """The plan's chunks: blocks with an id; in a phase without such blocks, its lists and tables, else its prose; in a
-    plan without phases, its checklists."""
+    """The plan's chunks: blocks with an id; lists and tables in phases or sections of work without such blocks; if it
+    has none of these, its checklists. A phase that still has no chunk is one as a whole."""
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)

@@ -9,7 +9,7 @@ from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph,
 
 NUMBERING = vocabulary.ID_COLUMNS - {"chunk", "step", "key", "ref"}
 CRITERIA = ("ship", "goal", "constraint")
-TOLD = ("problem", "aside")  # kinds that are background, unless they are among criteria
+TOLD = ("problem", "aside")  # kinds of background; in a section of criteria, a label of such a kind is ignored
 BACKGROUND = (*TOLD, "nongoal")
 LABEL_WORDS = 5
 BOLD_PHASE = 7  # a bold line that names a phase ranks below every heading
@@ -26,12 +26,12 @@ class PlanSection:
     phase: bool = False
     work: bool = False
     end: int = 0
-    chunk: "Draft | None" = None  # the chunk that the heading is, if it is one
+    chunk: "Draft | None" = None  # the chunk that the heading names, if any
     empty: bool = True  # there is nothing below the heading
 
     @property
     def background(self) -> bool:
-        """Whether it is below a heading that asks for nothing, such as "Background"."""
+        """Whether this section, or one around it, has a heading that asks for nothing, such as "Background"."""
         if self.phase or self.chunk or self.kind in CRITERIA:
             return False
         return self.kind in BACKGROUND or (self.parent is not None and self.parent.background)
@@ -47,7 +47,7 @@ class Draft:
     files: tuple[str, ...]
     section: PlanSection
     line: int
-    spans: list[tuple[int, int]]  # lines of the source that are about it
+    spans: list[tuple[int, int]]  # first and last lines of the plan's texts about this chunk
 
 
 @dataclass(frozen=True, slots=True)

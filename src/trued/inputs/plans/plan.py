@@ -10,7 +10,7 @@ from trued.model import Criterion, Plan, Source, Task
 from trued.support.located import read_text
 from trued.support.markdown import List, parse, split_lines
 
-PHASE_LIMIT = 4000  # characters of a phase that go with each of its chunks
+PHASE_LIMIT = 4000  # characters of a phase's own text that each of its chunks gets as context
 OWN_LIMIT = 12000  # characters of a chunk's own lines
 CONTEXT_LIMIT = 8000
 ID_LIMIT = 40
@@ -143,7 +143,7 @@ def _task(draft: Draft, phases: "_Phases", excerpts: Mapping[str, str], lines: l
 
 
 class _Phases:
-    """Maps sections to phases: the innermost heading around a section that is called a phase or contains chunks."""
+    """Maps each section to its phase: the innermost heading around it that is called a phase or contains chunks."""
 
     def __init__(self, outline: Outline, drafts: list[Draft]) -> None:
         self._names: dict[int, str] = {}

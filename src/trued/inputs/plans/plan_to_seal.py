@@ -7,7 +7,7 @@ from trued.model import Plan, Requirements, Settings
 
 
 def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | None) -> Plan:
-    """The plan for `settings.chunks` and `settings.phases`; `requirements`: the user's own file, narrowed to that part.
+    """The plan reduced to `settings.chunks` and `settings.phases`; `requirements`: the user's own file for that part.
 
     Raises BadInput for a part that the plan does not have.
     """

@@ -74,7 +74,7 @@ def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirem
 
 def stands_for_part(one: Requirement, plan: Plan, part: Plan) -> bool:
     """Whether a requirement of the whole plan's contract is only about this part: about its chunks or criteria, or the
-    user's own without `covers`. A requirement with `parts` is about the whole plan."""
+    user's own requirement without `covers`. A requirement with `parts` is about the whole plan."""
     if len(part.tasks) == len(plan.tasks):
         return True
     if one.parts:

@@ -22,7 +22,7 @@ from trued.inputs.project.manifests import (
 from trued.inputs.project.python import PythonCommands
 from trued.model import Commands, Value
 
-DEEP = 2  # folders below the root: packages/web
+DEEP = 2  # levels of folders that are searched for projects: packages/web
 MOST = 4  # projects whose commands are joined; with more, the user must say which are meant
 LANGUAGES = {"python": "Python", "node": "Node", **toolchains.LANGUAGES}
 STEPS = ("build", "test", "start")
@@ -102,7 +102,7 @@ def _telling(folder: str, names: set[str]) -> Iterator[str]:
 
 
 def _counted(found: Sequence[Project], inside: Inside) -> list[Project]:
-    """The projects that count. Loose scripts, and a package.json only for tools, count if there is nothing else."""
+    """The projects that count. Loose scripts and a package.json for tools alone count only if there is nothing else."""
     manifests = [one for one in found if one.files and not _only_tools(one, inside)]
     return manifests or list(found)
 

@@ -32,9 +32,9 @@ _PINNED = re.compile(r"^[^#\n]*--hash=", re.MULTILINE)
 class Project:
     """A folder with something to install or to run."""
 
-    folder: str  # "." or a name
-    language: str  # python | node
-    tool: str  # pip | uv | poetry | pipenv | npm | pnpm | yarn | bun | "" if nothing is installed
+    folder: str  # "." or a path below the root
+    language: str  # python | node | go | rust | java
+    tool: str  # pip, uv, npm, cargo, … or the command of Maven or Gradle; "" if nothing is installed
     files: tuple[str, ...]  # the only files that the installation depends on
     commands: tuple[tuple[str, ...], ...]  # arguments of the tool, one call each
     test: str = ""  # the test command, if its files show one
@@ -171,7 +171,7 @@ def _poetry_extras(manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def _member(folder: str, root: dict[str, Any]) -> bool:
-    """Whether it is a member of the root's workspace, so that the root's lock file contains it."""
+    """Whether the folder is a member of the root's workspace, so that the root's lock file contains it."""
     members = table(root, "tool", "uv", "workspace").get("members")
     return isinstance(members, list) and any(fnmatch(folder, str(one)) for one in members)
 

@@ -21,7 +21,7 @@ _GUARD = re.compile(r"^if __name__ == ['\"]__main__['\"]", re.MULTILINE)
 
 
 class PythonCommands:
-    """The commands of one project, the test command with its reason."""
+    """The build, test and start commands of one Python project; the test command comes with its reason."""
 
     def __init__(self, project: Project, names: set[str], inside: Inside) -> None:
         self.folder, self.tool, self.names = project.folder, project.tool, names
@@ -40,7 +40,8 @@ class PythonCommands:
         if any(name.startswith("src/") and name.endswith(".py") for name in self.names):
             there = ["src", *(one for one in there if one != "src")]
         loose = (name for name in self.names if "/" not in name and name.endswith(".py"))
-        there = there or sorted(f"./{name}" if name.startswith("-") else name for name in loose)  # not an option
+        # "./" so that a file named -x.py is not read as an option
+        there = there or sorted(f"./{name}" if name.startswith("-") else name for name in loose)
         whole = ["."] if len(there) > PACKAGES else there
         return self._within(f"python3 -m compileall -q {shlex.join(whole)}") if there else ""
 

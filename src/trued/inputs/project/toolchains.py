@@ -27,7 +27,7 @@ def toolchain_projects(by_folder: _ByFolder, inside: Inside) -> Iterator[Project
 
 
 def _held(one: Project, root: set[str], inside: Inside) -> bool:
-    """Whether the root's project builds it too, so that one command in the root is enough."""
+    """Whether the root's project also builds this one, so that one command in the root is enough."""
     if one.tool == "cargo":
         return "workspace" in _toml(inside(".", "Cargo.toml"))
     if one.tool.endswith(("mvn", "mvnw")):

@@ -25,7 +25,7 @@ from trued.model import (
 
 PREFIXES = ("ship", "goal", "constraint", "text")
 KINDS = (*PREFIXES, "acceptance")  # the last is for tickets; `ship:` matches it, too
-# Ids that only the engine gives: to the user's sentences, to their unquoted rests, and to the base's tests.
+# Ids that only the engine gives: to the user's sentences, to parts of them that no case quotes, and to existing tests.
 _ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
 
 
@@ -60,7 +60,7 @@ def _by_hand_alone(one: Requirement) -> Requirement:
 def with_visible_checks(asked: Requirements, brought: Iterable[Requirement]) -> Requirements:
     """The requirements with the visible checks that a plan brings for its tasks.
 
-    A page check of a covered criterion goes to the requirement that covers it, and may refute it.
+    If a requirement covers a criterion, it also gets the criterion's page checks, which can refute it.
     """
     brought = tuple(brought)
     checks = {(one.id, one.text): one.checks for one in brought}
@@ -88,7 +88,7 @@ def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]
 
 
 def _covering(one: Requirement, given: Iterable[Requirement]) -> str:
-    """The id of the user's requirement that covers `one`; one that names it wins over one that covers everything."""
+    """The id of the user's requirement that covers `one`; naming it takes precedence over covering the whole goal."""
     entries = {_plain(entry): by.id for by in given for entry in by.covers}
     kinds = (f"{kind}: {_plain(one.text)}" for kind in KINDS)
     return next((entries[name] for name in (one.id, _plain(one.text), *kinds, "goal") if name in entries), "")
@@ -160,7 +160,7 @@ class _Words:
         if not names and (task := self.titles.get(_plain(entry))) is not None:  # the title of a task
             self.done.add(task)
             return task
-        if not names and _plain(entry) not in self.whole:  # the whole goal may have no sentence besides its tasks
+        if not names and _plain(entry) not in self.whole:  # an entry may also name the whole goal
             raise BadInput(
                 f'requirement {by.id} covers "{entry}", and {self.name} has nothing of that name or wording',
                 str(by.source),
@@ -172,7 +172,7 @@ class _Words:
     def left(self, taken: set[str]) -> Iterator[Requirement]:
         """Requirements for everything not covered. A requirement with a task's id replaces that task."""
         brought = {one.id: one for one in self.plan.requirements}
-        agents = brought or self.plan.author  # if so, an agent chose the tasks, and nobody asked for them
+        agents = brought or self.plan.author  # true: an agent chose the tasks, and the user did not ask for them
         users = {*taken, *(name for name, _ in self.words)}
         for task in self.plan.tasks:
             if task.id not in self.done and task.id not in taken and (task.id in brought or not agents):
@@ -187,7 +187,7 @@ class _Words:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)
 
     def _apart(self, one: Requirement, users: set[str]) -> Requirement:
-        """Rename an agent's criterion whose id is used by the user or reserved for the engine."""
+        """Set the criterion's author; rename an agent's criterion if its id is the user's or reserved."""
         one = one.model_copy(update={"author": self.plan.author})
         if not one.author or (one.id not in users and not _ENGINES_OWN.fullmatch(one.id)):
             return one

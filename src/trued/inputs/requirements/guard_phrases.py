@@ -51,7 +51,7 @@ _PASSES = re.compile(
 def named_command(sentence: str) -> str:
     """The command that the whole sentence asks to succeed; "" if it names none.
 
-    Without code marks any words could be a command: callers must know the program.
+    If the command is not marked as code, any words may match: callers must check that it starts a known program.
     """
     match = _PASSES.fullmatch(" ".join(sentence.replace("*", "").split()))
     return (match[1] or match[2] or "").strip() if match else ""

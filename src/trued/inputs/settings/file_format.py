@@ -187,7 +187,7 @@ class TicketsTable(TicketSettings):
 
 
 class HubTable(Value):
-    """Where the journal of all runs is. No run keeps it: it is the user's, and may have a password in it."""
+    """The addresses of the hub. They are the user's own and may contain a password, so no run stores them."""
 
     url: str = ""
     store: str = ""  # the bare repository through which work travels between machines

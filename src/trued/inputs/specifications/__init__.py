@@ -73,7 +73,7 @@ def read_specification(path: str, text: str) -> Requirements:
 
 
 def _tail(path: str) -> str:
-    """The path from the folder on that some format knows."""
+    """The path from `openspec/` or `specs/` on; without such a folder, the file's name."""
     for mark in ("openspec/", "specs/"):
         if (at := path.find(f"/{mark}")) >= 0:
             return path[at + 1 :]

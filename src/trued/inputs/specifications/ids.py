@@ -1,4 +1,4 @@
-"""Shared by all formats: ids from titles, and checks that a text names itself."""
+"""Shared by all formats: ids made from titles, and checks that are written in the specification itself."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def fenced_checks(text: str, file: str) -> Iterator[tuple[int, tuple[Check, ...]
 
 
 def without_fences(text: str) -> str:
-    """The text without these fenced blocks; every line keeps its number."""
+    """The text without the fenced blocks that are marked for trued; every line keeps its number."""
     lines = split_lines(text)
     for start, end, _ in _fences(text):
         lines[start:end] = ["\n"] * (end - start)

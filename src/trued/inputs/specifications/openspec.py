@@ -28,7 +28,7 @@ class OpenSpec:
 
 
 def _is_spec(parts: tuple[str, ...]) -> bool:
-    """Whether it is `openspec/specs/AREA/spec.md` or the same below a change; archived changes are done."""
+    """Whether the path is `openspec/specs/AREA/spec.md`, or a `spec.md` below the `specs` of a change in progress."""
     if len(parts) < 4 or parts[0] != "openspec" or parts[-1] != "spec.md":
         return False
     return parts[1] == "specs" or (parts[1] == "changes" and parts[2] != "archive" and "specs" in parts[3:-1])

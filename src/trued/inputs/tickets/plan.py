@@ -33,7 +33,7 @@ def _shown(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
 
 def _check(criterion: Criterion) -> Check | None:
     if page := page_check(criterion):
-        return page.model_copy(update={"visible": True})  # the implementer reads the same words
+        return page.model_copy(update={"visible": True})  # nothing to hide: the implementer reads the same words
     command = quoted_command(criterion.text)
     return CommandCheck(command=command) if command else None
 

@@ -25,7 +25,7 @@ _TITLES = ("summary", "title")
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]]+")
 _PATH = re.compile(r"[\w./~-][^\n]*\.(?:png|jpe?g|gif|webp|svg)", re.IGNORECASE)
 _PICTURES_ONLY = re.compile(r"(?:\s*(?:\[?!\[[^\]\n]*\]\([^)\n]*\)(?:\]\([^)\n]*\))?|<img\b[^>]*>))+\s*", re.IGNORECASE)
-# A name in code marks or a path, then what it is; if a sentence follows, it stays a requirement.
+# An area with its description: a name in code marks or a path, then words. With several sentences it is a requirement.
 _AREA = re.compile(
     r"(?:\*\*)?(`[^`\n]+`|[\w.@-]*/[\w./@*-]*|[\w-]+\.\w{1,5})(?:\*\*)?(?::|\s+[–—-]|\s+\()\s*(?!.*[.!?]\s+\S)[^\n]+"
 )
@@ -69,7 +69,7 @@ class Parts:
     """The parts of a ticket, each in the order in which it was written."""
 
     file: str
-    summary: list[str] = field(default_factory=list)  # its first sentence
+    summary: list[str] = field(default_factory=list)  # at most one: the first sentence of the summary
     requirements: list[Criterion] = field(default_factory=list)
     acceptance: list[Criterion] = field(default_factory=list)
     areas: list[str] = field(default_factory=list)
