@@ -36,7 +36,7 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON object in it, if all parsers read it alike; None for anything else."""
+    """The JSON object in the content, if all parsers would read it alike; None for anything else."""
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))
@@ -63,17 +63,17 @@ def has_secret(value: dict[str, Any]) -> bool:
 
 
 def is_renewable(value: dict[str, Any]) -> bool:
-    """Whether it contains a refresh token."""
+    """Whether the credentials contain a refresh token."""
     return any(isinstance(item, str) and item and "refresh" in name.lower() for name, item in _leaves(value))
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """When it expires or was renewed, in epoch seconds, to find the newer of two; 0 if it has no such time."""
+    """When the credentials expire or were renewed, in epoch seconds; 0 if unknown. It tells which of two are newer."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 
 def is_expired(value: dict[str, Any], now: float) -> bool:
-    """Whether it has expired and cannot be renewed."""
+    """Whether the credentials have expired and cannot be renewed."""
     until = expiry({name: item for name, item in value.items() if "refresh" not in name.lower()})
     return 0 < until < now and not is_renewable(value)
 

@@ -89,7 +89,7 @@ def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     cost = event.get("total_cost_usd")
     transcript.set_usage(
         Usage(
-            max(usage.tokens_in, transcript.usage.tokens_in),  # its own sum omits replies that it gave up on
+            max(usage.tokens_in, transcript.usage.tokens_in),  # Claude Code's sum omits replies that it gave up on
             max(usage.tokens_out, transcript.usage.tokens_out),
             usage.tokens_cached,
             peak or usage.tokens_in + usage.tokens_out,

@@ -67,7 +67,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def agent_for_model(rest: str) -> Agent:
-    """The agent for PROVIDER:MODEL: it gets only this provider's key, and its vendor is set. Raises BadInput for an
+    """The agent for PROVIDER:MODEL, with only this provider's keys and the model's vendor. Raises BadInput for an
     unknown provider or a missing model."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():

@@ -38,7 +38,7 @@ KEPT_OUT = {
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
 }
 FAILED = "[API Error:"  # printed in place of the model's text
-PLAIN = "Model produced plain text"  # instead of calling the reply tool; we parse the text
+PLAIN = "Model produced plain text"  # Qwen's error if the model did not call the reply tool; we parse the text
 CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
 
 

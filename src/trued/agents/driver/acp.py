@@ -1,5 +1,5 @@
-"""Agents that speak the Agent Client Protocol: starts our client beside the agent in the sandbox, and
-folds its events."""
+"""Drives agents that speak the Agent Client Protocol: starts our client beside the agent in the sandbox, and folds the
+client's events."""
 
 import json
 import sys
@@ -25,11 +25,11 @@ KINDS = {
     "web": ("fetch",),
     "browser": (),
 }
-# The capabilities of the protocol; an agent with fewer reports that when asked.
+# What the protocol allows. An agent that can do less refuses the request.
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
 STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would start another agent
-WELL = ("end_turn", "max_tokens", "max_turn_requests")  # the reply's contract shows whether it is complete
+WELL = ("end_turn", "max_tokens", "max_turn_requests")  # no refusals: the reply's contract shows if it is complete
 AUTH_REQUIRED = -32000
 
 
@@ -158,7 +158,7 @@ def _fold_request(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_usage_update(update: dict[str, Any], transcript: Transcript) -> None:
-    """Update the size of the context, and the cost from that of the whole session."""
+    """Update the context's size and this call's cost. The agent reports the cost of the whole session."""
     usage = replace(transcript.usage, peak=max(transcript.usage.peak, update.get("used") or 0))
     cost = update.get("cost") or {}
     if cost.get("currency") == "USD" and cost.get("amount"):

@@ -24,7 +24,7 @@ from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report, Usage, add_usage, remaining
 
-DEATHS = 2  # kills of one agent from outside; after that a restart will not help
+DEATHS = 2  # restarts of an agent that was killed from outside; more will not help
 SIGNALS = (6, 9, 11, 15)
 LOGGED = 2000  # characters of a line that is not an event
 # errors that an event of an unexpected shape causes
@@ -32,7 +32,7 @@ ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, Type
 
 
 class ConversationRuntime:
-    """The runtime of an agent whose file defines `build_program` and `fold`."""
+    """The runtime of an agent that has a `build_program` and a `fold`."""
 
     def __init__(self, agent: Agent, launch: ProgramLauncher) -> None:
         self._agent, self._launch = agent, launch
@@ -147,7 +147,7 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
         return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
     if ended.kind and not (
         transcript.refusal and transcript.refusal.kind == ended.kind
-    ):  # a refusal may also say when to retry
+    ):  # a refusal of the same kind is used below: it may say when to retry
         return failed_report(order, ended.kind, ended.why)
     if transcript.refusal is not None:
         said = transcript.refusal
@@ -167,7 +167,7 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
 
 
 def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:
-    """Whether a signal from elsewhere ended it in mid-turn: it ran out of memory, or somebody killed it."""
+    """Whether a signal from outside ended the agent in mid-turn: it ran out of memory, or somebody killed it."""
     code = ended.code or 0
     said_something = transcript.finished or transcript.question or transcript.refusal
     return not ended.kind and not said_something and (code < 0 or code - 128 in SIGNALS)

@@ -25,7 +25,7 @@ class InstalledProgram:
 
 
 def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
-    """The program on PATH; None if it is not installed. In HOME only the program's own files are shown."""
+    """The program on PATH; None if it is not installed. Of HOME, only the program's own files become readable."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
     there = shutil.which(program, path=path)
     if not there:
@@ -33,7 +33,7 @@ def find_program(program: str, path: str | None = None, home: str | None = None)
     there, variables = _behind_shim(os.path.abspath(there), program, user)  # noqa: PTH100
     chain = _link_chain(there)
     shown = [chain[-1], *_package_folders(chain[-1], user), *_interpreter_folders(chain[-1], path, user)]
-    # Links are not resolved: a script finds the rest of its package relative to its real location.
+    # Start the link and not its target where possible: a script itself looks for its package beside the real file.
     start = next(
         (one for one in chain if _is_in_bin_folder(one, user) or any(_is_below(one, folder) for folder in shown)),
         chain[-1],
@@ -74,7 +74,7 @@ def _packaged_version(real: str) -> str:
 
 
 def _version_output(argv: list[str], variables: dict[str, str], folder: str) -> bytes:
-    """Run it and return the beginning of its stdout; then end it with everything that it started."""
+    """Run the command, then end it with everything that it started; return the beginning of its stdout."""
     with tempfile.TemporaryFile(dir=folder) as out:
         process = subprocess.Popen(
             argv,

@@ -29,7 +29,7 @@ class Listener(Protocol):
 
     @property
     def busy(self) -> bool:
-        """Whether it waits for one of its tools, a long test run for example: then silence is no sign of a hang."""
+        """Whether the program waits for one of its tools, such as a long test run: silence is no hang then."""
         ...
 
 
@@ -43,9 +43,9 @@ class Program:
     variables: Mapping[str, str] = field(default_factory=dict)
     listener: Listener | None = None  # if set, it gets stdout, which is then not kept
     files: Mapping[str, bytes] = field(default_factory=dict)  # below HOME, written before it starts
-    adapt: "Callable[[Mapping[str, str]], Program] | None" = None  # to the user's variables, when they are known
+    adapt: "Callable[[Mapping[str, str]], Program] | None" = None  # returns the program for the user's variables
     on_stderr_line: Callable[[str, Any], None] | None = None  # gets each line of stderr and the transcript
-    poll: Callable[[Any], None] | None = None  # reads its output elsewhere: before every line, and at the end
+    poll: Callable[[Any], None] | None = None  # reads a log file; called before every line of stdout and at the end
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,8 +186,8 @@ def _days(found: "re.Match[str]", today: datetime) -> list[datetime]:
 
 
 def _moments(wall: datetime, place: tzinfo | None) -> tuple[float, float]:
-    """Epoch seconds of a wall-clock time. Once a year a time comes twice, so there are two; once a year one is skipped:
-    then the time after the jump counts."""
+    """The first and second moment of a wall-clock time, in epoch seconds. They differ only when clocks are set back. A
+    time that is skipped when clocks are set forward means the time after the jump."""
     first, second = _epoch(wall, place), _epoch(wall.replace(fold=1), place)
     return first, max(first, second)
 

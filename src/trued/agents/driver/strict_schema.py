@@ -16,7 +16,10 @@ class NotStrict(ValueError):
 
 
 def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The schema as far as strict mode can express it; None if it cannot. We still check replies for the lost parts."""
+    """The schema for strict mode, without keywords that it does not know; None if a part cannot be expressed in it.
+
+    Replies are still checked against the whole schema.
+    """
     definitions = schema.get("$defs", {})
     root = _resolved(schema, schema)
     try:

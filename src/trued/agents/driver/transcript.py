@@ -25,7 +25,7 @@ class Transcript:
     order: Order
     tell: Tell
     native: str = ""
-    text: str = ""  # its last message
+    text: str = ""  # the agent's last message
     structured: dict[str, Any] | None = None
     usage: Usage = field(default_factory=Usage)  # of this call
     refusal: Refusal | None = None

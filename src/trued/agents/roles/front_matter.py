@@ -1,5 +1,5 @@
 """Front matter: fields between two lines of ---, each with its line number. Other tools' files are parsed as leniently
-as those tools do."""
+as those tools parse them."""
 
 import re
 from collections.abc import Collection, Iterator

@@ -13,7 +13,7 @@ from trued.agents.roles.other_tools import RoleFormat
 from trued.errors import BadInput
 
 FILES = {"claude": "CLAUDE.md", "github": "AGENTS.md", "opencode": "AGENTS.md"}
-COMMANDS = {  # a pattern for a command's file, and in it the command's name
+COMMANDS = {  # tool → pattern for the path of a command's file; its group is the command's name
     "claude": re.compile(r"/\.claude/commands/([^/]+)\.md$"),
     "github": re.compile(r"/\.github/prompts/([^/]+)\.prompt\.md$"),
     "opencode": re.compile(r"/\.opencode/command/([^/]+)\.md$"),

@@ -28,7 +28,7 @@ class RoleFormat:
     folder: str  # inside a project
     ending: str
     fields: tuple[str, ...]  # documented by the tool, without a meaning here
-    names_itself: bool = True  # the field `name` is its name; otherwise the file name is, and the field a title
+    names_itself: bool = True  # the field `name` is the role's name; if False, the file's name is, `name` being a title
     bare: bool = True  # a file without front matter is a role, too
 
 

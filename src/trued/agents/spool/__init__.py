@@ -30,7 +30,7 @@ CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True
 
 
 class Spool:
-    """A runtime whose calls survive its process: an earlier order's call is found, adopted or restarted."""
+    """A runtime with calls that survive its process: the call of an earlier order is found, adopted or restarted."""
 
     def __init__(
         self,
@@ -185,8 +185,8 @@ class Spool:
 
 
 def _reuse_recorded_brief(call: CallFolder, brief: str) -> None:
-    """If the call was ordered before with the same brief, use the recorded, redacted brief: redaction depends on who
-    resumes, and does not make it another order."""
+    """If the call was ordered before with the same brief, use the recorded, redacted brief. Redaction depends on who
+    resumes the run; a brief that is redacted differently is still the same order."""
     there, known = call.path / "order.json", call.path / "order.hash"
     digest = hashlib.sha256(brief.encode(errors="surrogatepass")).hexdigest()
     if not there.exists():

@@ -28,7 +28,7 @@ from trued.support.hashing import folder_name
 from trued.wire import Order, Report, Usage, add_usage, from_json, to_json
 
 STARTS = 3  # a session that died three times will not survive a fourth start
-LAUNCHES = 5  # supervisors that may end before they start anything; more than that is not bad luck
+LAUNCHES = 5  # supervisors that may end before they start anything; one more raises StateFailed
 STARTED_AGENT = "tried to start an agent"  # also shown in the run's own log, not only in the call's
 PATIENCE_S = 10.0  # for a supervisor to end: it has to end its agent first
 

@@ -1,6 +1,6 @@
 """`python -m trued.agents.supervisor [--patience S] FOLDER [LOCK]`. LOCK is a descriptor that holds the call's lock.
 
-It prints "ready", then waits for one line from the engine. Without that line the engine is gone, and it starts nothing.
+It prints "ready", then waits for one line from the engine. If no line comes, the engine is gone, and it starts nothing.
 """
 
 import asyncio

@@ -38,7 +38,7 @@ PACKAGES = {
     "@qwen-code/qwen-code": "qwen",
 }
 PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
-WORDS = 8  # of a command line to check: no more options precede the program
+WORDS = 8  # words at the beginning of a command line that are searched for the program, after options
 RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 
@@ -286,7 +286,7 @@ def _pair() -> Iterator[socket.SocketIO]:
 
 
 def _started_agent(pid: int, agent: str) -> str:
-    """The name of a known agent, if this process is one; "" if it is the ordered agent or a part of it."""
+    """The name of the known agent that this process runs; "" if it runs none, or is part of the ordered agent."""
     name = _agent_name(pid)
     if not name or name not in _ordered_programs(agent):
         return name

@@ -15,11 +15,11 @@ import types
 from pathlib import Path
 from typing import Any
 
-ANSWER_S = 120.0  # for every request but the prompt: an agent may first read its whole history
+ANSWER_S = 120.0  # timeout of every request except the prompt: an agent may first read its whole history
 GRACE_S = 2.0  # for the agent to save its session
 LINE = 64 * 1024 * 1024
 BEAT_S = 1.0  # interval of signs of life while the agent thinks; thoughts are not shown
-CUT = 4000  # characters of anything but the agent's messages
+CUT = 4000  # characters kept of any text except the agent's messages
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # left out: nobody reads these
 LOST = "this session cannot be gone on with"
 LOOK_S = 0.5  # between two reads of the file of our plugin in the agent
@@ -44,7 +44,7 @@ def emit(event: str, **data: Any) -> None:
 
 
 class Client:
-    """Answers the agent's requests, but only those for permissions. It offers no files and no terminal."""
+    """Answers the agent's requests for permission, and no others: it offers neither files nor a terminal."""
 
     def __init__(self, kinds: list[str], told: "PluginEvents") -> None:
         self._kinds, self._told = set(kinds), told

@@ -240,7 +240,7 @@ def output_types(schema: dict[str, Any]) -> Any:
 
 
 def parse_spoken_reply(text: str) -> Any:
-    """The JSON object that the text is; otherwise the text."""
+    """The text parsed as a JSON object; the text itself if it is not one."""
     bare = text.strip().removeprefix("```json").removesuffix("```")
     try:
         value = json.loads(bare)
