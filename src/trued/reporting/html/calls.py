@@ -74,7 +74,7 @@ class ReportedCall:
     anchor: str
     began: float
     ended: float
-    claim: str  # the agent's own word: PASS, DONE, …
+    claim: str  # the result that the agent claims: PASS, DONE, …
     claims_done: bool
     brief: Text
     reply: Text
@@ -83,8 +83,8 @@ class ReportedCall:
     folder: str
     incidents: tuple[TranscriptLine, ...]  # crashes that the call survived
     waits: tuple[ProviderWait, ...] = ()
-    refuted: str = ""  # the requirements whose check by the engine failed
-    held_back: bool = False  # its texts may quote held-out cases and are left out while agents may be asked
+    refuted: str = ""  # the requirements for which the engine's next check failed
+    held_back: bool = False  # its texts may quote held-out cases, and are left out while agents may still be asked
     is_shown: bool = True  # with its texts; if False, it appears only in the timeline and the sums
 
     @property
@@ -170,7 +170,7 @@ def _has_stayed(call: ReportedCall, row: Call) -> bool:
 
 
 def _weight(call: ReportedCall) -> tuple[int, float]:
-    """Sort key by what readers look for first: lies, failures, running calls, crashes; then the newest."""
+    """Sort key by what readers look for first: refuted claims, failures, running calls, crashes; then the newest."""
     looked_for = (bool(call.refuted), call.state == "failed", call.state == "at work", bool(call.incidents))
     return next((place for place, is_so in enumerate(looked_for) if is_so), len(looked_for)), -call.began
 
@@ -221,7 +221,8 @@ def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event],
 
 
 def _waits(events: Sequence[Event], ended: float, *, held_back: bool) -> Iterator[ProviderWait]:
-    """Each wait for the provider, until it ended, another event followed, or now. `held_back`: leave out reasons."""
+    """Each wait for the provider: until the call's next event, or until `ended` if it has none. `held_back`: leave out
+    reasons."""
     for number, stored in enumerate(events):
         if event := CallWaits.read(stored):
             over = events[number + 1].at if number + 1 < len(events) else max(stored.at, ended)
@@ -257,7 +258,7 @@ def _every_fact(data: Mapping[str, Any]) -> str:
 
 
 def _with_refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> Iterator[ReportedCall]:
-    """Mark the calls whose claim was refuted: the engine's next check of the same scope failed."""
+    """Mark the calls with a refuted claim: the engine's next check of the same scope failed."""
     verdicts = (VerdictFact(one.key, one.at, one.grades) for one in proofs if not is_landing(one.key))
     claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)
     fell = {one.key: one.refuted for one in claims if one.refuted}

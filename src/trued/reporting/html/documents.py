@@ -13,7 +13,7 @@ WITHIN_S = 30
 
 
 def papers(record: RunRecord) -> dict[str, str]:
-    """Name → text of each document that this run added or changed, the most wanted first; none of other runs."""
+    """Name → text of each document that this run added or changed, overviews first."""
     workflow = find_descriptor(record.workflow)
     if not record.head or workflow is None or not workflow.documents:
         return {}

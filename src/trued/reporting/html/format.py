@@ -26,7 +26,7 @@ def money(usd: float) -> str:
 
 
 def cost(usd: float, mark: str = "") -> str:
-    """The cost; `mark`: `~` or `≤`. 0 becomes "not reported": an agent that reports no cost may still have paid."""
+    """The cost; `mark`: `~` or `≤`. 0 becomes "not reported": a call without a reported cost was not free."""
     return f"{mark}{money(usd)}" if usd else "not reported"
 
 
@@ -51,7 +51,7 @@ def agent_name(agent: str) -> str:
 
 
 def agent_names(agents: Iterable[str]) -> dict[str, str]:
-    """Agent → its name. Agents whose names would be equal get their folder added, or their full name."""
+    """Agent → its name. Where names would be equal, the folder is added, or else the full name is used."""
     every = list(dict.fromkeys(agents))
     found = {one: agent_name(one) for one in every}
     for longer in (_with_folder, str):

@@ -19,7 +19,7 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
 DOCUMENTS = 12
-READ = 256 * 1024  # bytes of the end of one event file: more is not shown anyway
+READ = 256 * 1024  # bytes read from the end of one event file: more is not shown anyway
 
 
 def gather(store: RunStore, run_id: str) -> Material:
@@ -53,7 +53,7 @@ def gather(store: RunStore, run_id: str) -> Material:
 
 
 def all_approvals(store: RunStore, run_id: str) -> Iterator[Approval]:
-    """All decisions of people; each that no longer applies has the reason."""
+    """All decisions of people. A decision that no longer applies says why in `stale`."""
     standing = {(one.requirement, one.at): one for one in store.approvals(run_id)}
     for one in store.journal.approvals(run_id):
         later = one.model_copy(update={"stale": "replaced by a later decision, or made about other work"})

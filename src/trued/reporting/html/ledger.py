@@ -93,7 +93,7 @@ class LedgerRow:
     covers: tuple[str, ...]
     checks: str
     stages: tuple[VerdictStage, ...]  # verdicts, oldest first: the last one is the grade
-    base: tuple[Trial, ...]  # red, before any work
+    base: tuple[Trial, ...]  # on the base, before any work
     before: tuple[Figure, ...]
     gaps: tuple[Finding, ...]
     rests_on: str = ""  # who wrote or approved the cases
@@ -104,7 +104,7 @@ class LedgerRow:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The rows that the report shows, and how many requirements it leaves out: met ones first."""
+    """The rows that the report shows, and how many it leaves out. Rows of met requirements are left out first."""
 
     every: tuple[LedgerRow, ...]
     left_out: int = 0  # rows
@@ -157,8 +157,8 @@ def row_of(material: Material, name: str) -> LedgerRow | None:
 
 
 def ledger(material: Material) -> Ledger:
-    """Every requirement, in the order of the contract. Unmet ones have their evidence; met ones too, while there is
-    room. If there is not enough, unmet ones come first."""
+    """Every requirement with its evidence, in the order of the contract. If there is not enough room, unmet
+    requirements come first, and others have their evidence in one line or are left out."""
     accept, every = material.settings.accept, _judged(material)
     sealed = {one.id: one for one in material.contract.every} if material.contract else {}
     is_met = {one.id: _is_met(one, accept) for one in every}
@@ -264,7 +264,7 @@ class _Proofs:
         return VerdictStage(proved.key, judged.grade, proved.verdict.commit, why, proved.at, trials, pictures, left_out)
 
     def _trials(self, facts: Sequence[Evidence]) -> tuple[Trial, ...]:
-        """All of these as trials, or none: half of a proof is of no use."""
+        """All of these as trials, or none if there is no room for all: half of a proof is of no use."""
         size = sum(OF_A_TRIAL + OF_A_CASE * min(SHOWN, len(one.tried)) for one in facts)
         if size > self._left:
             return ()

@@ -74,7 +74,7 @@ class CheckRun:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
-        """Read it from stored evidence: an `Evidence` takes ten times the memory."""
+        """Read from stored evidence, without making an `Evidence`, which takes ten times the memory."""
         tried = stored.get("tried", ())
         return cls(
             id=stored["id"],
@@ -132,7 +132,7 @@ class ProofSummary:
         return cls(proved.key, proved.at, grades, suites, tuple(map(CheckRun.of, verdict.evidence)))
 
     def is_about(self, name: str) -> bool:
-        """Whether it judges this requirement or this suite of the base's own tests."""
+        """Whether the verdict judges this requirement, or this suite of the base's own tests."""
         return name in self.grades or name in self.suites
 
 

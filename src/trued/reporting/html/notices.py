@@ -11,7 +11,7 @@ from trued.reporting.html.material import Material
 from trued.reporting.views.notices import foreign_edits
 
 LENGTH = 500  # characters of a workflow's own notice
-SHOWN = 3  # notices of one kind; more of the same would tell nobody more
+SHOWN = 3  # notices of one kind
 WARNINGS: dict[type[JournalEvent], str] = {
     run.BranchNotMoved: "The run's branch was not moved",
     run.AgentStartRefused: "An agent tried to start another agent and was refused",

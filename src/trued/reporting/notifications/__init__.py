@@ -1,7 +1,7 @@
 """Selects the events of a journal that a person is notified of: waits, ends, limits, and refutations at the end.
 
-A notification names the run, its kind and requirement ids. It never contains an agent's text: it leaves trued, and is
-shown where nobody expects an agent to speak.
+A notification names the run, its kind and requirement ids. It never contains an agent's text, because it is shown
+outside of trued, where nobody expects the words of an agent.
 """
 
 import re

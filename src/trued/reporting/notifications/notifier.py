@@ -37,7 +37,7 @@ class Notifier:
         self._sent: list[threading.Thread] = []
 
     def hear(self, record: RunRecord, event: Event) -> None:
-        """Notify of this event, of a run that this process drives, if it is worth it; returns at once."""
+        """Notify of an event of a run that this process drives, if it is worth a notification; return at once."""
         if event.kind not in TELLING or inside_agent():
             return
         with contextlib.suppress(*HARMLESS):

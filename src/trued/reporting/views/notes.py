@@ -10,7 +10,7 @@ NO_CASE = "it has no case"
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Every note once. What a requirement's row says already is left out."""
+    """Every note once, without those that only repeat a requirement's row."""
 
     about: Mapping[str, tuple[str, ...]]  # requirement without a check → why it has none
     unchecked: tuple[str, ...]

@@ -55,7 +55,7 @@ class Progress:
         self.requirements = 0
         self.served: set[str] = set()  # requirements that have a sealed check
         self.on_base: Counter[str] = Counter()  # outcome → how many cases on the base
-        self.of_check: dict[str, Mapping[str, int]] = {}  # check → the same, from its last run on the base
+        self.of_check: dict[str, Mapping[str, int]] = {}  # check → outcome → how many, in its last run on the base
         self.quotas: dict[str, call.QuotaReported] = {}  # kind of agent → what it reported last
         self.question: tuple[str, str] | None = None  # key, text
         self.landed: dict[str, str] = {}  # branch → commit of the run's work on it
@@ -337,7 +337,7 @@ class Progress:
                 self.settle()
                 self.question = (stored.key, event.text)
             case people.RequirementApproved():
-                self.question = None if stored.key else self.question  # one asked at the terminal is answered now
+                self.question = None if stored.key else self.question  # with a key, it answers the open question
             case (
                 people.QuestionAnswered()
                 | people.QuestionLeftOpen()

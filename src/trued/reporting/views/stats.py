@@ -93,7 +93,7 @@ class Total:
     met_per_usd: float | None = None  # None if nothing was paid
     seconds: float = 0.0  # working time of agents
     claims: int = 0  # calls that ended with a *done*
-    fell: int = 0  # claims whose next check by the engine failed
+    fell: int = 0  # claims that the engine's next check refuted
     _runs: set[str] = field(default_factory=set)
 
     @property
