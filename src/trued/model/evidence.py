@@ -105,7 +105,7 @@ class Judged(Value):
     own: "Judged | None" = None  # its verdict without its parts; None without parts or in an earlier version
     rests_on: str = ""  # the user's cases, an examiner's cases, or a person's approval
     missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged; neither a fault nor a gap of the work
-    # The part of the work that this is a criterion of, if the contract does not contain it: nothing checks it.
+    # For a criterion of a part of the work that is not in the contract, and that nothing checks: the id of that part.
     outside: str = ""
 
     @property
@@ -187,7 +187,7 @@ class Verdict(Value):
         """Everything that is missing, each once."""
         judged = (*self.suites, *self.requirements)
         every = (*self.remarks, *(gap for one in judged for gap in one.gaps), *self.objections)
-        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # one objection, several requirements
+        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # one objection may be a gap of several
 
 
 class Author(Value):
@@ -197,7 +197,7 @@ class Author(Value):
     agent: str = ""
     vendor: str = ""
     agreed: tuple[str, ...] = ()  # agents that gave the expected answer to every case without seeing it
-    independent: bool = False  # one of them is from another vendor than planner and implementers
+    independent: bool = False  # one agent of `agreed` is from another vendor than planner and implementers
 
 
 class Contract(Value):
@@ -218,7 +218,7 @@ class Contract(Value):
     guards: tuple[str, ...] = ()  # checks that can refute but never prove: the base's own tests, build, lint, types
     caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most `examined` until a person approves
     undecided: tuple[str, ...] = ()  # all notes of sealing: what no check covers, and what is only reported
-    interpreter: str = ""  # it ran the checks on the base, and runs them on the head
+    interpreter: str = ""  # the one that runs the checks, on the base and on the head
     base_facts: tuple[Evidence, ...] = ()  # the checks on the base, run three times
     suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade; can refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
@@ -263,7 +263,7 @@ class Figures(Value):
         return self.total > 0 and self.passing == self.total
 
     def good_beside(self, base: "Figures") -> bool:
-        """Whether all tests pass, not counting those that the base skips, too."""
+        """Whether all tests pass, apart from tests that are skipped both here and on the base."""
         own = {*self.skipped} & {*base.skipped}
         return self.passing > 0 and self.passing + len(own) == self.total
 

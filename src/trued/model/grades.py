@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 
 class Grade(StrEnum):
-    """How far a requirement is proven, worst first. Grades compare by rank, also with the text of one."""
+    """How far a requirement is proven, worst first. Grades compare by rank, also with a grade's name as a string."""
 
     REFUTED = "refuted"
     UNJUDGED = "unjudged"

@@ -51,7 +51,7 @@ class Approval(Value):
     at: float = 0.0
     contract: str = ""  # hash of the approved contract
     commit: str = ""  # the commit that the person saw; "" in records of older versions
-    asked: str = ""  # hash of the requirement's text and steps: with another wording, it does not apply
+    asked: str = ""  # hash of the requirement's text and steps: if these change, the approval no longer applies
     rejected: bool = False
     stale: str = ""  # why it is no longer valid; computed, never stored
     way: Way = ""  # how it was given; "" in records of older versions
@@ -98,7 +98,7 @@ class Comment(Value):
 
 
 class TakenComments(Value):
-    """The comments that one call was given: the result of a step, so that a replay gives it the same."""
+    """The comments that one call was given: the result of a step, so that a replay gives it the same comments."""
 
     role: str
     call: str

@@ -38,7 +38,7 @@ class Requirement(Value):
     parts: tuple[str, ...] = ()  # ids of requirements that it consists of: its grade is their worst grade
     proposed: tuple[str, ...] = ()  # tests of the base that an agent proposes to supersede; nobody has agreed yet
     author: str = ""  # the role that wrote it; "" for the user's own words
-    aside: str = ""  # why an agent says that it asks for nothing; unproven until a person approves the contract
+    aside: str = ""  # the claim that nothing has to be built: background, or done; unproven until a person agrees
 
 
 class Ready(Value):

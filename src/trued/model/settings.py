@@ -54,7 +54,7 @@ class RunLimits(Limit):
     roles: dict[str, Limit] = {}
     quota: int = Field(default=0, ge=0, le=100)  # per cent of a subscription's window, if the agent reports it; 0: all
     call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call before its cost is known
-    call_tokens: int = Field(default=2_000_000, gt=0)  # thirty requests with a full context
+    call_tokens: int = Field(default=2_000_000, gt=0)  # likewise reserved: thirty requests with a full context
     # the assumed price of a model that no price table has
     ceiling: Rate = Field(default_factory=lambda: Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0))
 

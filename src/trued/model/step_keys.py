@@ -8,7 +8,7 @@ import re
 
 LANDING = "land onto "
 AMENDMENT = "amend#"
-# How the names of some steps begin, without their scopes: the journal finds these steps by them.
+# Beginnings of step names, without scopes, by which the journal finds these steps.
 PROOF, FINISH = "prove#", "finish#"
 CONTRACTS = ("seal#", "sealed anew#", AMENDMENT)
 DECISIONS = ("by hand ", "decided#")

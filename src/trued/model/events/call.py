@@ -30,9 +30,9 @@ class CallAsked(JournalEvent, kind="asked"):
 
     role: str
     agent: str
-    brief: str = ""  # this and the fields below are left out if only facts are read
+    brief: str = ""  # empty, like the fields below, in readings that leave out texts
     chars: int = 0  # length of the brief
-    resume: bool = False  # in its earlier conversation
+    resume: bool = False  # the agent continues its earlier conversation
 
 
 class CallAnswered(JournalEvent, kind="answered"):
@@ -45,7 +45,7 @@ class CallAnswered(JournalEvent, kind="answered"):
     why: str
     reply: dict[str, Any] | None = None
     attempts: int
-    asks: int  # how often it was asked to keep its reply contract
+    asks: int  # how often it was asked: 2 if its first reply broke the contract
     resumed: bool
     reaped: int  # processes that it left behind
     commit: str

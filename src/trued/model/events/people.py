@@ -56,7 +56,7 @@ class DecisionTooLate(JournalEvent, kind="said too late", shown="decision too la
 
 
 class RequirementParked(JournalEvent, kind="parked"):
-    """A requirement waits for a person; the run continues without."""
+    """A requirement waits for a person; the run continues without the decision."""
 
     requirement: str
     commit: str

@@ -85,7 +85,7 @@ class CheckStarted(JournalEvent, kind="checking"):
 
 
 class CheckRan(JournalEvent, kind="checked", omits=("requirement", "kind", "side", "passed", "failed", "began")):
-    """A check was run on the head. What is omitted is in journals of earlier versions only."""
+    """A check was run on the head. Only journals of earlier versions have the omitted fields."""
 
     check: str
     sort: str
@@ -179,7 +179,7 @@ class NoProgress(JournalEvent, kind="no progress"):
 
 
 class TestsCounted(JournalEvent, kind="figures"):
-    """The engine counted the tests of a command and what they cover; never evidence of more."""
+    """The engine counted the tests of a command and measured what they cover. This is information, not evidence."""
 
     passing: int
     total: int
