@@ -1,7 +1,7 @@
 """Find and end the processes of one agent call.
 
-Every process of a call carries a marker in its environment. One that dropped its environment is still a descendant of
-the call's supervisor, which adopts orphans while it lives.
+Every process of a call carries a marker in its environment. A process that dropped its environment is still below the
+call's supervisor, which adopts orphans while it lives.
 """
 
 import contextlib
@@ -73,7 +73,7 @@ def descendants(root: int) -> set[int]:
 
 
 def likely_descendants(root: int) -> set[int]:
-    """Descendants at almost no cost; may miss a process that is just starting or ending."""
+    """Descendants of `root`, found quickly; a process that is just starting or ending may be missing."""
     found: set[int] = set()
     front = [root]
     while front:
@@ -120,7 +120,7 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
 
 
 def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
-    """Signal a process through a pidfd; `still` is called once that is open, so that a reused pid is never hit."""
+    """Signal a process through a pidfd; `still` is called when the pidfd is open, so that a reused pid is never hit."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         try:
             handle = os.pidfd_open(pid)

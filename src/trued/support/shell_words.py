@@ -18,7 +18,7 @@ def shell_words(command: str) -> list[str]:
 
 
 def is_operator(word: str) -> bool:
-    """Whether it is `&&`, `|`, `>` or the like. The empty word counts as one: no shell starts it."""
+    """Whether the word is `&&`, `|`, `>` or the like. The empty word counts as one: no shell starts it."""
     return set(word) <= _OPERATORS
 
 
