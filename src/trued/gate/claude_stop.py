@@ -1,6 +1,6 @@
 """Answers Claude Code's hooks: may the agent stop, and may its settings change? Both sides speak JSON.
 
-Only work is blocked. A turn or a subagent that changed no file was talk.
+A turn or a subagent that changed no file is not blocked.
 """
 
 import json
@@ -109,10 +109,10 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
 async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], JudgedTree | None]:
     """The answer to the end of a turn or subagent, and the verdict if the tree was judged.
 
-    A turn is judged if it changed files or if its beginning is unknown. A turn that changed nothing is not blocked. If
-    its tree is neither the one that the user handed to the session nor judged before, an interrupted turn or a process
-    that outlived its turn has changed it: then it is judged, and the user reads the verdict. A subagent is judged if it
-    changed files and no other worked at the same time; otherwise the end of the turn is judged.
+    A turn is judged if it changed files or if its beginning is unknown. A turn that changed nothing is not blocked. Its
+    tree is still judged, for the user to read, unless the user handed this tree to the session and it has no verdict
+    yet: any other tree was changed by an interrupted turn, or by a process that outlived its turn. A subagent is judged
+    if it changed files and no other worked at the same time; otherwise the end of the turn is judged.
     """
     log, taken = judge.store.turns(call.conversation), await judge.snapshot()
     began = log.agent(call.agent) if call.event == AGENT_ENDS else log.turn(call.prompt)

@@ -16,7 +16,8 @@ from trued.protocols import Emit
 from trued.workspace.git.snapshot import Snapshot
 
 LOOK_AGAIN_S = 0.2
-SNAPSHOTS, BY_RULES = "snapshots.git", "snapshots-by-rules.git"  # private: by the present ignore rules, by earlier ones
+# private repositories for snapshots: by the present ignore rules, and by earlier ones
+SNAPSHOTS, BY_RULES = "snapshots.git", "snapshots-by-rules.git"
 OPEN = "agents in front of a gate are not sandboxed: trued cannot tell whether one has read the held-out cases"
 IN_SIGHT = "the requirements file is in the working tree: its cases count as visible"
 
@@ -139,7 +140,7 @@ class Judge:
             return verdict, False
 
     def _requirements_file(self) -> Path | None:
-        """The requirements file, or the saved copy if it is gone. Its bytes are searched for in the head's history."""
+        """The requirements file, or the saved copy if it is gone. The head's history is searched for its content."""
         named = Path(self.gate.requirements_file)
         return next((one for one in (named, self.store.folder / "requirements") if one.is_file()), None)
 

@@ -1,4 +1,4 @@
-"""Finds the files that a turn changed, also in commits and other worktrees. A turn without any was talk."""
+"""Finds the files that a turn changed, also in commits and other worktrees. A turn that changed none is not blocked."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""TurnLog: the working trees at which turns and subagents of Claude Code began, to tell work from talk."""
+"""TurnLog: the working trees at which turns and subagents of Claude Code began, to find out what they changed."""
 
 import contextlib
 import hashlib
@@ -20,7 +20,7 @@ class Beginning(Value):
     # Other places where work can be; None in records of older versions, which lack these fields.
     head: str = ""  # the commit that was checked out
     tips: tuple[str, ...] | None = None  # trees of local branches and of the stash
-    inside: dict[str, str] | None = None  # repositories inside that differ from the commit in `head` → tree
+    inside: dict[str, str] | None = None  # repository inside the worktree → its tree, if not the one that `head` names
     ignored: str | None = None  # ignore rules outside the tree, as latin-1
 
     def is_still(self, root: Path, tree: str) -> bool:
