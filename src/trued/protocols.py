@@ -535,7 +535,7 @@ class JournalStore(Protocol):
         """The number of events of a run with all these words in kind, key or lean data, and the newest of them before
         the id `before`, newest first.
 
-        `silent`: roles whose events, found by role or key, are searched and returned as bare facts only.
+        `silent`: roles whose texts stay hidden: their events are searched and returned with bare facts only.
         """
         ...
 
@@ -556,11 +556,11 @@ class JournalStore(Protocol):
         ...
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and data (as JSON) of the next events: lean, and of a call only its role and agent."""
+        """Id, time, key, kind and lean data (as JSON) of the next events; of `CallAsked` only role and agent."""
         ...
 
     def standing_still(self) -> AbstractContextManager[None]:
-        """All reads inside see one snapshot. For readers only: nothing can be written inside."""
+        """All reads in the `with` block see one snapshot. For readers only: nothing can be written in the block."""
         ...
 
     # -- many runs: those begun at `since` or later, of one workflow if it is named
@@ -627,7 +627,8 @@ class JournalStore(Protocol):
         ...
 
     def approve(self, run: str, approval: "Approval", *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one; with `instead`, replace it. Returns whether it did."""
+        """Record an approval, unless the same work has one; with `instead`, replace that one. Returns whether the new
+        approval was recorded."""
         ...
 
     def approvals(self, run: str) -> "list[Approval]":

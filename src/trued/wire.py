@@ -14,7 +14,7 @@ T = TypeVar("T")
 class Limits:
     """The limits at which an agent is ended."""
 
-    idle_s: float = 600.0  # without any output or event
+    idle_s: float = 600.0  # seconds without any output or event
     wall_s: float = 3600.0
     output_bytes: int = 16 * 1024 * 1024  # of stdout, so that an agent cannot fill the disk
     memory_bytes: int = 0  # 0: no limit
@@ -60,7 +60,7 @@ class Usage:
 
     tokens_in: int = 0  # everything that was sent, cached or not
     tokens_out: int = 0
-    tokens_cached: int = 0  # of those sent
+    tokens_cached: int = 0  # those of tokens_in that were cached
     peak: int = 0  # the largest context of one request
     cost_usd: float = 0.0
     estimated: bool = True
@@ -152,7 +152,7 @@ class Report:
 
 
 def add_usage(one: Usage, two: Usage) -> Usage:
-    """The sum of two usages. An empty one does not affect where the figures are said to come from."""
+    """The sum of two usages. An empty usage does not make the sum count as estimated."""
     parts = [part for part in (one, two) if part != Usage()]
     return Usage(
         tokens_in=one.tokens_in + two.tokens_in,
