@@ -88,7 +88,7 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
     for name in dict.fromkeys(agents):
         one = agent_status(name, agent_of(name), settings, environ)
         if one.missing:
-            title = one.name if one.agent.specify else one.agent.title  # the title of such agents is generic
+            title = one.name if one.agent.specify else one.agent.title  # agents with an argument share one title
             raise BadInput(f"{title} {one.missing}", then=one.to_do)
 
 
@@ -176,8 +176,8 @@ def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _nobody(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tuple[str, str, str]:
-    """The parts of the error if no agent can start: how to get one, and what works without. `lacking`: roles without an
-    agent, if the user named agents for others."""
+    """The parts of the error if no agent can start: how to get an agent, and what works without one. `lacking`: roles
+    without an agent, if the user named agents for others."""
     there = [one for one in seen if one.name in PREFERRED and not one.missing]
     if there:
         what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)

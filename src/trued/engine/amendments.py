@@ -32,7 +32,7 @@ from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
 from trued.workspace.git.workspace import GitWorkspace
 
-EVERY = "all"  # stands for all criteria that the contract does not hold
+EVERY = "all"  # stands for all criteria that the contract does not contain
 
 
 class ContractChange(Value):
@@ -115,8 +115,8 @@ def _known(contract: Contract, record: RunRecord, change: ContractChange) -> Non
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria outside the contract that these names stand for, as requirements. A criterion that names a command
-    is checked by it. Raises BadInput if a name stands for none."""
+    """The criteria outside the contract that these names stand for, as requirements. If a criterion names a command,
+    that command is its check. Raises BadInput for a name that stands for none."""
     if not wanted:
         return ()
     final, held = store.final_verdict(record.id), {one.id for one in contract.requirements}
@@ -216,7 +216,7 @@ def _one(one: Requirement, change: ContractChange) -> Requirement:
 
 
 async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:
-    """Whether cases count as held out, and why: those from a file do if agents cannot read it."""
+    """Whether cases count as held out, and why: cases from a file do if agents cannot read the file."""
     blobs = set((await workspace.blobs(workspace.base)).values())
     for path in files:
         if not blobs.isdisjoint(blobs_of(path.read_bytes())):

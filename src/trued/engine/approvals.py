@@ -77,7 +77,7 @@ def _goes_on(record: RunRecord, news: list[Approval]) -> str:
 
 
 def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decision: Decision) -> Approval:
-    """The approval as the journal will keep it. Raises BadInput if this decision cannot be made."""
+    """The decision as the journal will store it. Raises BadInput if it cannot be made."""
     from trued.engine.impersonation import refuse_if_agent_could_answer
     from trued.proof.contract import contract_hash
 

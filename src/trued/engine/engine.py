@@ -201,7 +201,7 @@ class Engine:
         who: str = "",
         reopened: Sequence[str] = (),
     ) -> RunRecord:
-        """Record what a person gives a run before it is continued, here or by a worker."""
+        """Record the limits, rounds and reopened parts that a person gives a run before it is continued."""
         record = self.store.journal.run(run_id)
         if rounds:
             add_rounds(self.store, record, rounds, who)

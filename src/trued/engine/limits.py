@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # imported where limits are changed or prices are looked up: 
     from trued.run.budget import QuotaWindow
     from trued.wire import Price
 
-LIMITS_FIXED = ("done", "stopped", "cancelled")  # not "not proven": such a run may get more rounds, and so new limits
+LIMITS_FIXED = ("done", "stopped", "cancelled")  # a run that is "not proven" may get more rounds, and so new limits
 
 
 class LimitStep(Value):

@@ -17,8 +17,8 @@ CEILING = "ceiling"
 MAINTAINED = "genai_prices"  # comes with trued[models]; used before our table if it is newer
 FREE = ("scripted",)  # no model is used
 
-# Agent → name in a role (or "") → model, for agents that choose a model themselves or accept short family names: as of
-# the table's date. A cost that the agent reports has precedence.
+# Agent → model named in a role (or "") → full name of the model, for agents that choose a model themselves or accept
+# short names; as of the table's date. A cost that the agent reports takes precedence.
 MEANT = {
     "claude": {
         "": "claude-opus-4-8",

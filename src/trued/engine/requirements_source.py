@@ -80,7 +80,7 @@ async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Require
 
 
 def _taken(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
-    """Path → format of each file with requirements. If the base has any, only its kinds count."""
+    """Path → format of each file with requirements. If the base has any, only the formats that it uses count."""
     from trued.inputs import specifications as sources
 
     if not (taken := sources.find_specifications(on_base)):

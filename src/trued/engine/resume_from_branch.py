@@ -60,7 +60,7 @@ def find_branch_to_continue(
     """The named branch; else the branch of a run with the same specification that is missing in the journal; else None.
 
     `state`: the file by which a workflow recognises its branches. The base is the user's `base`, else the journal's,
-    else what git shows (`began`).
+    else what git shows (`find_branch_start`).
     """
     if base and named in ("", "HEAD"):
         raise BadInput("--base is the commit that a run's branch started from", "--base", "name the branch: --from")

@@ -58,8 +58,8 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
 
 
 async def _found_server(workspace: GitWorkspace, contract: Contract, commit: str, *, said: str) -> Serve:
-    """How to start the project: according to the base's files, as for a check; else, because a person only looks,
-    according to the commit's files."""
+    """How to start the project, found in the base's files, as for a check. If they do not show it, the commit's own
+    files are used, since only a person looks at the result."""
     found = await find_server(workspace, contract.environment, said=said, tell=discard_event)
     if found.serve is None and commit != workspace.base:
         work = copy(workspace)

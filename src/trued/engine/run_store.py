@@ -51,8 +51,8 @@ class RunStore:
     verdicts, approvals, amendments.
 
     `listen` is called with every event that is written through this store. `read_only`: nothing is created or changed.
-    `watches`: for callers that read the same runs again and again and must stay small: the evidence of a contract and
-    of the newest verdict is a `StoredEvidence`.
+    `watches`: for callers that read the same runs again and again and must use little memory: the evidence of a
+    contract and of the newest verdict is a `StoredEvidence`.
     """
 
     def __init__(
@@ -315,7 +315,7 @@ class RunStore:
         return untaken(given, self._heard(run_id), every=records_approvals(self.journal.run(run_id)))
 
     def _heard(self, run_id: str) -> list[Heard]:
-        """What the run's workflow has taken up so far."""
+        """The decisions that the run's workflow has taken up so far."""
         keys = [key for key, _, _ in self.journal.steps(run_id, *DECISIONS) if is_decision(key)]
         return [Heard.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 

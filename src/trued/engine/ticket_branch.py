@@ -46,8 +46,8 @@ def ticket_from_file(goal: Goal, root: Path) -> Ticket:
 
 
 def _picture(name: str, beside: Path) -> str:
-    """The picture's absolute path, if the file itself, not just a link to it, is named like a picture; other absolute
-    paths become ""."""
+    """The picture's absolute path, if the file exists and is named like a picture (a link: the file that it leads to).
+    Otherwise "" for an absolute path, and any other name unchanged."""
     try:
         place = (beside / name).resolve()
         there = "://" not in name and place.suffix.lower() in PICTURES and place.is_file()
@@ -108,7 +108,7 @@ def _key(store: RunStore, run: RunRecord) -> str:
 
 
 def _same(one: Ticket | None, other: Ticket) -> bool:
-    """Whether it is the same ticket: the same key from the same place."""
+    """Whether both are the same ticket: the same key from the same place."""
     named = one is not None and "key" not in (*one.missing, *other.missing)
     return named and one is not None and (one.key, one.source.file) == (other.key, other.source.file)
 

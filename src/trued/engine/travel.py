@@ -165,7 +165,7 @@ class Travel:
         return level
 
     def record_machine(self, journal: "Journal", inputs: Inputs) -> None:
-        """Record if the run is on another machine than before, and how its agents are confined here."""
+        """Emit an event if the run is on another machine than before; it says how agents are confined here."""
         place = self._place()
         before = self._journal.events_of_kind(self._run, MachineChanged.KIND)
         if str(before[-1].data.get("place", "")) != place if before else not self.is_origin:

@@ -37,7 +37,7 @@ PLACES = "verifications"  # below the state folder; each verification has one fo
 
 
 class VerifyRequest(Value):
-    """Which commit to judge, against which, by what."""
+    """Which commit to judge, against which base, and by which requirements."""
 
     base: str  # REPO[@REV], or a revision of the repository in the current folder
     head: str
@@ -195,7 +195,7 @@ async def temporary_workspace(
     async with _place(home) as place:
         repository = base.root or base.git
         await _bring(Store(repository, place, SUBJECT), base, others)
-        # Only after the git commands: the sandbox is tried at the same time as they run.
+        # Awaited only after the git commands: the sandbox is tried while they run.
         level = await asyncio.to_thread(choose_level, request.sandbox, request.allow_unsandboxed)
         sight = Confinement(level=level, hidden=tuple(hidden))
         workspace = GitWorkspace(repository, place, SUBJECT, "", base.commit, sight)

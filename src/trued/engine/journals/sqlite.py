@@ -47,8 +47,8 @@ LEAN = """
         'status', substr(json_extract(data, '$.reply.status'), 1, 300),
         'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
     else data end"""
-# The same for views that fold events, with only role and agent of a call. Both come before the brief, so the data is
-# cut there without parsing the rest; the marker cannot occur inside a string, where every quote is escaped.
+# FOLDED: lean data for views that fold events, with only role and agent of an asked call. Both come before the brief,
+# so the data is cut at `, "brief": ` without parsing it; inside a string, these quotes would be escaped.
 _BRIEF = """instr(substr(data, 1, 500), ', "brief": ')"""
 _NAMED = "json_object('role', json_extract(data, '$.role'), 'agent', json_extract(data, '$.agent'))"
 _ASKED = f"case {_BRIEF} when 0 then {_NAMED} else substr(data, 1, {_BRIEF} - 1) || '}}' end"
@@ -176,7 +176,7 @@ class SqliteJournal:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """All reads inside see one snapshot. For readers only: nothing can be written inside."""
+        """All reads in the `with` block see one snapshot. For readers only: nothing can be written in the block."""
         self._rows("begin")
         try:
             yield
@@ -309,7 +309,7 @@ class SqliteJournal:
         """The number of events of a run with all these words in kind, key or lean data, and the newest of them before
         the id `before`, newest first.
 
-        `silent`: roles whose events, found by role or key, are searched and returned as bare facts only.
+        `silent`: roles whose texts stay hidden: their events are searched and returned with bare facts only.
         """
         own = "(json_extract(data, '$.role') = ? or key glob ? or key glob ?)"
         spoken = " or ".join([own] * len(silent)) or "false"
@@ -383,7 +383,8 @@ class SqliteJournal:
         return [one for row in rows if not ((one := question_of(dict(row))).answer and only_open)]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one; with `instead`, replace it. Returns whether it did."""
+        """Record an approval, unless the same work has one; with `instead`, replace that one. Returns whether the new
+        approval was recorded."""
         row = approval_columns(run, approval)
         same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
         same += " and contract = :contract" if approval.requirement == "*" else ""

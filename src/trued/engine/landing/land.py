@@ -89,8 +89,7 @@ def refuse_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
 
 
 def _what_waits(store: RunStore, record: RunRecord) -> tuple[str, str]:
-    """The command that helps, and what the run waits for: for one thing its own command, for several the one that lists
-    them."""
+    """The command that helps, and what the run waits for. If it waits for several things, the command lists them."""
     found = waits(store, record)
     if len(found) == 1:
         return f"`{found[0].command}`", found[0].what

@@ -61,7 +61,7 @@ def _judged_at(store: RunStore, record: RunRecord, chunk: str) -> str:
 
 
 async def _work_on_others(context: LandingContext, commit: str, chunks: list[str]) -> str:
-    """Another chunk than these, of which the commit also holds work; "" if there is none."""
+    """The id of a chunk outside `chunks` whose work the commit also contains; "" if there is none."""
     store = context.workspace.store
     for stored, answered in of_kind(context.store.journal.events(context.record.id), CallAnswered):
         scope = stored.key.partition("/")[0]
@@ -74,8 +74,8 @@ async def _work_on_others(context: LandingContext, commit: str, chunks: list[str
 
 
 async def _open_objections(context: LandingContext, part: Contract, chunks: list[str]) -> tuple[Finding, ...]:
-    """The unsettled objections against requirements of this part. They are kept for the part: their cases run again on
-    its commit, and all others stand until a person accepts the requirement."""
+    """The unsettled objections against requirements of this part. An objection with a case is run again on the part's
+    commit; any other stands until a person accepts the requirement."""
     store, run = context.store, context.record.id
     kept = {one.id for one in part.requirements}
     others = {one.id for one in context.contract.requirements} - kept

@@ -43,7 +43,7 @@ class LandingResult(Value):
     said: tuple[str, ...] = ()  # remarks for people
     conflicts: tuple[str, ...] = ()
     asks: dict[str, str] = {}  # noqa: RUF012  changed sensitive files, and why they are sensitive
-    digest: str = ""  # of these changes
+    digest: str = ""  # of the changes in `asks`
     verdict: Verdict | None = None  # if it was proven again
     url: str = ""  # of a pull request
 
@@ -91,7 +91,7 @@ class LandingRecord(Value):
     how: str
     who: str = ""
     contract: str = ""  # step with the contract by which it was proven again; "" for the run's own commit
-    verdict: str = ""  # step with that verdict
+    verdict: str = ""  # step with the verdict under that contract
     words: tuple[Approval, ...] = ()  # people's approvals that apply to this commit
 
 
