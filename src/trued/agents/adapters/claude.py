@@ -17,13 +17,13 @@ TOOLS = {
     "search": ("Glob", "Grep"),
     "execute": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
-    "browser": (),  # an MCP server, only for orders with a browser
+    "browser": (),  # no tools of its own: the browser is an MCP server, for orders with a browser only
 }
 STARTERS = ("Task", "Agent", "Workflow", "SendMessage")  # tools that would start another agent
 MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus", "haiku": "haiku", "sonnet": "sonnet", "opus": "opus"}
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",  # the engine handles longer waits: it frees the slot and shows the time
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # the engine does longer waits itself: it frees the slot and shows the time
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # the project's instructions come with the brief, as text
     "MAX_STRUCTURED_OUTPUT_RETRIES": "3",

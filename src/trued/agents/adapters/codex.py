@@ -25,7 +25,7 @@ FLAGS = ("--json", "--skip-git-repo-check", "--ignore-user-config", "--ignore-ru
 SETTINGS = (
     "agents.enabled=false",  # for some models, disabling `multi_agent` is not enough
     "project_doc_max_bytes=0",  # the project's instructions come with the brief, as text
-    "shell_environment_policy.ignore_default_excludes=false",  # so that its tools do not see its keys
+    "shell_environment_policy.ignore_default_excludes=false",  # so that Codex's tools do not see its keys
     *('approval_policy="never"', "analytics.enabled=false", "check_for_update_on_startup=false"),
     *('otel.exporter="none"', "skills.bundled.enabled=false", "skills.include_instructions=false"),
 )
@@ -41,7 +41,7 @@ STARTERS = ("collab_tool_call", "collab_agent_tool_call")
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
     """Codex's command line, schema file and session log for this order."""
-    own = "danger-full-access"  # it runs inside our sandbox, where its own sandbox cannot start
+    own = "danger-full-access"  # Codex runs inside our sandbox, where its own cannot start
     if order.confinement.level == "none":
         own = "workspace-write" if {"edit", "execute"} & set(order.tools) else "read-only"
     web = "live" if "web" in order.tools else "disabled"

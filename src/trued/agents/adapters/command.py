@@ -19,7 +19,7 @@ from trued.agents.driver.reply_contract import BrokenReply, parse_reply
 from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report
 
-CAPABILITIES = Capabilities()  # the program gets the session id and may keep anything in its HOME
+CAPABILITIES = Capabilities()  # none are needed: the program gets the session id and may store anything in its HOME
 
 
 class CommandRuntime:
@@ -62,7 +62,7 @@ def _order_json(order: Order) -> bytes:
 
 
 def _find_program(program: str, folder: Path) -> str:
-    """A name with a slash is a path relative to the clone; others are looked up on PATH. "" if there is none."""
+    """The program's path; "" if not found. A name with a slash is relative to the clone, others are found on PATH."""
     if "/" not in program:
         return shutil.which(program) or ""
     path = folder / program

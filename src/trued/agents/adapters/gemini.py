@@ -30,7 +30,7 @@ TOOLS = {
 }
 STARTERS = ("invoke_agent",)
 FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
-PATIENCE_MS = 20_000  # the engine handles longer waits: it frees the slot and shows the time
+PATIENCE_MS = 20_000  # the engine does longer waits itself: it frees the slot and shows the time
 AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}
@@ -83,7 +83,7 @@ def _settings(tools: list[str], login: str) -> dict[str, Any]:
 
 
 def _escape_at_signs(brief: str) -> str:
-    """Escape at signs: Gemini would load files and folders of that name, and split e-mail addresses."""
+    """Escape at signs: Gemini would load a file or folder of the name after one, and split e-mail addresses."""
     words = (Path(__file__).parents[1] / "driver" / "at_signs.md").read_text(encoding="utf-8")
     return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
 

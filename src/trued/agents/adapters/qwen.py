@@ -26,13 +26,13 @@ TOOLS = {
 ANSWER = "structured_output"
 STARTERS = ("agent", "send_message")  # tools that would start another agent
 NEVER = (*STARTERS, "task_stop", "skill", "tool_search", "ask_user_question", "exit_plan_mode")
-SETTINGS, TRUST = ".qwen/ours.json", ".qwen/trustedFolders.json"  # system settings, which overrule all others
+SETTINGS, TRUST = ".qwen/ours.json", ".qwen/trustedFolders.json"  # SETTINGS overrule all other settings
 KEPT_OUT = {
     "context": {"fileName": ["none"]},  # the project's instructions come with the brief, as text
     "disableAllHooks": True,
     "general": {"enableAutoUpdate": False, "gitCoAuthor": {"commit": False, "pr": False}},
     "memory": {"enableManagedAutoMemory": False},
-    "model": {"generationConfig": {"maxRetries": 0}},  # the engine handles waits: it frees the slot and shows the time
+    "model": {"generationConfig": {"maxRetries": 0}},  # the engine waits itself: it frees the slot and shows the time
     "privacy": {"usageStatisticsEnabled": False},
     "security": {"folderTrust": {"enabled": True}},  # settings and .env of the project could send the key elsewhere
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
@@ -82,7 +82,7 @@ def _usage(told: dict[str, Any]) -> Usage:
 
 
 def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
-    """Fold the end of a turn. Its usage is ignored: it counts the whole session, and each message reported its own."""
+    """Fold the end of a turn. Its usage covers the whole session and is ignored: each message has reported its own."""
     transcript.finished, transcript.structured = True, event.get("structured_result")
     transcript.text = event.get("result") or transcript.text
     fold_denials(event, transcript)

@@ -29,7 +29,7 @@ KINDS = {
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
 STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would start another agent
-WELL = ("end_turn", "max_tokens", "max_turn_requests")  # no refusals: the reply's contract shows if it is complete
+WELL = ("end_turn", "max_tokens", "max_turn_requests")  # normal ends; the contract shows if the reply is complete
 AUTH_REQUIRED = -32000
 
 
@@ -188,7 +188,7 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
     status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
     kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
     if event.get("waits") and not parse_refusal(why, now=time.time(), headers=headers):
-        status = 429 if "429" in why else 503  # the agent itself treats it as temporary
+        status = 429 if "429" in why else 503  # the agent itself treats the refusal as temporary
     transcript.refuse(why, kind=kind, status=status, headers=headers)
 
 

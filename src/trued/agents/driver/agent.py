@@ -26,7 +26,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent, defined as `AGENT` in its module; a test lists what must be known without loading that module."""
+    """One agent, defined as `AGENT` in its module. `test_agent_tables` lists what other modules know about agents."""
 
     title: str
     capabilities: Capabilities
@@ -44,7 +44,7 @@ class Agent:
     brings: bool = False  # it can load the project's settings for this agent, if the user asks for that
     extra: str = ""  # the optional dependency that it needs: trued[…]
     modules: tuple[str, ...] = ()  # modules of this extra; checked for, not loaded
-    specify: "Callable[[str], Agent] | None" = None  # the agent for the text that follows its name
+    specify: "Callable[[str], Agent] | None" = None  # makes the agent for the text that follows its name
 
 
 def model_of(order: Order, models: Mapping[str, str]) -> str:

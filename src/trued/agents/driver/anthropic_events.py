@@ -32,7 +32,7 @@ def count_message(message: dict[str, Any], usage: Usage, transcript: Transcript)
 
 
 def fold_tool_results(message: dict[str, Any], transcript: Transcript) -> None:
-    """Record the tools that ended, from a message to the model; plain text has none."""
+    """Record the tools that ended, from a message to the model; a message of plain text has none."""
     for block in message["content"] if isinstance(message["content"], list) else ():
         if block.get("type") == "tool_result":
             transcript.end_tool(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))

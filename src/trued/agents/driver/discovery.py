@@ -11,7 +11,7 @@ from pathlib import Path
 
 SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
 SHELVES = ("bin", ".bin", "sbin", "shims")  # folders that hold programs and links to programs
-LINKS = 40  # as many as the kernel follows
+LINKS = 40  # links to follow: as many as the kernel does
 VERSION_S, VERSION_BYTES = 10.0, 4096
 
 
@@ -46,7 +46,7 @@ def find_program(program: str, path: str | None = None, home: str | None = None)
 
 
 def program_version(path: str) -> str:
-    """The version that the program prints, in one line; "" if it prints none. It gets nothing from the user's
+    """The version that the program prints, in one line; "" if it prints none. It gets only PATH from the user's
     environment."""
     if known := _packaged_version(os.path.realpath(path)):
         return known
@@ -120,7 +120,7 @@ def _is_apart(folder: Path, home: Path) -> bool:
 
 
 def _package_folders(real: str, home: Path) -> Iterator[str]:
-    """Folders of its package: for an npm program the packages beside its own, for a Python program its environment."""
+    """Folders of the program's package: for npm the packages beside its own, for Python its environment."""
     place = Path(real)
     if "node_modules" in place.parts:
         modules = Path(*place.parts[: place.parts.index("node_modules") + 1])

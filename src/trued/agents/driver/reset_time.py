@@ -65,7 +65,7 @@ CLOCK = re.compile(
 
 
 def reset_time_in_text(text: str, now: float, zone: tzinfo | None) -> float:
-    """The time in epoch seconds; 0 if the text names no plausible one."""
+    """When the provider accepts requests again, in epoch seconds; 0 if the text names no plausible time."""
     readers: tuple[Callable[[str, float, tzinfo | None], Iterator[float]], ...] = (
         _stamps,
         _numbers,
@@ -152,7 +152,7 @@ def _clock(found: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
 
 
 def _reads_as_clock(found: "re.Match[str]") -> bool:
-    """Whether it is a time of day; a bare number is not, as in `reset after 5 retries`."""
+    """Whether the match is a time of day; a bare number is not, as in `reset after 5 retries`."""
     return bool(found["hour"] and (found["half"] or found["minute"]))
 
 
@@ -204,7 +204,7 @@ def _zone(name: str) -> tzinfo | None:
         return timezone(timedelta(minutes=minutes)) if abs(minutes) < 24 * 60 else None
     try:
         return ZoneInfo(ZONES.get(name.lower(), name))
-    except (ValueError, LookupError, OSError):  # unknown, not a valid name, or a folder
+    except (ValueError, LookupError, OSError):  # the zone is unknown, not a valid name, or a folder
         return None
 
 
@@ -212,7 +212,7 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def reset_time_in_headers(headers: Mapping[str, str], now: float) -> float:
-    """From `retry-after`, else the latest reset of a used-up limit; 0 if there is no plausible one."""
+    """When the provider accepts requests again: `retry-after`, or the latest reset of a used-up limit; 0 if unknown."""
     found = {name.lower(): value.strip() for name, value in headers.items()}
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0), ("x-retry-after", 1.0)):
         if is_plausible(time := _moment(found.get(name, ""), now, scale), now):

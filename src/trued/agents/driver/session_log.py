@@ -23,7 +23,7 @@ Fold = Callable[[dict[str, Any], Transcript], None]
 
 
 class SessionLog:
-    """New lines of JSON in one file since this call started. A missing file is no error."""
+    """Reads the lines of JSON that were added to one file since this call started. A missing file is no error."""
 
     def __init__(self, order: Order, pattern: str, fold: Fold, session: str = "") -> None:
         """`pattern` is a path below HOME with `{}` for the session, which may become known only later."""

@@ -50,8 +50,8 @@ def with_mark(fields: Iterable[str], text: str) -> str:
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether this is an export of any version that nobody has changed since."""
-    text = text.replace("\r\n", "\n")  # as git may check it out
+    """Whether the text is an export, by any version of trued, that nobody has changed since."""
+    text = text.replace("\r\n", "\n")  # git may check files out with CRLF
     found = MARK.search(text)
     return found is not None and found[0] == _mark(MARK.sub("", text, count=1))
 
@@ -115,7 +115,7 @@ def fields_of(role: Role, form: RoleFormat, *, starts_agents: bool = False) -> I
         yield from (f'  "{name}": allow' for name in names_of_tools(role.tools, OPENCODE) if name != "read")
         if starts_agents:
             yield '  "task": allow'
-        if "read" in role.tools:  # the rule above would override OpenCode's own questions
+        if "read" in role.tools:  # a plain `allow` would override OpenCode's own questions about .env files
             yield '  "read": {"*": allow, "*.env": ask, "*.env.*": ask, "*.env.example": allow}'
 
 

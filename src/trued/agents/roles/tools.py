@@ -7,7 +7,7 @@ TOOLS = ("read", "edit", "search", "execute", "web", "browser")
 UNNAMED = ("read", "edit", "search", "execute")  # for a file that names no tools: enough to work on code
 ALL = "*"
 
-# their names in Claude Code, GitHub Copilot, VS Code and OpenCode, in lower case
+# tool → its names in Claude Code, GitHub Copilot, VS Code and OpenCode, in lower case
 _NAMES = {
     "read": """
         read notebookread view readfile ls problems changes testfailure terminallastcommand terminalselection

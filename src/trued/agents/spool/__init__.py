@@ -26,7 +26,7 @@ SLACK_S = 120.0  # added to the agent's limit, for a supervisor to end processes
 LEASE_LOOK_S = 0.5  # between two checks of an expired lease
 UNWRITTEN = 74  # the supervisor's exit code if it could not write the report
 REFUSED = ("rate", "overloaded", "budget")  # kinds of failed calls that count as refused, not as failed
-CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best; agents differ
+CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # the most that an agent may have
 
 
 class Spool:
@@ -54,7 +54,7 @@ class Spool:
         self._hidden, self._variables, self._lease = dict(secrets or {}), variables, lease
         self._redact = Redactor(self._hidden)
         self._slots = slots or Slots(cap)
-        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors start before they get a slot
+        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors may start before they get a slot
         self._starting = asyncio.Semaphore(os.cpu_count() or 1)
 
     @property
@@ -120,7 +120,7 @@ class Spool:
         """Wait until the supervisor that already runs the call ends; the caller then checks for a report."""
         keeper = supervisor_identity(call.path)
         if not keeper:
-            await asyncio.sleep(0.02)  # it has the lock and has not yet written its identity, or is about to end
+            await asyncio.sleep(0.02)  # the supervisor has not yet written its identity, or is about to end
             return
         call.emit_adopted(keeper)
         try:
@@ -133,7 +133,7 @@ class Spool:
         call.raise_if_stopped()
 
     async def _wait_for_supervisor(self, call: CallFolder, gone: Awaitable[None]) -> None:
-        """Wait until the supervisor has ended. It enforces its agent's limits; if it hangs itself, end it from here."""
+        """Wait until the supervisor has ended. It enforces its agent's limits; if it hangs, it is ended here."""
         try:
             async with asyncio.timeout(call.order.limits.wall_s + SLACK_S):
                 await gone

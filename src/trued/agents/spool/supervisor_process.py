@@ -12,7 +12,7 @@ from trued.agents.spool import call_folder
 from trued.errors import StateFailed
 from trued.support import processes
 
-READY_S = 60.0  # to start on a very busy machine
+READY_S = 60.0  # for a supervisor to start, even on a very busy machine
 VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "PYTHONPATH", "PYTHONHOME")
 
 
@@ -47,18 +47,18 @@ class Supervisor:
             raise StateFailed(f"the supervisor of {self._folder.name} cannot start: {why}")
 
     def go(self, message: bytes) -> None:
-        """Let it start the agent; the message contains secrets and variables."""
-        with contextlib.suppress(BrokenPipeError):  # it has ended; the folder shows why
+        """Let the supervisor start the agent; the message contains secrets and variables."""
+        with contextlib.suppress(BrokenPipeError):  # the supervisor has ended; the folder shows why
             if self._process.stdin is not None:
                 self._process.stdin.write(message)
                 self._process.stdin.close()
 
     async def gone(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the supervisor has ended."""
         await processes.wait_for_exit(self.pid)
 
     async def end(self) -> int:
-        """Return its exit code. If it still runs, we were asked to stop: end it and all processes that it started."""
+        """Return the supervisor's exit code. If it still runs, this process has to stop: end it with all it started."""
         asked = self._process.poll() is None
         try:
             if asked:
@@ -82,7 +82,7 @@ class Supervisor:
         return self._process.wait()
 
     async def _first_line(self) -> str:
-        """The first line of its output, or what it printed before it ended."""
+        """The first line that the supervisor prints, or what it printed before it ended."""
         stream = self._process.stdout
         if stream is None:
             return ""

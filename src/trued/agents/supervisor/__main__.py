@@ -54,7 +54,7 @@ async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
     lease = LeaseFile(Path(go["lease"])) if go.get("lease") else None
     if lease and lease.is_over():
         return NEVER_STARTED
-    (folder / "lapsed").unlink(missing_ok=True)  # of an earlier start
+    (folder / "lapsed").unlink(missing_ok=True)  # left by an earlier start
     work = asyncio.ensure_future(call.run_call(folder, go.get("secrets", {}), go.get("variables", {})))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
     watch = asyncio.ensure_future(_end_with_lease(lease, folder, work)) if lease else None
@@ -94,7 +94,7 @@ def _take_lock(folder: Path, given: int | None) -> int | None:
 
 
 def _handshake() -> dict[str, Any] | None:
-    """Print "ready", wait for "go", then cut all ties to the engine. Returns its message; None if "go" never comes."""
+    """Print "ready", wait for "go", then cut all ties to the engine. Returns the engine's message, or None."""
     with contextlib.suppress(OSError):
         os.write(1, b"ready\n")
     line = sys.stdin.buffer.readline()

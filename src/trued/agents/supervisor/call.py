@@ -123,7 +123,7 @@ def reserve_disk_space(folder: Path) -> None:
 
 
 def _count_start(folder: Path) -> int:
-    """Count this start. Without a line in this file the agent never ran."""
+    """Add a line for this start to the file `starts`; return the number of lines. With none, the agent never ran."""
     try:
         with (folder / "starts").open("a+", encoding="utf-8") as file:
             file.write(f"{time.time():.3f} {os.getpid()}\n")

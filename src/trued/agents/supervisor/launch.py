@@ -25,7 +25,7 @@ from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
 LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the kill
-SETTLE, SETTLE_S = 8, 0.005  # the processes of a sandbox end with it, but not in the same instant
+SETTLE, SETTLE_S = 8, 0.005  # checks and pause: the processes of a sandbox end a moment after it
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
 PIPE_READS = 64  # more than a pipe can hold
@@ -200,7 +200,7 @@ class _AgentProcess:
 
     @property
     def code(self) -> int | None:
-        """Its exit code; None while it runs."""
+        """The program's exit code; None while it runs."""
         return self._process.poll()
 
     def read(self, output_bytes: int, err: Callable[[bytes], None], listener: Listener | None = None) -> None:
@@ -291,7 +291,7 @@ def _started_agent(pid: int, agent: str) -> str:
     if not name or name not in _ordered_programs(agent):
         return name
     parent = processes.parent(pid)
-    if _agent_name(parent):  # it restarted itself, or its wrapper started it, without a shell or tool in between
+    if _agent_name(parent):  # the agent restarted itself, or its wrapper started it, without a shell or tool in between
         return ""
     while parent > 1 and parent != os.getpid():
         if _agent_name(parent):
@@ -311,7 +311,7 @@ def _agent_name(pid: int) -> str:
 
 
 def _ordered_programs(agent: str) -> set[str]:
-    """Names of the programs in the user's name for the agent."""
+    """The program names in an agent's name: `acp` and `goose` in `acp:goose acp`."""
     kind, _, rest = agent.partition(":")
     with contextlib.suppress(ValueError):
         return {kind, *(Path(word).name for part in shlex.split(rest) for word in part.split())}

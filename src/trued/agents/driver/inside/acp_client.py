@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 ANSWER_S = 120.0  # timeout of every request except the prompt: an agent may first read its whole history
-GRACE_S = 2.0  # for the agent to save its session
+GRACE_S = 2.0  # time for the agent to save its session
 LINE = 64 * 1024 * 1024
 BEAT_S = 1.0  # interval of signs of life while the agent thinks; thoughts are not shown
 CUT = 4000  # characters kept of any text except the agent's messages
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # left out: nobody reads these
 LOST = "this session cannot be gone on with"
 LOOK_S = 0.5  # between two reads of the file of our plugin in the agent
-PATIENCE_S = 5.0  # an agent may wait for its provider; the engine handles longer waits: it frees the slot
+PATIENCE_S = 5.0  # an agent may wait for its provider; the engine does longer waits itself: it frees the slot
 
 
 class AgentRefused(Exception):
@@ -50,7 +50,7 @@ class Client:
         self._kinds, self._told = set(kinds), told
         self._tools: dict[str, dict[str, Any]] = {}  # what is known about each tool, collected from its updates
         self._beat = 0.0
-        self.replaying = False  # a loaded session repeats all its events
+        self.replaying = False  # true while a loaded session repeats its past events
 
     async def __call__(self, method: str, params: Any, notification: bool) -> Any:
         given = params if isinstance(params, dict) else {}

@@ -45,7 +45,7 @@ COMMAND_S = 120.0
 RETRIES = {"tools": 8, "output": 2}  # a model that fails at one tool so often in a row will not recover
 PAUSES = (1.0, 4.0)  # before a failed request is sent again; the engine handles longer waits
 BEAT_S = 2.0  # between signs of life while an answer streams in
-SILENCE_S = 24 * 3600.0  # the supervisor watches for hangs
+SILENCE_S = 24 * 3600.0  # as good as no timeout: the supervisor watches for hangs
 FULL = 0.7  # share of the model's context at which old tool results are dropped
 SHOWN = 4000
 LOST, TAKEN = "there is no session", "there is already a session"
@@ -250,7 +250,7 @@ def parse_spoken_reply(text: str) -> Any:
 
 
 def reply_validator(schema: dict[str, Any]) -> Any:
-    """A validator that tells the model at once what breaks the contract. The last try passes; the engine judges it."""
+    """A validator that tells the model at once what breaks the contract. It skips the last try; the engine judges."""
 
     async def validate(ctx: RunContext[Any], said: Any) -> Any:
         if ctx.partial_output or ctx.last_attempt:
