@@ -80,7 +80,7 @@ def bare_title(title: str) -> str:
 
 
 def _is_mark(char: str) -> bool:
-    """Whether it is a pictograph, or a character that joins or colours pictographs."""
+    """Whether the character is a pictograph, or joins or colours pictographs."""
     return unicodedata.category(char) == "So" or char in "\ufe0f\u200d\u20e3" or "\U0001f3fb" <= char <= "\U0001f3ff"
 
 
@@ -118,13 +118,13 @@ def _kind_of_part(part: str) -> str:
 
 
 def is_header_field(label: str) -> bool:
-    """Whether it names a header field: status, owner, branch."""
+    """Whether the label names a header field: status, owner, branch."""
     words = set(title_words(label))
     return bool(words) and words <= FIELDS
 
 
 def is_status_field(label: str) -> bool:
-    """Whether it names a field or column about the state of the work, not about what is asked."""
+    """Whether the label names a field or column about the state of the work, not about what is asked."""
     words = set(title_words(label))
     return bool(words) and words <= STANDING
 

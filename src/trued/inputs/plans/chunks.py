@@ -36,7 +36,7 @@ def chunks_of(outline: Outline) -> list[Draft]:
 
 
 def _join_details(outline: Outline) -> None:
-    """Add each heading such as `### 1A: …` to the chunk with that id, or make it a chunk if there is none."""
+    """Add each heading such as `### 1A: …` to the chunk with that id; without such a chunk, the heading becomes one."""
     known = {draft.id.casefold(): draft for draft in outline.drafts if draft.id}
     for detail in outline.details:
         span = (detail.section.line, detail.section.end)
@@ -91,7 +91,7 @@ def _from_prose(outline: Outline) -> None:
     busy = _busy(outline.drafts)
     numbers = {found.group(1) for draft in outline.drafts if (found := OF_PHASE.match(draft.id))}
     made: dict[int, Draft] = {}
-    for section in reversed(outline.sections):  # inner ones first: then an outer phase contains chunks
+    for section in reversed(outline.sections):  # inner sections first: a phase around a new chunk then contains one
         if not section.phase or id(section) in busy:
             continue
         number = NUMBER.search(section.title)

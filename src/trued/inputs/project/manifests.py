@@ -36,8 +36,8 @@ class Project:
     language: str  # python | node | go | rust | java
     tool: str  # pip, uv, npm, cargo, … or the command of Maven or Gradle; "" if nothing is installed
     files: tuple[str, ...]  # the only files that the installation depends on
-    commands: tuple[tuple[str, ...], ...]  # arguments of the tool, one call each
-    test: str = ""  # the test command, if its files show one
+    commands: tuple[tuple[str, ...], ...]  # the arguments of each call of the tool
+    test: str = ""  # the test command, if the project's files show one
     start: str = ""
     build: str = ""
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 CommandWords: TypeAlias = tuple[str, ...]  # a program by its bare name, and its arguments
 
 TEXT_LIMIT = 50_000  # characters of one command line
-DEPTH = 4  # shells within shells
+DEPTH = 4  # levels of shells within shells that are read
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
 BEFORE = {  # programs that start another one → how many arguments of their own come before it
     "sudo": 0,

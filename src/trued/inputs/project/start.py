@@ -11,7 +11,7 @@ from trued.model import Serve
 
 PORT = "PORT"  # the environment variable that most platforms and frameworks use
 MOST_READ = 80  # source files that are read, those nearest to the root first
-DEEP = 3  # levels of folders
+DEEP = 3  # levels of folders that are searched
 SCRIPTS = ("start", "serve", "dev", "preview")  # scripts of package.json, the most usual first
 TARGETS = ("serve", "start", "run", "dev")  # targets of a Makefile
 SITES = ("", "public", "site", "www", "web")  # folders searched for a static site

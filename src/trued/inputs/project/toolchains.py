@@ -61,7 +61,7 @@ def _maven(folder: str, names: set[str], inside: Inside) -> Project | None:
     if "pom.xml" not in names:
         return None
     wrapped = {"mvnw", ".mvn/wrapper/maven-wrapper.properties"} <= names
-    tool = "sh ./mvnw" if wrapped else "mvn"  # by `sh`: the wrapper's executable bit may be lost
+    tool = "sh ./mvnw" if wrapped else "mvn"  # with `sh`, because the wrapper's executable bit may be lost
     start = f"{tool} -B spring-boot:run" if "spring-boot-maven-plugin" in inside(folder, "pom.xml") else ""
     files = ("pom.xml", *(("mvnw",) if wrapped else ()))
     return _made(folder, "java", tool, files, f"{tool} -B -DskipTests package", f"{tool} -B test", start)
@@ -72,7 +72,7 @@ def _gradle(folder: str, names: set[str], inside: Inside) -> Project | None:
     if not told and not any(name in names for name in SETTINGS):
         return None
     if "pom.xml" in names:
-        return None  # it can also be built with Maven, which needs no choice of a Gradle version
+        return None  # the project can be built with Maven, which needs no choice of a Gradle version
     wrapped = {"gradlew", "gradle/wrapper/gradle-wrapper.jar", "gradle/wrapper/gradle-wrapper.properties"} <= names
     tool = "sh ./gradlew" if wrapped else "gradle"
     plugins = "\n".join(inside(folder, name) for name in told)

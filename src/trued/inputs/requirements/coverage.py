@@ -148,8 +148,8 @@ class _Words:
         self.criteria: dict[str, list[tuple[str, str]]] = {}
         for name, criterion in self.words:
             self.criteria.setdefault(_plain(criterion.text), []).append((name, criterion.kind))
-        self.done: set[str] = set()  # ids of tasks
-        self.met: set[str] = set()  # names of criteria
+        self.done: set[str] = set()  # ids of covered tasks
+        self.met: set[str] = set()  # names of covered criteria
 
     def covered(self, entry: str, by: Requirement) -> str:
         """Mark what the entry names as covered. Returns the entry, or the id of the task that it names."""

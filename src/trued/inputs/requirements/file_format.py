@@ -45,7 +45,7 @@ def _is_project_path(name: str) -> bool:
 
 
 def _is_server_path(path: str) -> bool:
-    """Whether it is a path on the contract's own server, without another host, blanks and control characters."""
+    """Whether the text is a path on the contract's own server: no other host, no blanks, no control characters."""
     return (
         path.startswith("/") and not path.startswith("//") and all(ord(char) > 32 and char != "\x7f" for char in path)
     )

@@ -65,7 +65,7 @@ def _told(value: Any) -> dict[str, Any]:
 
 
 def _flow(value: Any) -> str:
-    """A value on one line. JSON is YAML."""
+    """A value on one line, as JSON, which is valid YAML."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -95,7 +95,8 @@ def load_settings(
 
     `project` is the repository's folder, `user` the folder of the user's own settings. Raises BadInput.
     """
-    own = {key: value for key, value in (_user_file(user) if user else {}).items() if key != "hub"}  # no run stores it
+    # without the hub, which no run stores
+    own = {key: value for key, value in (_user_file(user) if user else {}).items() if key != "hub"}
     shared = _project_file(project) if project else {}
     above = [_from_environment(environ), _from_flags(flags)]
     merged: dict[str, Any] = {}
@@ -267,7 +268,7 @@ def _setting(key: str, value: Any, where: str) -> Any:
 
 
 def _at(where: str, rule: Callable[[str], T], text: str) -> T:
-    """The rule's result for the text. Raises BadInput with its place if the rule refuses it."""
+    """The rule's result for the text. Raises BadInput with the place `where` if the rule refuses it."""
     try:
         return rule(text)
     except RuleBroken as broken:

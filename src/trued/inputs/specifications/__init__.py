@@ -19,11 +19,11 @@ class SpecificationFormat(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name for people."""
+        """The format's name, for people."""
         ...
 
     def found(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Those of a commit's paths that this format reads."""
+        """The paths that this format reads, out of all paths of a commit."""
         ...
 
     def read(self, files: Mapping[str, str]) -> Requirements:

@@ -31,7 +31,7 @@ _HOLE = re.compile(r"\b[XYZN]\b|[{}<>]|…|\.\.\.|\bxx+\b|%[sd]|\*")  # a placeh
 
 
 def page_check(criterion: Criterion) -> BrowserCheck | None:
-    """The check that the words ask for; None if in doubt."""
+    """The check that the criterion's words ask for; None if in doubt."""
     text = " ".join(criterion.text.split())
     quotes = [(match, next(part for part in match.groups() if part)) for match in _QUOTED.finditer(text)]
     bare = _QUOTED.sub(lambda match: "\0" * len(match[0]), text)
