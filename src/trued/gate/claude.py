@@ -18,7 +18,7 @@ LOCAL = ".claude/settings.local.json"
 EVENTS = ("Stop", "SubagentStop", "ConfigChange", "UserPromptSubmit", "SubagentStart")
 BEGINNINGS = ("UserPromptSubmit", "SubagentStart")
 OURS = "gate hook claude"
-BEGIN_S = 60  # recording a beginning is quick, and the user's prompt waits for it
+BEGIN_S = 60  # timeout of hooks that record a beginning: quick, and the user's prompt waits for them
 SLACK_S = 60  # added to our own time limit: then Claude Code kills the hook if we failed to end it
 
 

@@ -28,9 +28,9 @@ class InstalledFile(Value):
     """One file that the installation wrote: its content before and after."""
 
     path: str
-    before: str | None = None  # its former bytes, as latin-1; None if there was no file
+    before: str | None = None  # the file's former bytes, as latin-1; None if there was no file
     after: str = ""
-    folders: tuple[str, ...] = ()  # created for it
+    folders: tuple[str, ...] = ()  # folders created for the file
     moved: str = ""  # new path of a former hook, which still has to run
 
 
@@ -63,7 +63,7 @@ class Gate(Value):
     requirements_file: str = ""
     package: str = ""  # what pip installs in CI
     terms: str = ""  # hash of requirements and environment, independent of the base
-    contract: str = ""  # hash
+    contract: str = ""  # the contract's hash
     sealed_at: float = 0.0
     installed: dict[str, InstalledFile] = {}  # noqa: RUF012 (pydantic copies it)
     amendments: tuple[GateAmendment, ...] = ()
