@@ -115,7 +115,7 @@ def select_agents(
 
 
 def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> list[AgentStatus]:
-    """The agents that could start now. Raw models count only without agents: their keys may have other purposes."""
+    """The agents that could start now. Raw models count only if no other can: their keys may have other uses."""
     able = [one for one in seen if one.name in PREFERRED and one.ready]
     if able or any(one.name == "coder" and one.missing for one in seen):
         return able

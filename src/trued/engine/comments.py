@@ -15,8 +15,8 @@ MOST = 4000  # characters: a comment is a few sentences; longer texts belong int
 def record_comment(
     store: RunStore, record: RunRecord, text: str, *, who: str, to: str = "", now: bool = False, way: Way = "command"
 ) -> Comment:
-    """Record a comment. `to`: a role or a call; "" is every role. It goes into the next brief; with `now`, a running
-    call is stopped and continues with the comment.
+    """Record a comment. `to`: a role or a call; "" is every role. The comment goes into the next brief; with `now`, a
+    running call is stopped and continues with the comment.
 
     Raises BadInput for a run that has ended, an empty or very long text, an unknown role or call, and a role that
     writes cases: it writes them from the requirements only.

@@ -10,7 +10,7 @@ from trued.model import Value
 from trued.support import atomic_files
 
 FOLDER = "comparisons"
-FEWEST = 2  # runs of a comparison
+FEWEST = 2  # a comparison has at least this many runs
 
 
 class ComparedRun(Value):

@@ -226,7 +226,7 @@ class Engine:
         with ExitStack() as claimed:
             try:
                 claimed.enter_context(self.store.journal.claim(record.id))
-            except BadInput:  # its clones are on another machine, and no process drives it there
+            except BadInput:  # the run's clones are on another machine, and no process drives it there
                 return end_run(self.store, record, CANCELLED)
             return await self._cancel(self.store.journal.run(record.id))
 
@@ -275,7 +275,7 @@ class Engine:
             is_cancelled = partial(self.store.journal.is_cancelled, record.id)
             end = await drive_workflow(run, is_cancelled, told, alone=self.shared is None)
             record = record.model_copy(update={"head": run.branch.head})
-            if end.outcome and run.steps.state.position.unpublished:  # its branch could not be moved
+            if end.outcome and run.steps.state.position.unpublished:  # the run's branch could not be moved
                 return end_run(self.store, record, End("waiting", Waiting.code, run.steps.state.position.unpublished))
             if end.outcome or end.state == "cancelled":
                 await run.context.workspace.clean_up()

@@ -9,8 +9,8 @@ from trued.wire import Price, Spend
 
 Range: TypeAlias = tuple[float, float]
 
-KNOWN = 3  # with so many earlier calls of a role by an agent, the estimate uses their figures
-# One call of an agent without history: requests to the model, context beyond prompt and brief, output tokens, time.
+KNOWN = 3  # after this many earlier calls of a role by an agent, the estimate uses their figures
+# Ranges for a call without history: requests to the model, context beyond prompt and brief, output tokens, time.
 REQUESTS: Range = (6, 40)
 CONTEXT: Range = (4_000, 40_000)
 SAID: Range = (2_000, 25_000)

@@ -33,13 +33,13 @@ class Inputs(Value):
     version: str
     dirty: tuple[str, ...] = ()  # uncommitted files when the run began: it started from HEAD, without them
     looked: str = ""  # a sentence about the detected agents; empty: the user named all of them
-    start: str = ""  # the commit it continues from, if not its base
-    branch: str = ""  # its branch, if not named after the run
-    base: str = ""  # the base for red results, if it is not the commit that was checked out
+    start: str = ""  # the commit that the run continues from, if not its base
+    branch: str = ""  # the run's branch, if not named after the run
+    base: str = ""  # the run's base, if it is not the commit that was checked out
     ticket: Ticket | None = None
     author: str = ""  # the author of commits, as "Ada <ada@example.org>"; "": each role is its own author
-    edition: int = 1  # of the trued that began the run, see `trued.run.context.EDITION`; 1 if none was stored
-    onto: str = ""  # the branch that was checked out when it began, on which it lands; "" if there was none
+    edition: int = 1  # the edition of the trued that began the run: `trued.run.context.EDITION`; 1 if none was stored
+    onto: str = ""  # the branch that was checked out when the run began, on which it lands; "" if there was none
 
     def person_files(self, root: Path) -> tuple[str, ...]:
         """Documents in the repository that a person gave to this run: what it has to do, and how it is judged."""

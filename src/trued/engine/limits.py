@@ -158,7 +158,7 @@ def price_lookup(settings: "Settings") -> "Callable[[str, str], Price]":
         kind, _, named = agent.partition(":")
         try:
             sizes = agent_of(agent).models
-        except BadInput:  # an agent of a test
+        except BadInput:  # a test's own agent
             sizes = {}
         meant = sizes.get(named or model, named)
         whole = f"{kind}:{meant}" if meant and kind not in ("command", "acp") else agent

@@ -25,7 +25,7 @@ class Wait(Value):
     steps: tuple[str, ...] = ()  # what to do before deciding
     commit: str = ""  # the commit to look at
     question: str = ""  # the key of the question to answer
-    options: tuple[str, ...] = ()  # its possible answers; empty: a free text
+    options: tuple[str, ...] = ()  # the question's possible answers; empty: a free text
 
 
 def waits(store: RunStore, record: RunRecord) -> list[Wait]:
@@ -81,7 +81,7 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 
 
 def _not_checked(record: RunRecord, criteria: "list[Judged]") -> Iterator[Wait]:
-    """One wait for all criteria that the contract does not hold: one command adds them."""
+    """One wait for all criteria that the contract does not contain: one command adds them."""
     if not criteria:
         return
     named = "; ".join(f"{one.id}: {one.text}" for one in criteria[:NAMED])

@@ -13,7 +13,7 @@ from trued.support.markdown_escape import escaped, quotation
 from trued.support.redaction import inert, plain
 
 MOST_PICTURES = 24
-MOST_ROWS = 200  # of one table: a pull request is for people
+MOST_ROWS = 200  # rows of one table: a pull request is for people
 NOT_PROVEN = "not proven: "
 MARKS = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
 
@@ -52,7 +52,7 @@ class PullRequestWork:
     branch: str
     onto: str
     head: str
-    title: str  # an agent's, else the engine's
+    title: str  # written by an agent, else by the engine
     verdict: Verdict
     proven: bool
     contract: str = ""
@@ -104,7 +104,7 @@ async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequest
     if forge.remote:
         ref = f"refs/heads/trued/evidence/{work.run}"
         why = await workspace.push(forge.remote, commit, ref)
-        if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):  # `ref` holds an earlier offer
+        if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):  # `ref` has other pictures
             raise BadInput(why, then=f"fix that, then `trued resume {work.run}`")
     return {one: forge.picture(commit, name) for one, name in names.items() if name in files}
 

@@ -21,7 +21,7 @@ MOST_FILES = 500  # most specification files that are read in one repository
 def load_named_requirements(path: Path) -> Requirements:
     """Load the user's file: requirements with checks, or Markdown."""
     if path.suffix.lower() in MARKDOWN:
-        from trued.inputs import specifications as sources  # imported here: only needed for such files
+        from trued.inputs import specifications as sources  # imported here: only needed for Markdown
 
         return sources.read_specification(str(path), read_text(path))
     from trued.inputs.requirements.file import load_requirements

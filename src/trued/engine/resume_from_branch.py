@@ -1,4 +1,4 @@
-"""Continues an earlier run from its branch. Files on it are hints; the base comes from the journal or git."""
+"""Continues an earlier run from its branch. Files on that branch are hints; the base comes from the journal or git."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +31,7 @@ class KnownRuns:
 
     @classmethod
     def of(cls, runs: Sequence[RunRecord], root: Path) -> "KnownRuns":
-        """Build it from records, newest first; of several runs on one branch, the newest counts."""
+        """Build from the records of runs, given newest first; of several runs on one branch, the newest counts."""
         bases = {one.branch: one.base for one in reversed(runs) if one.repository == str(root)}
         return cls({one.branch for one in runs if one.state != "cancelled"}, bases)
 

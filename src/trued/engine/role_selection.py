@@ -28,7 +28,7 @@ class TrustedFiles:
 
 
 def check_trust(root: Path, home: Path, given: str) -> TrustedFiles:
-    """The trusted files. Raises Untrusted if one of trued's is not; role files of other tools are checked when used."""
+    """The trusted files. Raises Untrusted if one of trued's own is not; role files of other tools are checked later."""
     what = files_to_trust(root)
     agreed = TrustedFiles(
         root, what, frozenset(what.files) if given == what.digest else trusted_files(home, root, what)

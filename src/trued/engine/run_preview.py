@@ -41,7 +41,7 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
     if contract is None:
         raise BadInput(f"run {run_id} has no contract yet", then=f"`trued resume {run_id}` seals it")
     workspace, commit = store.workspace(record, inputs), commit or record.head or record.base
-    if not store.journal.driver(run_id):  # otherwise its driver has done this
+    if not store.journal.driver(run_id):  # otherwise the run's driver has done this
         await workspace.store.begin(record.base)
     async with _own_folder(store.folder(run_id) / PREVIEWS) as workspace.folder:
         if contract.serve is None:

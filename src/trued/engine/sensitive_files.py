@@ -15,7 +15,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 KINDS = Path(__file__).with_name("sensitive_files.toml")  # each reason why a path is sensitive, with its patterns
 SETTINGS = "settings of trued"  # one of the reasons
-# sensitive in any folder, as are FOLDERS
+# these files are sensitive in any folder, and so are FOLDERS
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
 TOLD = (".trued/team/",)  # a team's files are views: no tool trusts or runs them

@@ -42,7 +42,7 @@ LFS = b"filter=lfs"
 
 
 class SentWork(Value):
-    """What is in the store: recorded before any step that names it."""
+    """Work that is in the store; recorded before any step that names it."""
 
     commits: tuple[str, ...]
     artifacts: str = ""  # a commit without history that holds kept files, named by their hashes

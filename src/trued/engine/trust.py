@@ -45,7 +45,7 @@ def _digest(hashes: Mapping[str, str]) -> str:
 
 
 def is_trusted(home: Path, repo: Path, digest: str) -> bool:
-    """Whether there is nothing to trust, or the user trusts exactly this."""
+    """Whether there is nothing to trust, or the user trusts exactly the files with this digest."""
     return not digest or digest in _read(home).get(str(repo.resolve()), {})
 
 

@@ -45,7 +45,7 @@ class VerdictSoFar:
 
     @property
     def stored_verdict(self) -> Verdict | None:
-        """The same verdict, with evidence that is parsed only when it is used."""
+        """Like `verdict`, with evidence that is parsed only when it is used."""
         if self._made is None and self._newest:
             for name, one in self._judged.items():
                 self._judged[name] = Judged.model_validate(one)

@@ -14,7 +14,7 @@ from trued.support import atomic_files
 
 FILE = "verified.jsonl"
 KEPT = 1000  # lines; years for a person, weeks for a busy machine
-SLACK = 100  # lines beyond that before the oldest are dropped, so that not every line rewrites the file
+SLACK = 100  # lines beyond KEPT before the oldest are dropped, so that not every line rewrites the file
 
 
 class VerificationRecord(Value):
@@ -28,7 +28,7 @@ class VerificationRecord(Value):
     state: str
     grade: Grade
     code: int  # exit code
-    met: int  # requirements
+    met: int  # number of requirements that are met
     requirements: int
     accept: Grade = Grade.ATTESTED
     requirements_file: str = ""

@@ -250,7 +250,7 @@ async def _sweep(places: Path, own: str) -> None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                continue  # its process still runs
+                continue  # the other verification still runs
             await remove_tree(places / lock.stem)
             lock.unlink(missing_ok=True)
 

@@ -13,7 +13,8 @@ from trued.workspace.git.snapshot import Snapshot, Worktree, ignore_rules, take_
 
 ASK_S = 60.0
 MOST_INSIDE = 50  # most nested repositories that are checked
-_KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # the user's; others may come from a hook
+# GIT_ variables that the user sets; others may come from a hook
+_KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 
 
 @dataclass(frozen=True, slots=True)

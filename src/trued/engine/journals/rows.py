@@ -36,7 +36,7 @@ def landings(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def question_of(row: Mapping[str, Any]) -> Question:
-    """A row of `question`."""
+    """The question in a row of the table `question`."""
     fields = {**row, "options": tuple(json.loads(row["options"]))}
     return Question(**{name: value for name, value in fields.items() if name != "run"})
 
@@ -57,7 +57,7 @@ def approval_columns(run: str, approval: Approval) -> dict[str, object]:
 
 
 def comments_of(rows: Iterable[Mapping[str, Any]], steps: Iterable[Mapping[str, Any]]) -> list[Comment]:
-    """Rows of `comment`, each with the calls that took it up; `steps`: key and value of steps that may record this."""
+    """The comments in rows of `comment`, each with the calls that took it up. `steps`: steps that may record this."""
     given: dict[int, list[Delivery]] = {}
     for row in (one for one in steps if is_comments(one["key"])):
         taken = TakenComments.model_validate_json(row["value"])
@@ -68,7 +68,7 @@ def comments_of(rows: Iterable[Mapping[str, Any]], steps: Iterable[Mapping[str, 
 
 
 def spend_of(row: Mapping[str, Any]) -> "Spend":
-    """A row of `spend`."""
+    """The spending in a row of the table `spend`."""
     from trued.wire import Amount, Spend  # imported here: only needed to read calls
 
     def amounts(of: str) -> "Amount":

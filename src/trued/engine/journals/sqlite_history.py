@@ -40,7 +40,7 @@ SPENDS = f"""
 
 
 def answers(rows: "Iterable[sqlite3.Row]") -> list[StoredAnswer]:
-    """The rows of ANSWERS."""
+    """The result of the query ANSWERS, as values."""
     read: dict[tuple[str, str, str], dict[str, Any]] = {}  # a cache: thousands of replies make the same claims
     found = []
     for row in rows:
@@ -54,7 +54,7 @@ def answers(rows: "Iterable[sqlite3.Row]") -> list[StoredAnswer]:
 
 
 def verdicts(rows: "Iterable[sqlite3.Row]") -> list[StoredVerdict]:
-    """The rows of VERDICTS."""
+    """The result of the query VERDICTS, as values."""
     read: dict[str, dict[str, str]] = {}
     found = []
     for row in rows:
@@ -66,7 +66,7 @@ def verdicts(rows: "Iterable[sqlite3.Row]") -> list[StoredVerdict]:
 
 
 def spends(rows: "Iterable[sqlite3.Row]") -> "list[tuple[str, Spend]]":
-    """The rows of SPENDS."""
+    """The result of the query SPENDS: each run with its spending."""
     from trued.wire import Amount, Spend  # imported here: only needed to read calls
 
     nothing, found = Amount(), []

@@ -44,7 +44,7 @@ class LandingResult(Value):
     conflicts: tuple[str, ...] = ()
     asks: dict[str, str] = {}  # noqa: RUF012  changed sensitive files, and why they are sensitive
     digest: str = ""  # of the changes in `asks`
-    verdict: Verdict | None = None  # if it was proven again
+    verdict: Verdict | None = None  # the new verdict, if the work was proven again
     url: str = ""  # of a pull request
 
 
@@ -75,7 +75,7 @@ class LandingCandidate:
     """A commit that could land."""
 
     commit: str
-    tip: str  # of the target
+    tip: str  # the newest commit of the target branch
     how: str
     part: str  # the prefix of its steps in the journal
     replaced: tuple[str, ...] = ()  # files of an earlier run on the target that this commit replaces
