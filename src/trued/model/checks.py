@@ -82,7 +82,7 @@ class TestsCheck(Value):
     """Counted tests; the files are frozen as they are on the base commit, or come with the contract."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
-    __test__ = False  # its name looks like a test class to pytest
+    __test__ = False  # the class's name looks like a test class to pytest
     _as_before = newer_fields("e2e")
 
     kind: Literal["tests"] = "tests"
@@ -107,7 +107,7 @@ class PageAction(Value):
 
     _given = only_given_fields()
 
-    click: str | None = None  # its text, or its line of the accessibility tree, like: link "Buy"
+    click: str | None = None  # the element's text, or its line of the accessibility tree, like: link "Buy"
     type: str | None = None
     choose: str | None = None  # an option of a list
     field: str | None = None  # with type and choose: the field's label, placeholder or name

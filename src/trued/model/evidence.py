@@ -14,7 +14,7 @@ Lacks: TypeAlias = Literal["", "attest", "approve"]  # missing: a person's attes
 
 
 class Tried(Value):
-    """One case or test id, executed."""
+    """The result of one execution of one case or test id."""
 
     id: str
     outcome: Outcomes
@@ -26,7 +26,7 @@ class Tried(Value):
 class Shot(Value):
     """A screenshot that the engine's own browser took."""
 
-    name: str  # its name in the artifacts of its evidence
+    name: str  # the screenshot's name among the artifacts of its evidence
     sha256: str
     page: str  # the path that the check opened; for a test, the page's path at its end
     url: str = ""  # the browser's address
@@ -218,13 +218,13 @@ class Contract(Value):
     guards: tuple[str, ...] = ()  # checks that can refute but never prove: the base's own tests, build, lint, types
     caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most `examined` until a person approves
     undecided: tuple[str, ...] = ()  # all notes of sealing: what no check covers, and what is only reported
-    interpreter: str = ""  # the one that runs the checks, on the base and on the head
+    interpreter: str = ""  # the interpreter that runs the checks, on base and head
     base_facts: tuple[Evidence, ...] = ()  # the checks on the base, run three times
     suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade; can refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
     red_suites: tuple[Requirement, ...] = ()  # those of `unguarded` that ran, but in which nothing passes on the base
     reported: tuple[str, ...] = ()  # the notes in `undecided` that only report what the engine did
-    unserved: str = ""  # why its pages are not checked: no server was found; and what to write
+    unserved: str = ""  # why pages are not checked (no server was found), and what a person can write
 
     @property
     def every(self) -> tuple[Requirement, ...]:

@@ -53,12 +53,12 @@ class Approval(Value):
     commit: str = ""  # the commit that the person saw; "" in records of older versions
     asked: str = ""  # hash of the requirement's text and steps: if these change, the approval no longer applies
     rejected: bool = False
-    stale: str = ""  # why it is no longer valid; computed, never stored
-    way: Way = ""  # how it was given; "" in records of older versions
+    stale: str = ""  # why the approval is no longer valid; computed, never stored
+    way: Way = ""  # how the approval was given; "" in records of older versions
 
     @property
     def came_by(self) -> str:
-        """How it was given, as the end of a sentence; "" if that was not recorded."""
+        """How the approval was given, as the end of a sentence; "" if that was not recorded."""
         words = {"terminal": "at the run's terminal", "command": "by command", "page": "on the page"}
         return words.get(self.way, "")
 
@@ -87,8 +87,8 @@ class Comment(Value):
     who: str
     at: float = 0.0
     way: Way = ""
-    stops: str = ""  # the call that is stopped for it; "": it goes into the next brief
-    given: tuple[Delivery, ...] = ()  # computed from the steps that took it, never stored
+    stops: str = ""  # the call that is stopped for the comment; "": it goes into the next brief
+    given: tuple[Delivery, ...] = ()  # computed from the steps in which calls took the comment, never stored
 
     def is_for(self, role: str, key: str) -> bool:
         """Whether this call of this role should get the comment and has not got it yet."""

@@ -97,7 +97,7 @@ class Task(Value):
     id: str
     title: str
     scope: str = ""  # the user's words beyond the title, such as nested list items
-    brief: str = ""  # the lines of the source about it
+    brief: str = ""  # the lines of the source about this task
     files: tuple[str, ...] = ()
     phase: str = ""
     source: Source = Source()
@@ -167,7 +167,7 @@ class Ticket(Value):
 
     @property
     def branch(self) -> str:
-        """The name of its branch: `fix/KEY-words` or `feat/KEY-words`."""
+        """The name of the ticket's branch: `fix/KEY-words` or `feat/KEY-words`."""
         words = re.sub(r"[^a-z0-9]+", "-", self.summary.lower()).strip("-")[:SLUG_LIMIT].strip("-")
         key = re.sub(r"[^A-Za-z0-9_]+", "-", self.key)[:SLUG_LIMIT].strip("-") or "ticket"
         return f"{self.kind}/{key}-{words}" if words else f"{self.kind}/{key}"

@@ -14,7 +14,7 @@ from trued.model.records import Event
 
 
 class JournalEvent(BaseModel):
-    """What one kind of event says. Subclass it with `kind="…"`, the name that is stored.
+    """The base class of all kinds of events. Subclass it with `kind="…"`, the name that is stored.
 
     `shown`: the name that people read in logs, where the stored one no longer fits. `omits`: fields that are
     left out of the stored object while they have their default. All others are written.

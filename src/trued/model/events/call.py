@@ -60,7 +60,7 @@ class CallAnswered(JournalEvent, kind="answered"):
 
     @property
     def claim(self) -> str:
-        """The agent's word for its result: DONE, PASS, …"""
+        """The result that the agent claims: DONE, PASS, …"""
         reply = self.reply or {}
         return str(reply.get("result") or reply.get("status") or "")
 
@@ -75,7 +75,7 @@ class CallWaits(JournalEvent, kind="waits"):
 
     @property
     def waits_for(self) -> str:
-        """What it waits for, as text: `rate limit of claude`."""
+        """What the call waits for, as text: `rate limit of claude`."""
         kind, _, rest = (self.agent or "its provider").partition(":")
         who = rest.partition(":")[0] if kind == "coder" else kind if kind != "acp" else rest.partition(" ")[0]
         return f"{who} is overloaded or out of reach" if self.failure == "overloaded" else f"rate limit of {who}"

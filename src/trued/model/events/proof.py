@@ -17,7 +17,7 @@ class EnvironmentBuilt(JournalEvent, kind="environment"):
 
 
 class ServerFound(JournalEvent, kind="server found"):
-    """A way to start the project was found in the base's files, and answered there."""
+    """A command that starts a server was found in the base's files; on the base, the server answered."""
 
     command: str
     where: str  # the file that it was found in
@@ -60,7 +60,7 @@ class CheckSealed(JournalEvent, kind="sealed"):
 class ContractSealed(JournalEvent, kind="contract sealed"):
     """Requirements and checks are fixed."""
 
-    contract: str  # its hash
+    contract: str  # the contract's hash
     requirements: int
     held_out: bool
     why: str
@@ -118,7 +118,7 @@ class GradedRequirement(Value):
 
 
 class VerdictReached(JournalEvent, kind="proven", shown="verdict", omits=("gaps", "requirements", "taken_by")):
-    """All checks of a commit were run and judged; whether it holds or not."""
+    """All checks of a commit were run and judged. `holds`: nothing failed or is disputed."""
 
     subject: str
     commit: str

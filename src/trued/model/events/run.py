@@ -13,7 +13,7 @@ class RunBegan(JournalEvent, kind="run began", omits=("run",)):
     workflow: str
     branch: str
     level: str  # of the sandbox
-    run: str = ""  # its id (the branch may have another name); "" in journals of earlier versions
+    run: str = ""  # the run's id (its branch may have another name); "" in journals of earlier versions
 
 
 class BranchContinued(JournalEvent, kind="going on"):
