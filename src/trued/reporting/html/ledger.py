@@ -34,7 +34,7 @@ MOST_ROWS = 1_000  # rows of met requirements; unmet ones get up to twice as man
 # HTML elements for evidence: a browser lays out a page of 30,000 elements at once, and one of 700,000 in 20 s.
 EVIDENCE, LEAST_EVIDENCE = 11_500, 2_000
 OF_A_ROW = 15  # elements of a row without evidence
-OF_A_TRIAL, OF_A_CASE = 36, 4  # elements of each
+OF_A_TRIAL, OF_A_CASE = 36, 4  # elements of one trial, and of one case
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class LedgerLine:
     lacks: str
     met: bool
     guard: bool
-    judged: bool = True  # False: no verdict has it yet
+    judged: bool = True  # False: no verdict contains the requirement yet
 
 
 def lines(material: Material) -> list[LedgerLine]:

@@ -70,7 +70,7 @@ class CheckRun:
     passed: int
     is_void: bool
     held_out: bool
-    pictures: tuple[str, ...]  # their hashes
+    pictures: tuple[str, ...]  # hashes of the screenshots
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
@@ -119,7 +119,7 @@ class ProofSummary:
 
     @classmethod
     def read(cls, key: str, at: float, stored: Mapping[str, Any]) -> "ProofSummary":
-        """Read it from a stored verdict."""
+        """Read the summary from a stored verdict."""
         grades = {one["id"]: one["grade"] for one in stored.get("requirements", ())}
         suites = tuple(one["id"] for one in stored.get("suites", ()))
         return cls(key, at, grades, suites, tuple(map(CheckRun.read, stored.get("evidence", ()))))
@@ -154,7 +154,7 @@ class Material:
     waits: Sequence[Wait] = ()
     documents: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path()
-    spool: Callable[[str, int], Spooled] = no_spool  # by key and number of lines wanted
+    spool: Callable[[str, int], Spooled] = no_spool  # a call's spooled events, by key and number of lines
     kept: Callable[[str], bytes] = nothing_kept  # pictures and recordings, by hash
     now: float = 0.0
     compared: Mapping[str, Any] | None = None  # the comparison with other runs, as `compare --json` prints it

@@ -63,7 +63,7 @@ class ReportPage:
     run: str
     workflow: str
     state: str
-    grade: str  # until the run has ended: its state
+    grade: str  # or, until the run has ended, its state
     says: str
     why: str
     scripted: bool

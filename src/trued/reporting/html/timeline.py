@@ -20,8 +20,8 @@ MOST_BARS, MOST_MARKS = 240, 60  # in one lane
 FEWEST = 12  # bars of one lane, however many lanes there are
 NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and clicked
 TOUCHING = 0.12  # narrow bars closer than this become one
-WIDE = 1.0  # most width of bars drawn as one, so that each still links to its own part of the story
-TRACKS = 6  # at most so many bars of one lane are stacked
+WIDE = 1.0  # largest width of joined bars, so that links still lead to different parts of the run
+TRACKS = 6  # most bars of one lane that are stacked
 QUIET_S = 45.0  # the axis is cut if nobody worked for longer than this and longer than a fifth of all work
 BREAK = 4.0  # per cent of the width that a cut takes
 LABELLED = 88.0  # per cent: a label that begins further right would be cut off in the narrowest picture
@@ -37,9 +37,9 @@ class Stretch(NamedTuple):
     began: float
     ended: float
     kind: str
-    of: Any  # what it shows; the lane makes a title from it
-    number: int = 1  # how many are drawn as one
-    last: Any = None  # what the last of these shows
+    of: Any  # what the bar shows; the lane makes a title from it
+    number: int = 1  # how many bars are joined in this one
+    last: Any = None  # what the last of the joined bars shows
 
 
 @dataclass(frozen=True, slots=True)

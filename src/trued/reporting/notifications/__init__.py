@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TITLE = 120  # characters of the goal's title, which a person wrote
 IDS = 5  # requirements that are named; more are counted
-ID = re.compile(r"[\w.:#-]{1,40}", re.ASCII)  # an agent may have chosen it: ids of any other form are only counted
+ID = re.compile(r"[\w.:#-]{1,40}", re.ASCII)  # an agent may have chosen the id: other forms are only counted
 TELLING = (RunEnded.KIND, QuestionAsked.KIND)
 ENDS = {
     "done": "is done",

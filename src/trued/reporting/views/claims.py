@@ -19,7 +19,7 @@ DONE = ("", "DONE", "PASS", "passed")  # claims that all is well
 
 @dataclass(frozen=True, slots=True)
 class DoneClaim:
-    """One call whose agent said that the work is good."""
+    """A call that ended with the claim that the work is good."""
 
     key: str
     role: str
@@ -67,7 +67,7 @@ class VerdictFact:
 
 
 def claim_of(reply: Mapping[str, Any]) -> str:
-    """The word that an agent uses for its result."""
+    """The result that a reply claims, in the agent's own word: PASS, DONE, …"""
     passed = [reply[name] for name in ("passes", "passed") if isinstance(reply.get(name), bool)]
     if passed:
         return "PASS" if all(passed) else "not yet"

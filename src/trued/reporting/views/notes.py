@@ -33,7 +33,7 @@ def sort_notes(ledger: Mapping[str, Any]) -> Notes:
         if colon and name in bare:
             about.setdefault(name, []).extend([rest] if rest != NO_CASE else [])
         elif note.startswith(UNCOVERED) and note.removeprefix(UNCOVERED) in bare.values():
-            continue  # its row says so
+            continue  # the requirement's row says so
         elif note in reported:
             facts.append(note)
         else:

@@ -39,7 +39,7 @@ def _of_run(event: JournalEvent) -> Iterator[Notice]:
             yield f"continued on another machine: {where}; agents begin fresh sessions there", False
         case run.BranchNotMoved():
             yield f"the run's branch was not moved: {_cut(event.why)}", True
-        case run.LimitRaised():  # or lowered
+        case run.LimitRaised():  # or LimitLowered, its subclass
             whose = f"{event.scope}: " if event.scope else ""
             did = "lowered or set" if isinstance(event, run.LimitLowered) else "raised"
             yield f"{event.who or 'somebody'} {did} a limit: {whose}{event.what} = {event.to:g}", False

@@ -131,7 +131,7 @@ class Progress:
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def put(self, row: Row, at: str = "") -> None:
-        """Add a row to its scope, or replace the one that has its name."""
+        """Add a row to its scope, or replace the row of the same name."""
         name = at or row.key
         if name not in self.rows:
             # a row without a scope gets a scope of its own, in order of time: seal first, finish last

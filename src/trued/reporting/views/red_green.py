@@ -17,12 +17,12 @@ class CaseOutcomes:
 
     @property
     def is_green(self) -> bool:
-        """Whether it passed on the head every time."""
+        """Whether the case passed on the head every time."""
         return bool(self.head) and set(self.head) == {Outcomes.PASSED}
 
     @property
     def was_red(self) -> bool:
-        """Whether it failed on the base every time."""
+        """Whether the case failed on the base every time."""
         return bool(self.base) and Outcomes.PASSED not in self.base
 
     @property

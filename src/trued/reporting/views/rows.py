@@ -69,7 +69,7 @@ class CallOutcome(NamedTuple):
 
     @classmethod
     def lean(cls, event: CallAnswered) -> "CallOutcome":
-        """The same without empty fields of the reply; short strings are interned, so that all calls share them."""
+        """Like `of`, without empty fields of the reply; short strings are interned, so that all calls share them."""
         said = {name: _shared(value) for name, value in (event.reply or {}).items() if value or value is False}
         return cls.of(event)._replace(reply=said or None)
 
@@ -86,7 +86,7 @@ class Call(NamedTuple):
     agent: str = ""
     state: str = "running"  # running | done | failed | unfinished
     attempts: int = 1
-    asked: float = 0.0  # the first time
+    asked: float = 0.0  # when it was first asked
     started: float = 0.0  # start of its first process; 0: not yet
     began: float = 0.0
     ended: float = 0.0
@@ -129,7 +129,7 @@ class Call(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Why it failed."""
+        """Why the call failed."""
         return (self.answer.why or self.answer.kind) if self.answer else ""
 
 

@@ -40,7 +40,7 @@ class RunFacts:
 class HistoryFilter:
     """Selects runs, and the part of an agent or role in them; an empty field selects all."""
 
-    repository: str = ""  # as the run's record has it, or its resolved path
+    repository: str = ""  # the path in the run's record, or that path resolved
     workflow: str = ""
     agent: str = ""
     role: str = ""

@@ -111,7 +111,7 @@ class Verification:
 
     def checks(self, judged: Judged) -> list["CheckedSides"]:
         """What each check of a requirement showed on base and head."""
-        from trued.proof.room.bench import check_hash  # imported for a verdict, not for the help
+        from trued.proof.room.bench import check_hash  # imported here: the help needs no verdict
 
         taken = set(judged.evidence)
         facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
@@ -135,7 +135,7 @@ def ran_by(interpreter: str, versions: Mapping[str, str], command: str) -> str:
 
 def _is_whole_suite(check: Check) -> bool:
     """Whether the check runs all tests there are, because its command names no file."""
-    from trued.proof.runners.command_parser import files_in_command, recognise_runner  # only for a verdict
+    from trued.proof.runners.command_parser import files_in_command, recognise_runner  # for a verdict only
 
     call = recognise_runner(check.command) if isinstance(check, TestsCheck) and not check.files else None
     return call is not None and not files_in_command(call)
