@@ -16,7 +16,7 @@ class LeaseFile:
         self.path = path
 
     def extend(self, until: float) -> None:
-        """Let agents work until this time. If it cannot be written, the time written last applies."""
+        """Let agents work until this time. If the file cannot be written, the time written last applies."""
         with suppress(OSError, StateFailed):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             atomic_files.write(self.path, f"{until:.3f}", sync=False)

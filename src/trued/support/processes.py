@@ -211,7 +211,7 @@ def _environment(pid: int) -> list[bytes]:
 
 
 def _stat(pid: int) -> tuple[str, int, str] | None:
-    """State, parent and start time."""
+    """State, parent and start time of a process; None if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
             fields = file.read().rpartition(b")")[2].split()

@@ -34,7 +34,7 @@ _SHAPES = re.compile(
     re.VERBOSE,
 )
 _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?|CREDENTIALS?|AUTH)(?:$|_)", re.I)
-_PASSWORD = re.compile(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # in an address
+_PASSWORD = re.compile(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # a password in an address
 _HEADER = re.compile(r"^[\w-]+:(?:.*[ \t])?([^ \t\n]+)[ \t]*$", re.MULTILINE)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 _KEY_LINES = 200  # a private key is shorter; more lines are not held back
@@ -147,7 +147,7 @@ class Redactor:
         return at
 
     def within(self, value: Any, *, strip: bool = False) -> Any:
-        """The same JSON value with all strings redacted, keys included; with `strip`, without control characters."""
+        """The JSON value with all strings redacted, keys included; with `strip`, without control characters."""
         if isinstance(value, str):
             return self(plain(value) if strip else value)
         if isinstance(value, dict):
@@ -158,7 +158,7 @@ class Redactor:
 
 
 def in_json(redact: Callable[[Any], Any], text: str) -> str:
-    """The same JSON with every string redacted separately, so that an unfinished key cannot swallow a bracket."""
+    """The JSON text with every string redacted separately, so that an unfinished key cannot swallow a bracket."""
     return json.dumps(redact(json.loads(text)), ensure_ascii=False, separators=(",", ":"))
 
 

@@ -43,7 +43,7 @@ class _Scanner:
         self.text, self.file, self.is_json = text, file, is_json
         self.at, self.line = 0, 1
         self.lines: dict[Spot, int] = {} if is_json else {(): 1}
-        self.lengths: dict[Spot, int] = {}  # of TOML's arrays of tables, so far
+        self.lengths: dict[Spot, int] = {}  # lengths of TOML's arrays of tables so far
 
     def take(self, pattern: re.Pattern[str]) -> str:
         match = pattern.match(self.text, self.at)
