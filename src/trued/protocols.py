@@ -25,7 +25,7 @@ class Capabilities:
 
     resume: bool = False  # it can continue the conversation of a session
     chosen_session: bool = False  # the engine picks the session id
-    early_session: bool = False  # or the agent reports its own session id before the first paid request
+    early_session: bool = False  # the agent reports its own session id before the first paid request
     native_schema: bool = False  # it enforces a reply schema itself; the engine checks the reply again
     native_budget: bool = False  # it enforces its own budget
     reports_usage: bool = False
@@ -104,7 +104,7 @@ class Command:
     stdin: bytes = b""
     variables: Mapping[str, str] | None = None
     readable: Sequence[str] = ()
-    writable: Sequence[str] = ()  # besides the room itself
+    writable: Sequence[str] = ()  # paths besides the room itself
     within_s: float = 60.0
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
@@ -139,7 +139,7 @@ class Server(Protocol):
         ...
 
     def connect(self) -> socket.socket:
-        """Open a connection to that port; if no process listens there, the socket is closed at once."""
+        """Open a connection to the server's port; if no process listens there, the socket is closed at once."""
         ...
 
     def dialer(self) -> int:
@@ -240,7 +240,7 @@ class Workspace(Protocol):
     async def squash(
         self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
     ) -> str:
-        """Turn everything that `head` has beyond `onto` into one commit on it, without changes to `owned` files."""
+        """Turn everything that `head` has beyond `onto` into one commit on `onto`, without changes to `owned` files."""
         ...
 
     async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> MergeResult:
@@ -281,8 +281,8 @@ class Workspace(Protocol):
         ...
 
     async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
-        """Path → content hash of all files of a commit below `prefix`, including files in submodules that a room of it
-        would have."""
+        """Path → content hash of all files of a commit below `prefix`, including files in submodules that a room of the
+        commit would have."""
         ...
 
     async def submodules(self, commit: str) -> dict[str, str]:
