@@ -1,4 +1,4 @@
-"""What has to be known of an agent where its own file is not loaded: a new one fails here until all places know it."""
+"""What other modules must know about an agent without loading its module: fails for a new agent until all know it."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Files of other programs' log-ins: what can be told of them without a request."""
+"""Credential files of other programs: what can be found out without a request."""
 
 import json
 import os

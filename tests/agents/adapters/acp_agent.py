@@ -1,9 +1,9 @@
-"""A small agent that speaks ACP: what it does stands in the prompt, line by line.
+"""A small agent that speaks ACP: each line of the prompt says what it does next.
 
 Words that it knows: says TEXT · thinks · writes FILE · runs SECONDS · asks KIND · requests IN OUT · counts IN OUT ·
 used TOKENS DOLLARS · spawns SECONDS · fails CODE WORDS · stops REASON · hangs · dies · killed.
 Sessions are files in its HOME.
-It has no library of the protocol in it, so that a test of it takes no second longer than it must.
+It does not use the protocol's library, so that tests with it are quick.
 """
 
 import json
@@ -34,7 +34,7 @@ def send(**message: Any) -> None:
 
 
 class Agent:
-    """One method of the protocol after another; `tell` and `ask` are the other direction."""
+    """Answers one method of the protocol after another; `tell` and `ask` send messages to the client."""
 
     def __init__(self, forgets: bool) -> None:
         self.forgets, self.session, self.tools = forgets, "", 0
@@ -89,7 +89,7 @@ class Agent:
 
     def runs(self, seconds: str) -> None:
         tool = self.begins("execute", {"command": f"sleep {seconds}"})
-        if (BOOKS / self.session).read_text().count("\n") == 1:  # it hurries when it is asked again
+        if (BOOKS / self.session).read_text().count("\n") == 1:  # only the first time that it is asked
             time.sleep(float(seconds))
         self.tell("tool_call_update", toolCallId=tool, status="completed")
 

@@ -1,4 +1,4 @@
-"""The same agent played by each runtime."""
+"""One agent's behaviour, played by each runtime."""
 
 import json
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Plays Claude Code's command line, for what has to be quick: same flags, same events, same way with sessions.
+"""Plays Claude Code's command line for quick tests: with the same flags, events and sessions.
 
-The brief says what it does, a JSON object after the word PLAY: {"reply": {…}} and more (see `main`). It is no model.
+The brief says what it does, a JSON object after the word PLAY: {"reply": {…}} and more (see `main`). No model is used.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A recorded agent: its program was started once, and says the same again."""
+"""Replays a recorded agent: what its program printed once is printed again."""
 
 import asyncio
 import time
@@ -18,13 +18,13 @@ STREAMS = Path(__file__).parent / "streams"
 
 @dataclass
 class Replay:
-    """A launch that starts nothing: every line is transcript as if the program said it now."""
+    """A launcher that starts nothing: every recorded line reaches the listener as if the program had printed it."""
 
     lines: list[str]
     code: int = 0
     stderr: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
-    between: Callable[[int], None] = lambda number: None  # what happens before the line of this number
+    between: Callable[[int], None] = lambda number: None  # called with the number of each line before it is replayed
     programs: list[Program] = field(default_factory=list)
 
     async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit:
@@ -48,7 +48,7 @@ def recorded(name: str) -> list[str]:
 
 
 def replayed(world: World, agent: str, replay: Replay, **changes: Any) -> Report:
-    """What comes of an order when the agent says that."""
+    """The report of an order when the agent prints the recorded lines."""
     runtime = ConversationRuntime(load_agent(agent.partition(":")[0]), replay)
     given = {"tools": ("read", "edit", "search", "execute"), "schema": {}} | changes
     return asyncio.run(runtime.work(world.order(agent, **given), world.tell))

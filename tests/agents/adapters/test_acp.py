@@ -1,4 +1,4 @@
-"""Any agent that speaks ACP, tried with a small one that does: through spool, supervisor and sandbox."""
+"""Agents that speak ACP, tested with a small one, through spool, supervisor and sandbox."""
 
 import os
 import signal
@@ -125,7 +125,7 @@ async def test_an_agent_that_hangs_is_ended_and_a_tool_at_work_is_no_hang(world:
     assert (hung.state, hung.kind) == ("failed", "idle")
     for call, scale in (("two", 1), ("three", 10)):
         busy = await work(world, f"runs {6 * scale}", DONE, call=call, limits=Limits(idle_s=4.0 * scale, wall_s=600))
-        if told(world, "session", call):  # else the machine is so busy that it had not yet begun
+        if told(world, "session", call):  # otherwise the machine is so busy that the agent had not begun
             break
     assert busy.state == "done"
 

@@ -1,4 +1,4 @@
-"""What is understood of five real agents over ACP, as they were recorded."""
+"""Recordings of five real agents over ACP are folded correctly."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def transcript_for(told: list[tuple[str, dict[str, Any]]], *, prompts: str = "po
 
 
 def events(name: str) -> list[dict[str, Any]]:
-    """A recording as our client would tell it."""
+    """The events that our client would emit for a recording."""
     found = []
     for line in (STREAMS / f"acp.{name}.jsonl").read_text().splitlines():
         kind, data = (record := json.loads(line))["kind"], record["data"]

@@ -1,4 +1,4 @@
-"""The browser in agents' own settings: its server on the preview, for roles that may use one, and nothing otherwise."""
+"""The browser's server is in an agent's settings only for roles that may use a browser, and opens the preview."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""Raw models: how they are named, whose key they get, and one whole turn."""
+"""Raw models: their names, the keys that they get, and one complete turn."""
 
 import json
 import uuid

@@ -1,4 +1,4 @@
-"""Codex: how it is begun, and what its recorded streams say."""
+"""Codex: its command line, and what is read from its recorded streams."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def begun(world: World, given: dict[str, str] | None = None, **changes: object) 
 
 
 def settings(program: Program) -> dict[str, object]:
-    """What stands behind `-c`, as Codex reads it."""
+    """The settings after `-c`, as Codex reads them."""
     pairs = [program.argv[place + 1] for place, word in enumerate(program.argv) if word == "-c"]
     read: dict[str, object] = {}
     for pair in pairs:
@@ -212,7 +212,7 @@ def test_the_largest_request_and_their_number_are_read_from_its_record(world: Wo
     rollout(world)
     report = replayed(world, "codex", Replay(recorded("codex.exec")))
     assert (report.usage.peak, report.usage.requests) == (13984 + 8, 6)
-    assert report.usage.tokens_in == 31475  # of the turn: as it says itself
+    assert report.usage.tokens_in == 31475  # of the whole turn, as Codex reports it
 
 
 @pytest.mark.spec("RUN-6")

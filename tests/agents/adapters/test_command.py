@@ -1,4 +1,4 @@
-"""Any program as an agent: what it is given, what it may print, and what it is told when it does not."""
+"""Any program as an agent: what it gets, what it may print, and what it reads if its reply is broken."""
 
 import json
 import sys
@@ -100,7 +100,7 @@ def test_bytes_that_are_no_text_are_no_answer() -> None:
         parse_reply(b'{"summary": "\xff"}')
 
 
-# Replies of a real model that is too small for the work, shortened: begun in a fence and broken off, or a loop.
+# Replies of a real model that is too small for the work, shortened: cut off inside a fence, or repeated in a loop.
 BROKEN_OFF = '```\n{\n  "type": "code",\n  "description": "The map of the code. A test checks that every path on'
 LOOP = "\nThe way of one goal is to have a single module that can be used by multiple machines." * 200
 
@@ -128,7 +128,7 @@ def test_what_a_small_model_says_is_no_reply_and_is_told_in_a_few_words(said: st
     ],
 )
 def test_whoever_is_asked_again_is_told_what_was_wrong(said: str, wrong: str) -> None:
-    """A fence is no reply, as before: an agent that quotes one has not answered."""
+    """JSON in a fence is still no reply: an agent that only quotes a reply has not answered."""
     with pytest.raises(BrokenReply, match="it is not JSON") as broken:
         parse_reply(said.encode())
     assert wrong in str(broken.value)
@@ -223,7 +223,7 @@ async def test_a_script_without_the_roles_function_says_which_one_it_needs(world
 
 @pytest.mark.spec("USE-6", "LAW-7")
 async def test_nothing_in_the_clone_is_run_or_followed_outside_the_sandbox(tmp_path: Path) -> None:
-    """A program of the repository is the agent's to rewrite: `python` in its name, or a link, must not help it out."""
+    """An agent can rewrite a program of the repository: neither a name with `python` nor a link may lead outside."""
     world = World(tmp_path / "w", level="bubblewrap")
     proof, secret = tmp_path / "ran-outside", tmp_path / "secret"
     secret.mkdir()

@@ -1,4 +1,4 @@
-"""Gemini CLI: how it is begun, and what its recorded streams say."""
+"""Gemini CLI: its command line, and what is read from its recorded streams."""
 
 import json
 import os
@@ -195,7 +195,7 @@ def chat(world: World, content: str) -> None:
 def test_each_request_is_read_once_from_its_record_while_it_works(world: World) -> None:
     lines = (STREAMS / "gemini.chat.jsonl").read_text().splitlines(keepends=True)
     half = len(lines) // 2
-    chat(world, "".join(lines[:half]))  # an earlier turn's
+    chat(world, "".join(lines[:half]))  # written by an earlier turn
 
     def grows(number: int) -> None:
         if number == 2:
@@ -207,7 +207,7 @@ def test_each_request_is_read_once_from_its_record_while_it_works(world: World) 
     ids = {line["id"] for line in told if line.get("type") == "gemini"}
     assert report.usage.requests == len(ids) == 3
     assert report.usage.peak == max(line["tokens"]["total"] for line in told if line.get("type") == "gemini")
-    assert report.usage.tokens_in == 38275  # of the turn: as it says itself
+    assert report.usage.tokens_in == 38275  # of the whole turn, as Gemini reports it
 
 
 @pytest.mark.spec("RUN-6")

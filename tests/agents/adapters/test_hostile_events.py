@@ -1,4 +1,4 @@
-"""What a tool could slip into an agent's stream, or an agent could make up: figures, times and names that cannot be."""
+"""Impossible figures, times and names in an agent's stream are rejected: a tool or the agent may have made them up."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How an agent would log in: the whole table of policies and what there is."""
+"""How an agent would log in: every policy with every combination of credentials."""
 
 import json
 from pathlib import Path

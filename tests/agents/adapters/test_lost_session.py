@@ -1,4 +1,4 @@
-"""A session that is lost in mid-work: the next one has all facts, and is charged for itself alone."""
+"""A session that is lost in mid-work: the next session gets all facts, and only its own usage is charged to it."""
 
 import json
 from dataclasses import replace
@@ -33,7 +33,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 class Played:
-    """A program that says these lines, run by run, and ends so."""
+    """A launcher: each run prints its line and has its exit."""
 
     def __init__(self, *runs: tuple[str, ProgramExit]) -> None:
         self.runs, self.orders = list(runs), list[Order]()

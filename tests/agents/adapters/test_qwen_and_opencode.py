@@ -1,4 +1,4 @@
-"""How Qwen Code and OpenCode are begun and transcript; that they really work is for the conformance suite."""
+"""How Qwen Code and OpenCode are started and read. The conformance suite tests the real programs."""
 
 import json
 from dataclasses import replace
@@ -57,7 +57,7 @@ def test_qwen_begins_a_session_by_our_name_and_goes_on_with_it() -> None:
 def test_settings_above_all_others_keep_hooks_and_instructions_out_of_qwen() -> None:
     program = qwen.build_program(ORDER, FOUND)
     (name, content), (_, trust) = program.files.items()
-    assert json.loads(trust) == {ORDER.folder: "DO_NOT_TRUST"}  # or its settings and .env could send the key elsewhere
+    assert json.loads(trust) == {ORDER.folder: "DO_NOT_TRUST"}  # its settings and .env could send the key elsewhere
     assert program.variables["QWEN_CODE_SYSTEM_SETTINGS_PATH"] == f"/home/{name}"
     settings = json.loads(content)
     assert settings["disableAllHooks"] is True

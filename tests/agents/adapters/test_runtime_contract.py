@@ -1,4 +1,4 @@
-"""What every runtime keeps, tried on all of them with the same agents."""
+"""The contract of every runtime, tested on all of them with the same agents."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias

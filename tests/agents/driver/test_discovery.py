@@ -1,4 +1,4 @@
-"""Programs as people install them, in made-up homes: each is found, with all that it needs to see and nothing else."""
+"""Programs as people install them, in made-up homes: each is found, with exactly the folders that it needs."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ NODE = "#!/usr/bin/env node\n"
 
 
 class Machine:
-    """A user's HOME, and what is on PATH."""
+    """A user's HOME and PATH."""
 
     def __init__(self, top: Path) -> None:
         self.home = top / "home" / "ann"
@@ -70,7 +70,7 @@ def test_npm_with_a_prefix_under_home(machine: Machine) -> None:
     machine.file("other/node")
     machine.on_path(".npm-global/bin", "other")
     there = machine.found()
-    assert there.path == str(machine.home / ".npm-global/bin/claude")  # a link stays a link, so that imports are found
+    assert there.path == str(machine.home / ".npm-global/bin/claude")  # the link is started, so that imports are found
     assert machine.sees(there, str(script.parent))
     assert machine.sees(there, "other/node")
     assert not machine.sees(there, ".npm-global/lib/other")
@@ -128,7 +128,7 @@ def test_packages_and_links_directly_in_home_do_not_open_it(machine: Machine) ->
     machine.link("claude", "node_modules/x/cli.js")
     machine.on_path("")
     there = machine.found()
-    assert there.path == str(machine.home / "node_modules/x/cli.js")  # a link in HOME cannot be shown as one
+    assert there.path == str(machine.home / "node_modules/x/cli.js")  # a link directly in HOME cannot be made visible
     assert set(there.readable) == {str(machine.home / "node_modules"), str(machine.home / "node")}
     machine.file("pyvenv.cfg")
     machine.file("bin/python3")
@@ -158,7 +158,7 @@ def test_shims_of_version_managers_are_looked_behind(machine: Machine) -> None:
     machine.file(".asdf/installs/nodejs/22.1.0/bin/node")
     machine.on_path(".asdf/shims")
     there = machine.found()
-    assert there.path.endswith("22.1.0/bin/claude")  # node lies beside it, and is first on its PATH
+    assert there.path.endswith("22.1.0/bin/claude")  # node is in the same folder, which is first on PATH
     assert machine.sees(there, ".asdf/installs/nodejs/22.1.0/bin/node")
     machine.file(".volta/bin/volta-shim")
     machine.link(".volta/bin/codex", "volta-shim")

@@ -1,4 +1,4 @@
-"""Schemas in the form that OpenAI's strict mode takes, and answers back from it."""
+"""Schemas are translated to OpenAI's strict mode, and replies back."""
 
 from typing import Any, Literal
 
@@ -71,7 +71,7 @@ def test_an_optional_property_is_null_in_the_strict_answer_and_absent_in_ours() 
     assert list(Draft202012Validator(to_strict(schema) or False).iter_errors(said)) == []
     assert from_strict(said, schema) == {
         "title": "t",
-        "note": None,  # null is a value of its own there
+        "note": None,  # here null is an ordinary value
         "size": 4,
         "shapes": [{"kind": "circle", "label": "x"}, {"kind": "square", "side": 2.0}],
         "main": {"kind": "circle", "label": "x"},
@@ -131,7 +131,7 @@ SCHEMAS = objects(
 
 
 def answers(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Everything that keeps a strict schema, in small."""
+    """A strategy for small values that fit a strict schema."""
     if "anyOf" in schema:
         return st.one_of(*(answers(one) for one in schema["anyOf"]))
     if "enum" in schema:

@@ -1,4 +1,4 @@
-"""Exported roles: files of other tools that say the same, and that nobody loses anything to."""
+"""Exported roles: files of other tools with the same content, which never overwrite somebody's work."""
 
 from pathlib import Path
 
@@ -139,7 +139,7 @@ def test_an_exported_role_is_not_forbidden_what_no_engine_does_then() -> None:
         text = export_text(roles[name], FORMS["claude"])
         assert "`MEMORY.md` or anything under" not in text
         assert "Add your entry to `MEMORY.md`" in text
-    assert "edit" not in roles["initializer"].tools  # with the engine, nothing changes
+    assert "edit" not in roles["initializer"].tools  # the role itself is unchanged
 
 
 def test_a_role_of_ones_own_is_exported_as_it_is() -> None:

@@ -1,4 +1,4 @@
-"""Front matter that is a few plain lines is read without YAML, and never otherwise than by it."""
+"""Front matter of a few plain lines is read without a YAML parser, with the same result."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

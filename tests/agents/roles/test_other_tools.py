@@ -1,4 +1,4 @@
-"""Role files of other tools: read as they are, and what is not used is said."""
+"""Role files of other tools are read unchanged, with a note for each unused field."""
 
 import textwrap
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The packaged roles: one form for all of them, and what each agent of a workflow may say and write."""
+"""The packaged roles: all have the same form, and each says what its agent may reply and write."""
 
 import re
 from pathlib import Path
@@ -45,7 +45,7 @@ in_pipeline = pytest.mark.parametrize("name", sorted(PIPELINE))
 
 
 def sections(role: Role) -> dict[str, str]:
-    """Title and text of each, in the order in which they stand."""
+    """Title and text of each section, in order."""
     parts = re.split(r"^## (.+)$", role.prompt, flags=re.M)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 

@@ -1,4 +1,4 @@
-"""Roles: three places, one precedence, and a clear word for every mistake."""
+"""Roles: three places, one precedence, and a clear message for every mistake."""
 
 from pathlib import Path
 

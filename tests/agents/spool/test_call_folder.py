@@ -12,7 +12,7 @@ from trued.support.hashing import folder_name
 @pytest.mark.spec("PAGE-2", "PAGE-3")
 def test_a_transcript_is_read_on_from_the_byte_where_reading_stopped(tmp_path: Path) -> None:
     file, lines = tmp_path / "events.jsonl", [json.dumps({"kind": "log", "text": f"ä{n}"}) + "\n" for n in range(50)]
-    assert read_events_from(tmp_path, 0) == ([], 0)  # it has not begun
+    assert read_events_from(tmp_path, 0) == ([], 0)  # the call has not begun
     found, offset = [], 0
     for line in lines:
         raw = line.encode()

@@ -1,4 +1,4 @@
-"""A run for each test, and nothing left of it afterwards."""
+"""A run for each test; no process of it may be left afterwards."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An engine that can be killed: works on orders through a spool, and says each event as a line."""
+"""An engine that can be killed: works on orders through a spool, and prints each event as a line."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A login that several agents hold copies of: what goes back to the user, and what does not."""
+"""A login of which several agents have copies: which changes are copied back to the user, and which are not."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def login(access: str = "planted-access-1", until: int = 2_000_000_000_000, **mo
 
 
 class Lender:
-    """A user, and agents of one run to which the login is lent."""
+    """A user, and the agents of one run that borrow the user's login."""
 
     def __init__(self, top: Path) -> None:
         self.top, self.file = top, top / "user" / FILE
@@ -184,10 +184,10 @@ def test_a_link_in_place_of_the_copy_leads_nowhere(lender: Lender) -> None:
 @pytest.mark.spec("RUN-2", "RUN-5")
 def test_what_a_killed_supervisor_left_is_settled_when_the_call_is_taken_up_again(lender: Lender) -> None:
     lender.lend("one").write_bytes(new := login("planted-access-2", 2_000_000_009_000))
-    copy = lender.lend("one")  # nobody settled it
+    copy = lender.lend("one")  # the first loan was never returned
     assert (lender.file.read_bytes(), copy.read_bytes()) == (new, new)
     copy.write_bytes(newer := login("planted-access-3", 2_000_000_010_000))
-    borrowed_login.return_login_of_dead_call(lender.call("one"))  # and here nobody will take it up
+    borrowed_login.return_login_of_dead_call(lender.call("one"))  # this call is not resumed
     assert (lender.file.read_bytes(), copy.exists()) == (newer, False)
     assert "login refreshed" in (lender.call("one") / "events.jsonl").read_text()
 

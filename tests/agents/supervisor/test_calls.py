@@ -1,4 +1,4 @@
-"""One call through the spool, as long as nothing breaks."""
+"""One call through the spool, while nothing fails."""
 
 import asyncio
 import json
@@ -142,7 +142,7 @@ async def test_the_agent_sees_only_the_variables_that_it_may(world: World, monke
 
 
 def spent(*command: str, says: bytes) -> float:
-    """Processor time, and not that of the wall: the machine may be busy with other tests."""
+    """The processor time that was used, not wall time: the machine may be busy with other tests."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process.stdout as said:

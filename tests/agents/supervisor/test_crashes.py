@@ -20,7 +20,7 @@ TURN = """return {"summary": f"turn {order['turn']}, resumed {order['resumed']}"
 
 
 def waiting_script(world: World, turns: int = 1) -> str:
-    """In its first turns it does not end before it is killed, or told to go on."""
+    """A script whose first turns end only when it is killed or the test calls `world.go`."""
     return world.script(f"{BEGUN}if order['turn'] <= {turns}:\n{textwrap.indent(GO, '    ')}{TURN}")
 
 
@@ -97,7 +97,7 @@ async def test_an_engine_killed_before_it_says_go_has_started_nothing(world: Wor
     first, second = world.order(agent, "first"), world.order(agent, "second")
     with world.engine(first, second, cap=1) as engine:
         await begun(world)
-        # One of the two supervisors is up and waits for the other's slot.
+        # One of the two supervisors has started and waits for the other's slot.
         ready = [
             folder for folder in (world.folder("first"), world.folder("second")) if not (folder / "starts").exists()
         ]
@@ -251,7 +251,7 @@ async def test_a_call_that_is_cancelled_just_as_its_supervisor_is_ready_is_cance
     for steps in range(12):
         work = asyncio.create_task(runtime.work(world.order(quick_program(world), f"call{steps}"), world.tell))
         await asyncio.sleep(0)
-        wait_for(said.exists, "the word of the supervisor")  # heard by nobody: this holds up the loop
+        wait_for(said.exists, "the word of the supervisor")  # this blocks the event loop, so nobody reads the output
         said.unlink()
         for _ in range(steps):
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Disks that are full, folders that cannot be written, files that are not what was written."""
+"""Full disks, folders that cannot be written, and corrupted files."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ needs_mount = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[World]:
-    """A run whose spool is on a disk of half a megabyte."""
+    """A run with its spool on a disk of half a megabyte."""
     world = World(tmp_path)
     world.spool.mkdir(parents=True)
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", world.spool], capture_output=True)

@@ -1,4 +1,4 @@
-"""Files that an agent finds in its HOME."""
+"""Files that the supervisor writes into an agent's HOME."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Agents of a run that another machine could take over end by their supervisor's own clock, whatever became of the
+"""If another machine could take over a run, its agents end by their supervisor's clock, whatever happened to the
 driver."""
 
 import asyncio
@@ -43,7 +43,7 @@ async def test_an_agent_ends_with_the_lease_and_is_not_started_again_before_ther
     assert starts(confined) == 1
     lease.extend(boot_time() + LONG_S)
     report = await work
-    assert (report.state, starts(confined)) == ("died", 1)  # this agent has no session: the next attempt is a new one
+    assert (report.state, starts(confined)) == ("died", 1)  # this agent has no session to resume
     assert "another machine" in report.why
     assert confined.told[-1:] == [("died", {"stopped": False, "reaped": 0, "lapsed": True})]
 
@@ -85,4 +85,4 @@ async def test_a_lease_that_is_gone_or_unreadable_allows_nothing_and_a_finished_
     lease.extend(boot_time() + LONG_S)
     assert (await work).state == "done"
     lease.extend(boot_time())
-    assert (await world.runtime(lease=lease).work(order, world.tell)).state == "done"  # its report is found
+    assert (await world.runtime(lease=lease).work(order, world.tell)).state == "done"  # the earlier report is found

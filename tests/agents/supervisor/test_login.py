@@ -1,4 +1,4 @@
-"""The user's login in the hands of an agent: a program that plays Claude Code, with planted credentials."""
+"""An agent borrows the user's login: a program that plays Claude Code, with planted credentials."""
 
 import json
 import os
@@ -28,7 +28,7 @@ RENEWED = login(2, 2_000_000_500_000)
 
 @pytest.fixture
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """HOME of a user who is logged in to a program on PATH."""
+    """The HOME of a user who is logged in to a program on PATH."""
     programs, home = tmp_path / "programs", tmp_path / "user"
     programs.mkdir()
     shutil.copy(Path(__file__).parents[1] / "adapters" / "fake_claude.py", programs / "claude")
@@ -61,7 +61,7 @@ async def work(world: World, variables: dict[str, str] | None = None, **changes:
 
 
 def told(world: World, report: Report) -> str:
-    """All that was written or told of the call, but the order: it says what the program shall print."""
+    """Everything that was written or emitted about the call, without the order, which says what the program prints."""
     kept = [file.read_text("utf-8", "replace") for file in world.folder().iterdir() if file.name != "order.json"]
     return "\n".join([*kept, str(world.told), str(report)])
 

@@ -1,4 +1,4 @@
-"""One call is stopped for good, by whoever drives the run now: its agent ends, and what it used is on record."""
+"""One call is stopped for good, by the process that now drives the run: its agent ends, and its usage is recorded."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ async def test_a_call_of_a_dead_engine_is_stopped_by_the_next_with_its_agent_and
     assert (first.state, first.call, first.attempt) == ("stopped", order.call, order.attempt)
     assert 0 < first.began <= first.ended
     again = [await one(order, confined.tell) for one in (confined.runtime().stop, confined.runtime().work)]
-    assert again == [first, first]  # whoever asks later finds the same, and starts nothing
+    assert again == [first, first]  # later calls return the same report, and start nothing
     assert starts(confined) == 1
 
 
@@ -49,4 +49,4 @@ async def test_a_script_that_is_stopped_can_go_on_in_its_session(world: World) -
     await asyncio.wait({working})
     report = await world.runtime().stop(order, world.tell)
     assert (report.state, report.native) == ("stopped", order.session)
-    assert not (world.folder() / "stopped").exists()  # a person meant this call, not the run
+    assert not (world.folder() / "stopped").exists()  # the person stopped this call, not the run

@@ -1,4 +1,4 @@
-"""An agent is ended with all that it started, whatever it did to get away, and whatever it does instead of ending."""
+"""An agent is ended with everything that it started, however it tries to escape or refuses to end."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ DAEMON = """
 
 
 def daemon(token: str, *, environment: str = "dict(os.environ)", closed: str = "(0, 1, 2)", then: float = 0) -> str:
-    """It is up before anything else happens, and then so much later."""
+    """Lines that start a daemon, wait until it runs, and then wait `then` seconds."""
     return DAEMON.format(python=sys.executable, token=token, environment=environment, closed=closed, then=then)
 
 
@@ -64,7 +64,7 @@ async def test_a_daemon_does_not_outlive_a_killed_supervisor(confined: World, en
 
 
 def seen(world: World, token: str) -> bool:
-    """Whether the supervisor has written down whom its marker would not find."""
+    """Whether the supervisor has recorded all processes with this token, which its marker would not find."""
     strays = world.folder() / "strays"
     named = strays.read_text().split() if strays.exists() else []
     return {processes.identity(pid) for pid in running(token)} <= {*named}
@@ -111,7 +111,7 @@ async def test_an_agent_that_falls_silent_is_ended(confined: World) -> None:
 @pytest.mark.spec("AGT-5")
 async def test_an_agent_that_talks_is_not_idle_and_still_ends_at_the_wall(world: World) -> None:
     body = 'while True:\n    print("busy", file=sys.stderr, flush=True)\n    time.sleep(0.1)\n'
-    for call, scale in (("one", 1), ("busy", 8), ("very busy", 40)):  # it has to come up before it can talk
+    for call, scale in (("one", 1), ("busy", 8), ("very busy", 40)):  # the agent must have started before it can print
         limits = Limits(idle_s=0.8 * scale, wall_s=2.5 * scale)
         report = await world.runtime().work(world.order(world.program(body), call, limits=limits), world.tell)
         heard = [event["at"] for event in world.events(call) if event["kind"] == "log"]
@@ -169,7 +169,7 @@ async def test_an_agent_that_starts_a_known_agent_is_refused(confined: World) ->
 
 @pytest.mark.spec("PUR-4")
 async def test_a_known_agent_is_known_by_its_package_behind_options_and_by_its_real_name(world: World) -> None:
-    """As `npx` and paths into node_modules start them; what only has such a name in it is let be."""
+    """Also if `npx` or a path into node_modules starts it. A program that only contains such a name is left alone."""
     body = """
         import subprocess
         def made(name):

@@ -1,4 +1,4 @@
-"""What the tests of calls share: a run's folders, agents made of a few lines, and a look at what is left of them."""
+"""Shared by the tests of calls: a run's folders, agents of a few lines, and checks for processes that are left."""
 
 import json
 import subprocess
@@ -26,9 +26,9 @@ SCHEMA = {
 }
 READ = "import json, os, sys, time\nfrom pathlib import Path\norder = json.load(sys.stdin)\n"
 DONE = 'print(json.dumps({"summary": "done"}))\n'
-# Until the test says so, and not for a time: on a busy machine no time is long enough to be met at work.
+# Waits for the test and not for a fixed time: on a busy machine, no time is long enough to find the agent at work.
 GO = 'for _ in range(15_000):\n    if (folder / "go").exists():\n        break\n    time.sleep(0.02)\n'
-LEVELS = ("bubblewrap", "none")  # landlock starts as none does
+LEVELS = ("bubblewrap", "none")  # landlock starts programs as none does
 
 
 @dataclass
@@ -41,7 +41,7 @@ class World:
     _agents: int = 0
 
     def __post_init__(self) -> None:
-        if not level_state(self.level).works:  # found out here: all that collect these tests have to find the same ones
+        if not level_state(self.level).works:  # not at collection: every worker must collect the same tests
             pytest.skip(level_state(self.level).why)
         for name in ("clone", "home"):
             (self.top / name).mkdir(parents=True)
@@ -55,11 +55,11 @@ class World:
         return self.top / "clone"
 
     def program(self, body: str) -> str:
-        """`command:` with these lines of Python; the order is read already."""
+        """A `command:` agent with these lines of Python, which have read the order as `order`."""
         return f"command:{sys.executable} {self._file(READ + textwrap.dedent(body))}"
 
     def script(self, body: str) -> str:
-        """`scripted:` with these lines as the body of the role's function."""
+        """A `scripted:` agent with these lines as the body of the role's function."""
         lines = textwrap.indent(textwrap.dedent(body), "    ")
         return f"scripted:{self._file(f'import os, sys, time{chr(10)}def builder(order, folder):{chr(10)}{lines}')}"
 
@@ -89,7 +89,7 @@ class World:
         return Order(**(given | changes))
 
     def go(self) -> None:
-        """Whoever waits for it goes on."""
+        """Let the agents that wait for the test continue."""
         (self.clone / "go").touch()
 
     def runtime(self, **options: Any) -> Spool:
@@ -111,18 +111,18 @@ class World:
         return processes.pid_of((self.folder(call) / "lock").read_text())
 
     def left(self) -> set[int]:
-        """Processes that still carry a marker of this run."""
+        """The processes that still carry a marker of this run."""
         folders = self.spool.iterdir() if self.spool.is_dir() else ()
         return {pid for folder in folders for pid in processes.carriers(processes.marker(folder))}
 
     def files(self) -> str:
-        """All that is written in the spool."""
+        """The content of all files in the spool."""
         return "\n".join(
             file.read_bytes().decode("utf-8", "replace") for file in self.spool.rglob("*") if file.is_file()
         )
 
     def engine(self, *orders: Order, **options: Any) -> "subprocess.Popen[str]":
-        """An engine in a process of its own: it works on these orders and says what it is told, line by line."""
+        """An engine in a separate process: it works on these orders and prints each event as a line."""
         given = json.dumps(
             {"orders": [asdict(order) for order in orders], "spool": str(self.spool), "options": options}
         )
@@ -138,7 +138,7 @@ def wait_for(found: Callable[[], object], what: str, within_s: float = 120.0) ->
 
 
 def running(token: str) -> list[int]:
-    """Processes whose command line holds this token."""
+    """The processes with this token in their command line."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         pid = int(folder.name)

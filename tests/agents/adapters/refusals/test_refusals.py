@@ -1,4 +1,4 @@
-"""What providers say when they refuse, by real messages, tables and chance."""
+"""Refusals of providers are understood: real messages, tables of forms, and random texts."""
 
 import tomllib
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ def none() -> tuple[dict[str, Any], ...]:
 
 
 def at(text: str, **more: Any) -> float:
-    """Seconds from now to the time that a text tells."""
+    """Seconds from now to the time that a text names; 0 if it names none."""
     found = parse_refusal(text, now=NOW, **more)
     assert found is not None
     return round(found.until - NOW, 3) if found.until else 0.0
@@ -201,7 +201,7 @@ def test_a_login_is_not_waited_for_whatever_its_headers_say() -> None:
         ("resets tomorrow at 6am", 64800),
         ("resets Monday at 9am", 75600),
         ("resets Nov 20, 9am", 421200),
-        ("resets Jan 2 at 5pm", 0),  # farther than anybody should believe
+        ("resets Jan 2 at 5pm", 0),  # too far away to be plausible
         ("try again at Nov 20th, 2026 9:14 AM", 422040),
         ("try again at Nov 20th, 2025 9:14 AM", 0),
         ("resets 11:55am", 0),  # five minutes ago: an old notice, not tomorrow's
@@ -215,9 +215,9 @@ def test_a_login_is_not_waited_for_whatever_its_headers_say() -> None:
         ("try again in a moment", 0),
         ("reset after 5 attempts", 0),
         ("please wait and try again", 0),
-        ("Retrying in 4 seconds… (attempt 4/10)", 0),  # its own backing off
+        ("Retrying in 4 seconds… (attempt 4/10)", 0),  # the program's own back-off
         ("retrying in 20h28m - attempt #1", 73680),
-        ("Please try again in 40s. Please try again in 9s.", 9),  # the newest is the last
+        ("Please try again in 40s. Please try again in 9s.", 9),  # the last one is the newest
     ],
 )
 def test_a_time_in_words(words: str, wanted: float) -> None:
@@ -271,19 +271,19 @@ def test_a_time_of_day_is_the_next_one_in_its_place(
     suffix = f" ({place})" if named else ""
     told = parse_refusal(f"Usage limit reached, resets {clock}{suffix}", now=now, zone=None if named else zone)
     assert told is not None
-    if told.until == 0.0:  # it has just been
+    if told.until == 0.0:  # the time has just passed
         ago = datetime.fromtimestamp(now, zone)
         times = [ago - timedelta(seconds=one) for one in range(int(PASSED_S) + 60)]
         assert any((one.hour, one.minute) == (hour, minute) for one in times) or _is_a_gap(now, hour, minute, zone)
         return
     shown = datetime.fromtimestamp(told.until, zone)
-    assume(not _is_a_gap(now, hour, minute, zone))  # a time that the clock jumps over: the one that stands for it
+    assume(not _is_a_gap(now, hour, minute, zone))  # a time that the clock jumps over is read as another one
     assert (shown.hour, shown.minute) == (hour, minute)
     assert 0 < told.until - now <= 25.1 * 3600
 
 
 def _is_a_gap(now: int, hour: int, minute: int, zone: ZoneInfo) -> bool:
-    """In these days that time of day does not exist once."""
+    """Whether this time of day does not exist on one of the days around now."""
     today = datetime.fromtimestamp(now, zone).replace(hour=hour, minute=minute, second=0, microsecond=0, tzinfo=None)
     for day in (-1, 0, 1, 2):
         moment = (today + timedelta(days=day)).replace(tzinfo=zone)
@@ -319,7 +319,7 @@ def test_summer_time_is_kept(now: str, words: str, wanted: str) -> None:
         "again at 1:",
     ],
 )  # fmt: skip
-@pytest.mark.timeout(60)  # it takes milliseconds; an expression that backtracks would take for ever
+@pytest.mark.timeout(60)  # it takes milliseconds; a regular expression that backtracks would never end
 def test_a_megabyte_of_anything_is_read_in_a_blink(piece: str) -> None:
     text = f"429 rate limit {piece * (1_000_000 // len(piece))}"
     assert parse_refusal(text, now=NOW) is not None
