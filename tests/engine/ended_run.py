@@ -1,4 +1,4 @@
-"""A run that has ended without anybody having worked: its journal and its store are filled by hand."""
+"""A run that has ended although no agent worked: the test fills its journal and its store."""
 
 import asyncio
 import subprocess
@@ -18,7 +18,7 @@ RUN = "r-people"
 
 @dataclass
 class Place:
-    """A run that has ended, as far as its journal can tell: `look` is to be judged, the rest says what it is."""
+    """An ended run in a journal. The requirement `look` has to be judged by a person."""
 
     engine: Engine
     repository: Path
@@ -59,7 +59,7 @@ def git(folder: Path, *words: str) -> str:
 
 @contextmanager
 def ended_run(folder: Path, *, hub: str = "") -> Iterator[Place]:
-    """In private state `folder/state`, of a repository beside it; its journal on a hub if one is named."""
+    """An ended run with private state in `folder/state` and a repository beside it; `hub`: keep its journal there."""
     repository, home = folder / "repo", folder / "state"
     repository.mkdir()
     git(repository, "init", "-q")
@@ -96,7 +96,7 @@ def ended_run(folder: Path, *, hub: str = "") -> Iterator[Place]:
         )
         engine.store.journal.add(record, inputs.model_dump_json())
         here = Place(engine, repository, commits)
-        # a hub takes steps from nobody but the driver
+        # a hub accepts steps only from the driver
         with engine.store.journal.claim(RUN) if hub else nullcontext():
             here.step("seal#1", contract.model_dump_json())
             here.finish(1, commits[0])

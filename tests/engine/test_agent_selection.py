@@ -1,4 +1,4 @@
-"""Who is proposed for which role, by what could begin."""
+"""Which agent is proposed for which role, depending on the agents that could start."""
 
 import json
 from dataclasses import replace
@@ -74,7 +74,7 @@ def machine(tmp_path: Path) -> dict[str, str]:
 def test_only_roles_that_nobody_plays_are_given_to_what_is_found(machine: dict[str, str]) -> None:
     solo = Settings(workflow="solo")
     agents, said = select_agents(solo, machine)
-    assert agents == {"*": "claude", "examiner": "codex"}  # of another vendor than all that build: it can prove
+    assert agents == {"*": "claude", "examiner": "codex"}  # another vendor than the building roles
     assert "Claude Code would use ANTHROPIC_API_KEY" in said
     assert "planted" not in said
     named = {"solo": "command:x"}

@@ -1,4 +1,4 @@
-"""Amendments: steps of their own that name who and why, by a person only."""
+"""Amendments are separate steps that record who and why; only a person can make one."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,7 @@ async def test_a_planned_or_waiting_run_goes_on_by_the_amended_contract_and_repl
 ) -> None:
     engine, _ = ground.engine()
     record = await ground.run(engine, yes=False)
-    assert record.state == "waiting"  # after its first chunk, judged by the contract as it was
+    assert record.state == "waiting"  # after its first chunk, judged by the first contract
     more = {"id": "quadruple", "text": "four times", "checks": [{"kind": "manual", "steps": ["look"]}]}
     await amend(engine.store, record.id, by_ann(add=file(ground, [more])))
     again, runtime = ground.engine(honest)

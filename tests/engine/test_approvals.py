@@ -1,4 +1,4 @@
-"""A person's word: accepted or rejected at one commit, waited for across restarts, and worked on when it says no."""
+"""A person's decision: for one commit, awaited across restarts, and worked on if it is a rejection."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def judged(engine: Engine, record: RunRecord, name: str = "look") -> Judged:
 
 
 def small(ground: Ground) -> Ground:
-    """One chunk, one requirement that is proven, one that somebody has to look at."""
+    """A plan with one chunk, one provable requirement, and one that a person has to judge."""
     ground.write("PLAN.md", PLAN)
     ground.require([{**REQUIREMENTS[0], "covers": ["1A"]}, {**LOOK, "covers": []}])
     ground.commit()
@@ -45,7 +45,7 @@ def small(ground: Ground) -> Ground:
 
 
 def mending(order: Order) -> dict[str, Any]:
-    """Team A does as it is told, once it is told."""
+    """Team A fixes the rejected work once its brief contains the rejection."""
     if order.role != "purple-team-a":
         return honest(order)
     file = Path(order.folder) / "tiny.py"
@@ -103,7 +103,7 @@ FEATURES = {
 
 
 def coder(order: Order) -> dict[str, Any]:
-    """One line more each time, and a claim."""
+    """Adds one line each time, and claims that the feature is done."""
     file = Path(order.folder) / "tiny.py"
     file.write_text(f"{file.read_text()}# {order.key}\n")
     return {"passes": True, "implemented": ["look"], "files": ["tiny.py"], "summary": order.brief[-200:]}
@@ -126,7 +126,7 @@ async def handed(ground: Ground, engine: Engine, **flags: Any) -> RunRecord:
 @pytest.mark.spec("HAND-8", "RUN-8")
 async def test_a_manual_feature_is_parked_accepted_later_and_then_passes_without_another_call(ground: Ground) -> None:
     engine, runtime = features(ground).engine(coder, person=saying(("accept", "sure")))
-    record = await handed(ground, engine, yes=True)  # which only says: go on
+    record = await handed(ground, engine, yes=True)  # `yes` answers "continue?" only
     assert (record.state, record.code) == ("waiting", 3)
     assert engine.store.journal.approvals(record.id) == []
     assert [(one.kind, one.requirement, one.steps) for one in waits(engine.store, record)] == [

@@ -1,4 +1,4 @@
-"""Whether a person's word is taken and how long it stands: on a journal and a store that the test fills itself."""
+"""Whether a decision is accepted and how long it applies, in a journal and a store that the test fills."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -75,7 +75,7 @@ def test_a_decision_says_by_which_way_it_came(place: Place) -> None:
         "command",
         "page",
     ]
-    old = Approval(requirement="look", who="cy", why="fine")  # as an earlier version kept it
+    old = Approval(requirement="look", who="cy", why="fine")  # as an earlier version stored it
     assert (old.came_by, "way" in old.model_dump()) == ("", False)
 
 
@@ -84,7 +84,7 @@ def test_a_word_stands_for_the_same_work_and_is_needed_again_when_it_changed(pla
     decide(place.engine.store, RUN, ["look"], Decision(who="ann", why="fine"))
     assert (place.look().grade, place.look().why[0]) == (Grade.ATTESTED, "accepted by ann: fine")
     place.finish(2, place.commits[1], owned=("MEMORY.md",))
-    assert place.look().grade is Grade.ATTESTED  # only the engine's own file is another
+    assert place.look().grade is Grade.ATTESTED  # only the engine's own file changed
     place.finish(3, place.commits[3], owned=("MEMORY.md",))
     look = place.look()
     assert (look.grade, look.lacks) == (Grade.UNPROVEN, "attest")
@@ -100,13 +100,13 @@ def test_a_rejection_stands_until_it_was_heard_and_something_was_done(place: Pla
     record = decide(place.engine.store, RUN, ["look"], Decision(who="ann", why="ugly", rejected=True))
     assert (record.state, record.code) == ("waiting", 3)
     assert [one.who for one in place.engine.store.unheard_approvals(RUN)] == ["ann"]
-    place.finish(2, place.commits[2])  # others worked meanwhile
+    place.finish(2, place.commits[2])  # the work changed meanwhile
     assert place.look().grade is Grade.REFUTED
     assert place.look().gaps[0].what == "ann rejected look: ugly"
     (word,) = place.engine.store.journal.approvals(RUN)
     place.step("decided#1", Heard(head=place.commits[2], words=(word,)).model_dump_json())
     assert place.engine.store.unheard_approvals(RUN) == []
-    assert place.look().grade is Grade.REFUTED  # heard, and nothing done
+    assert place.look().grade is Grade.REFUTED  # taken up, but nothing was changed
     place.finish(3, place.commits[3])
     assert (place.look().grade, place.look().lacks) == (Grade.UNPROVEN, "attest")
     assert "ugly, and it has been worked on since" in place.look().why[1]
@@ -145,7 +145,7 @@ def test_a_receipt_carries_name_reason_and_commit_and_says_what_does_not_count_a
 
 
 def rests_on(place: Place) -> str:
-    """Of `look`, and the commit of the word, as somebody else reads them."""
+    """What `look` rests on, and the approval's commit, as a receipt states them."""
     contract, verdict = place.engine.store.contract(RUN), place.engine.store.verdict(RUN)
     assert contract
     assert verdict

@@ -1,4 +1,4 @@
-"""No person's word is taken while an agent of the run could give it: whether it could is tried, not believed."""
+"""No decision is accepted while an agent of the run could have made it; this is tested in the agent's sandbox."""
 
 import fcntl
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
 
 @contextmanager
 def at_work(engine: Engine, record: RunRecord) -> Iterator[None]:
-    """As a supervisor says that it looks after a call: by a lock on its folder."""
+    """A call at work, as a supervisor shows it: by a lock on the call's folder."""
     folder = engine.store.folder(record.id) / "spool" / "call"
     folder.mkdir(parents=True)
     with (folder / "lock").open("wb") as file:
@@ -65,7 +65,7 @@ async def test_a_run_whose_sandbox_cannot_narrow_the_network_is_refused_before_i
 
 @pytest.mark.spec("LAW-3", "RUN-8")
 async def test_where_an_agent_can_reach_the_session_no_word_is_taken_while_it_works(ground: Ground) -> None:
-    """At Landlock's level sockets by path are open, on every kernel: the hole is real here."""
+    """With Landlock, sockets with a path can be reached on every kernel, so an agent could really answer."""
     engine, record = await _planned(ground, "landlock")
     change = ContractChange(keep=("double",), who="ann", why="so")
     with at_work(engine, record):
@@ -97,7 +97,7 @@ async def test_what_agents_wrote_counts_as_an_agent_while_the_engine_runs_it(gro
     room.mkdir(parents=True)
     with engine.store.journal.claim(record.id), pytest.raises(BadInput, match=SPEAKS):
         decide(engine.store, record.id, [None], Decision(who="ann", why="read it"))
-    # nobody drives it: a room that was left runs nothing
+    # without a driver, nothing runs in a room that was left
     decide(engine.store, record.id, [None], Decision(who="ann", why="read it"))
 
 
@@ -119,9 +119,7 @@ async def test_a_question_is_not_asked_at_the_terminal_while_an_agent_could_answ
     def works(order: Order) -> dict[str, Any]:
         if order.role == "purple-team-a":
             record = engine.store.journal.runs()[0]
-            if not (
-                engine.store.folder(record.id) / "spool" / "call"
-            ).exists():  # it is still there when the question comes
+            if not (engine.store.folder(record.id) / "spool" / "call").exists():  # it stays until the question is asked
                 stack.enter_context(at_work(engine, record))
             return built(order)
         return {"result": "PASS", "steel_man": ["tiny.py:1 reads well"], "gaps": [], "fixed": []}

@@ -1,4 +1,4 @@
-"""An exchange that breaks off: whoever goes on has the work, the facts and the answers that were there."""
+"""A call that breaks off: the next agent or session gets the work, the facts and the answers so far."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ def own_budget(order: Order) -> Report:
 
 
 class Played:
-    """Plays one turn after another, and knows its orders; a turn that was played before is found again."""
+    """Plays one turn after another and keeps its orders; a turn that was played before returns the same report."""
 
     def __init__(self, *turns: Turn, before: "Played | None" = None) -> None:
         self.turns, self.orders = list(turns), list[Order]()
@@ -111,7 +111,7 @@ async def test_a_second_attempt_that_is_refused_goes_on_where_it_was(place: Plac
     assert place.ground.file(record, "half.txt") == "half of the work"
     (answered,) = events(engine, record, "answered")
     assert (answered.data["attempts"], answered.data["tokens"]["in"]) == (2, 300)
-    # Some agents count their whole session: what a lost one had used is not taken off the next one's count.
+    # Some agents report the session's total: the usage of a lost session is not subtracted from the next one's.
     assert [one.before.tokens_in for one in played.orders] == [0, 0, 100]
 
 
@@ -121,7 +121,7 @@ async def test_whoever_dies_after_an_answer_is_told_the_goal_and_the_answer_agai
     _, second, third = played.orders
     assert (second.resume, second.native) == (True, "n1")
     assert GOAL not in second.brief
-    assert GOAL in second.anew  # for a session that is lost
+    assert GOAL in second.anew  # the brief for a new session, if this one is lost
     assert not third.resume
     assert GOAL in third.brief
     assert "ann answers: by adding" in third.brief

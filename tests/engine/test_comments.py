@@ -1,4 +1,4 @@
-"""What a person says to the agents of a run while it works: it reaches them, it is on record, and it proves nothing."""
+"""Comments to the agents of a run while it works: they reach the agents, are recorded, and prove nothing."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
 
 
 def said(ground: Ground, text: str, **more: Any) -> Comment:
-    """What somebody says at another terminal."""
+    """Record a comment, as from another terminal."""
     with RunStore(ground.home, {"DEPLOY_TOKEN": "planted-7f3a9"}) as person:
         return record_comment(person, person.journal.runs()[0], text, who="Ann Lee", **more)
 
@@ -172,13 +172,13 @@ async def test_a_call_is_stopped_and_told_without_ending_the_run_or_counting_an_
     assert "stopped on purpose" in again.brief
     assert "Ann Lee wrote this to you:\n\n```text\nUse addition, please.\n```" in again.brief
     (asked,) = [one for one in events(engine, record, "asked") if one.key == first.key]
-    assert asked.data["brief"] in again.anew  # if the session is lost, it is told everything again
+    assert asked.data["brief"] in again.anew  # a new session would get everything again
     assert "Use addition, please." in again.anew
     (answered,) = [one for one in events(engine, record, "answered") if one.key == first.key]
     assert answered.data["attempts"] == 1
     (stop,) = events(engine, record, "stopped for a comment")
     assert (stop.key, stop.data["who"]) == (first.key, ["Ann Lee"])
-    assert ground.file(record, "half.txt") == "half"  # what it had done so far is still there
+    assert ground.file(record, "half.txt") == "half"  # the work done so far is kept
 
 
 @pytest.mark.spec("PAGE-7", "RUN-6")
@@ -225,7 +225,7 @@ async def test_an_agent_that_cannot_resume_is_told_everything_again_with_the_com
         record = await running
     assert (record.state, record.code) == ("done", 0)
     first, second = engine.store.journal.spends(record.id)
-    # nobody knows what the stopped turn used: all that was reserved for it is paid
+    # the usage of the stopped turn is unknown: everything reserved for it counts as spent
     assert (first.state, first.spent.usd, first.cost) == ("failed", first.reserved.usd, "ceiling")
     (order,) = [json.loads(file.read_text()) for file in runs.rglob("*.c1.1/order.json")]
     assert (order["resume"], second.state) == (False, "done")

@@ -1,4 +1,4 @@
-"""One goal by several workflows or agents, from one commit: ordinary runs, driven in turn or together."""
+"""One goal with several workflows or agents, from one commit: ordinary runs, one after the other or together."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ USED = Usage(
 
 
 def pair(order: Order) -> Any:
-    """Purple lies once and is caught; whoever works alone stays wrong. Team A tells what it used, nobody else does."""
+    """Purple's first claim is false and refuted; solo's work stays wrong. Only team A reports its usage."""
     if order.role == "purple-team-b":
         return PASSED
     right = order.role == "purple-team-a" and "#2" in order.key
@@ -78,7 +78,7 @@ class Finished:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
-    """Purple and solo on one plan, for several looks at them."""
+    """Finished runs of purple and solo on one plan, shared by several tests."""
     with ExitStack() as stack:
         ground = Ground(tmp_path_factory.mktemp("compared"), stack)
         ground.one_chunk()
@@ -119,7 +119,7 @@ def test_the_table_has_the_same_figures_of_each_out_of_the_journal(finished: Fin
     assert (purple["calls"], solo["calls"]) == (4, 2)
     assert (purple["cost_usd"], purple["cost"], purple["cost_untold"]) == (0.5, "reported", 2)
     assert purple["tokens"]["in"] >= 2000
-    assert purple["tokens"]["estimated"]  # what team B used, nobody told
+    assert purple["tokens"]["estimated"]  # team B's usage is not reported
     assert purple["peak"]["roles"]["purple-team-a"] == 900
     assert purple["peak"]["tokens"] == max(purple["peak"]["roles"].values())
     assert all(one["time_s"] > 0 for one in found["runs"])
@@ -210,7 +210,7 @@ async def test_together_they_go_side_by_side_and_the_table_says_so(ground: Groun
 
     async def script(order: Order) -> dict[str, Any]:
         if order.key.endswith("#1") and order.role != "purple-team-b":
-            await asyncio.wait_for(both.wait(), 600)  # nobody is done before the other has begun
+            await asyncio.wait_for(both.wait(), 600)  # no run ends before the other has begun
         (Path(order.folder) / "tiny.py").write_text(RIGHT)
         return PASSED if order.role == "purple-team-b" else BUILT
 
@@ -268,7 +268,7 @@ async def test_an_interrupt_leaves_the_next_one_where_it_is_and_all_go_on_later(
 
 
 class Everybody(ScriptedRuntime):
-    """An honest crew for each workflow."""
+    """Honest agents for each workflow."""
 
     def __init__(self) -> None:
         super().__init__(self._played)
@@ -313,7 +313,7 @@ async def test_a_ticket_that_is_compared_stays_off_its_branch_and_off_every_forg
     for one in made.runs:
         assert engine.store.journal.run(one.run).branch == f"trued/{one.run}"
         assert engine.store.inputs(one.run).settings.forge.kind == "local"
-    inputs, _repository = await engine.ready(both[0].request)  # an ordinary run of it begins as if there were none
+    inputs, _repository = await engine.ready(both[0].request)  # an ordinary run ignores the comparison's runs
     assert (inputs.branch, inputs.start) == ("fix/NUM-7-numbers-are-not-doubled", "")
 
 

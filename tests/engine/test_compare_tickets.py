@@ -1,4 +1,4 @@
-"""A ticket by its own workflow and by others: everybody is given the same words, and nothing is pushed."""
+"""A ticket with its own workflow and with others: all get the same text, and nothing is pushed."""
 
 import subprocess
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
 
 @pytest.fixture
 def github(ground: Ground) -> Iterator[GitHub]:
-    """A GitHub with an issue, and the bare repository that it stands for as `origin`."""
+    """A GitHub server with an issue; its bare repository is `origin`."""
     bare = ground.folder / "shop.git"
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(bare)], check=True, timeout=60)
     ground.git("remote", "add", "origin", str(bare))
@@ -48,7 +48,7 @@ def everybody(order: Order) -> Any:
 
 
 def on(ground: Ground, github: GitHub) -> tuple[Engine, dict[str, Any]]:
-    """An engine that could push, and the flags that say where."""
+    """An engine that could push, and the flags that say where to."""
     engine, _ = ground.engine(everybody)
     engine.store.environ = {**engine.store.environ, "GITHUB_TOKEN": TOKEN}
     forge = {"kind": "github", "repository": "acme/shop", "url": github.url}
@@ -82,7 +82,7 @@ def test_nothing_that_an_earlier_run_left_is_gone_on_from(ground: Ground) -> Non
     more: dict[str, Any] = {"goal": str(ground.folder / "spec.md"), "required": False, "branch": "trued/r-gone"}
     found = prepare_variants(engine, ways(ground, "handoff", "solo", **more))
     assert [(one.inputs.start, one.inputs.base, one.inputs.branch) for one in found] == [("", "", "")] * 2
-    assert found[1].inputs.goal.source.file == ""  # a specification is no plan: solo is given its words
+    assert found[1].inputs.goal.source.file == ""  # a specification is no plan: solo gets its text
 
 
 @pytest.mark.spec("USE-8")

@@ -1,4 +1,4 @@
-"""The range before anybody is paid."""
+"""The estimated range before anything is spent."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Between the ask and the answer: providers that say not now, agents that ask, logins that are refused."""
+"""Between order and reply: providers that refuse for a while, agents that ask, logins that are refused."""
 
 import asyncio
 import json
@@ -42,7 +42,7 @@ REQUIRED = [
 
 
 class Yard:
-    """A repository, and a Claude Code that does what the goal says after PLAY."""
+    """A repository, and a fake Claude Code that does what the goal says after PLAY."""
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
@@ -60,7 +60,7 @@ class Yard:
         return await self.ground.run(engine, GOAL, **given)
 
     def told(self) -> list[dict[str, Any]]:
-        """What the agent was told, turn by turn."""
+        """The agent's log: one entry per turn."""
         files = sorted((self.ground.home / "runs").rglob("projects/*.jsonl"))
         return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
@@ -83,9 +83,7 @@ async def test_a_rate_limit_is_waited_for_and_the_same_session_goes_on(yard: Yar
     record = await yard.run(engine, turn_1=LATER, turn_2={"reply": BUILT, "writes": DOUBLE})
     waits, (answered,) = events(engine, record, "waits"), events(engine, record, "answered")
     first, second = events(engine, record, "started")
-    assert (
-        waits or second.at - first.at > 4
-    )  # a second and our own patience, or all of that was over when we came to it
+    assert waits or second.at - first.at > 4  # unless the wait was over before the engine looked
     assert all("try again" in one.data["why"] for one in waits)
     assert (record.state, record.code) == ("done", 0)
     assert (answered.data["attempts"], answered.data["tokens"]["in"]) == (1, 200)  # both turns are paid for, once
@@ -152,7 +150,7 @@ async def test_it_gets_its_login_and_nothing_else_of_the_environment(
 
 
 class Unread:
-    """A runtime whose reports never can be read: as with a supervisor of another version."""
+    """A runtime with unreadable reports, like those of a supervisor of another version."""
 
     capabilities = Capabilities()
     calls = 0

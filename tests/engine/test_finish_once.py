@@ -1,4 +1,4 @@
-"""`finish` proves the final commit: where the last round proved that very commit, its evidence is the evidence."""
+"""`finish` proves the final commit; if the last round proved the same commit, its evidence is reused."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack

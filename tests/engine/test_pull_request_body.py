@@ -1,4 +1,4 @@
-"""A pull request's words and pictures: hostile text stays text, and nothing is offered twice."""
+"""A pull request's text and pictures: hostile text stays plain text, and nothing is offered twice."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -135,7 +135,7 @@ def test_peak_contexts_are_shown_for_every_agent_and_together() -> None:
 
 
 class Store:
-    """As much of a workspace as an offer needs."""
+    """The part of a workspace that an offer needs."""
 
     def __init__(self, refuses: Sequence[str] = ()) -> None:
         self.pushed: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Questions of a run are answered by their keys, once, from wherever a person is."""
+"""A run's questions are answered by key, once, from any terminal."""
 
 import asyncio
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def test_of_two_open_questions_the_one_with_the_key_is_answered(place: Place) ->
         answer_question(store, RUN, "yes", comment="", who="ann", key="chunk 2")
     answer_question(store, RUN, "by adding", comment="", who="ann", key="dev#1")
     assert [one.key for one in store.journal.questions(RUN, only_open=True)] == [ASKED]
-    answer_question(store, RUN, "yes", comment="", who="ann")  # it is the only one now
+    answer_question(store, RUN, "yes", comment="", who="ann")  # only one question is left
 
 
 @pytest.mark.spec("PAGE-4", "RUN-8")
@@ -62,7 +62,7 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
 
 
 class Absent:
-    """A person who sits at the terminal and never answers."""
+    """A person at the terminal who never answers."""
 
     def __init__(self) -> None:
         self.asked: asyncio.Queue[Question] = asyncio.Queue()
@@ -84,7 +84,7 @@ async def test_a_run_that_asks_at_its_terminal_hears_an_answer_from_elsewhere(gr
             answer_question(elsewhere, run, "yes", comment="", who="ann", key=question.key)
         record = await running
     assert record.state == "done"
-    (said,) = events(engine, record, "said")  # once, by whoever answered
+    (said,) = events(engine, record, "said")  # once, with the name of the person who answered
     assert (said.key, said.data["who"]) == (question.key, "ann")
 
 

@@ -1,4 +1,4 @@
-"""`verify --quick`: one turn for those who hurry. It refutes; what passes is `tested` at most, and nothing keeps it."""
+"""`verify --quick` runs every check once. It can refute; the best grade is `tested`, and there is no receipt."""
 
 import os
 from collections.abc import Iterator

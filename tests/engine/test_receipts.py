@@ -1,4 +1,4 @@
-"""Receipts of real verdicts: taken away, checked offline, and proven again from a fresh clone and the bundle."""
+"""Receipts of real verdicts, checked offline, and proven again from a fresh clone and the bundle."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ requirements:
 
 @dataclass(frozen=True)
 class World:
-    """A repository, what was asked, and what was found."""
+    """A repository with requirements, and the receipt and bundle of its verdict."""
 
     place: Path
     home: Path
@@ -136,7 +136,7 @@ async def test_proven_again_from_a_fresh_clone_and_the_bundle_it_is_the_same(wor
 @pytest.mark.slow
 @pytest.mark.spec("LAW-10")
 async def test_a_forged_receipt_holds_offline_and_falls_when_all_is_proven_again(world: World, tmp_path: Path) -> None:
-    """Whoever knows the format can write one; nobody can make it come true."""
+    """Anybody can write a receipt in this format, but proving it again refutes a false one."""
     stated = parse_receipt(world.receipt.read_bytes()).statement
     forged = tmp_path / "forged.json"
     forged.write_bytes(encode_receipt(_about(stated, world.base)))
@@ -158,7 +158,7 @@ def _about(stated: Statement, commit: str) -> Statement:
 async def test_cases_that_a_history_shows_are_held_out_no_more_when_all_is_proven_again(
     world: World, tmp_path: Path
 ) -> None:
-    """Who says that nobody could read them is not believed either."""
+    """A receipt's statement that the cases were held out is checked, too."""
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(world.place / "repo"), str(clone))
     lay(clone, {"notes.txt": ASKED})

@@ -1,4 +1,4 @@
-"""A receipt of a project with dependencies is proven again with what it records, wherever that can be had."""
+"""A receipt of a project with dependencies is proven again with the versions that it records, if available."""
 
 import functools
 import http.server
@@ -36,7 +36,7 @@ DOUBLE = "\n\ndef double(x):\n    return x + numbers_of_ours.one(x)\n"
 
 
 def wheel(shelf: Path, version: str, code: str) -> None:
-    """A package in a folder that stands for a registry."""
+    """Put a package into a folder that is used as a registry."""
     name = f"numbers_of_ours-{version}"
     with zipfile.ZipFile(shelf / f"{name}-py3-none-any.whl", "w") as archive:
         archive.writestr("numbers_of_ours.py", code)
@@ -48,7 +48,7 @@ def wheel(shelf: Path, version: str, code: str) -> None:
 
 
 class World:
-    """A repository with a dependency, a shelf that it comes from, and a receipt of what was proven."""
+    """A repository with a dependency, the folder that it is installed from, and a receipt."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -112,14 +112,14 @@ async def test_a_receipt_of_a_project_with_a_dependency_is_proven_again_with_wha
     assert recorded_versions(world.sealed.contract)["numbers-of-ours"] == "1.0"
     found = await world.again()  # a minute later, on the same machine
     assert (found.code, found.again) == (0, ()), found.said
-    wheel(world.shelf, "2.0", "def one(x):\n    return None\n")  # what the manifest would bring from now on
+    wheel(world.shelf, "2.0", "def one(x):\n    return None\n")  # the version that the manifest now installs
     found = await world.again(world.place / "fresh")
     assert (found.code, found.again) == (0, ()), found.said
     other = bare_interpreter(world.place / "other")
     site = next(other.glob("lib/python*/site-packages"))
     with zipfile.ZipFile(world.shelf / "numbers_of_ours-2.0-py3-none-any.whl") as archive:
         archive.extractall(site)
-    monkeypatch.setenv("VIRTUAL_ENV", str(other))  # the caller's own is another now, and has another version
+    monkeypatch.setenv("VIRTUAL_ENV", str(other))  # the caller's environment now has another version
     found = await world.again()
     assert (found.code, found.again) == (0, ()), found.said
 
@@ -137,4 +137,4 @@ async def test_another_python_than_the_recorded_one_is_said_in_one_sentence(worl
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
-        """Nobody reads it."""
+        """Log nothing."""

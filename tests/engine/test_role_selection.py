@@ -1,4 +1,4 @@
-"""Casting: another tool's role comes into a run by name or by choice, and then it must be trusted."""
+"""A role file of another tool is used if its name fits or the user chooses it, and then must be trusted."""
 
 import subprocess
 from pathlib import Path

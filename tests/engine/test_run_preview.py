@@ -1,4 +1,4 @@
-"""A preview of any run's work, for whoever judges it by hand: also while the run is at work."""
+"""A preview of a run's work for a person who judges it by hand, also while the run works."""
 
 import asyncio
 from collections.abc import Iterator
@@ -41,8 +41,8 @@ async def test_the_work_of_a_run_that_is_at_work_is_shown_and_the_run_is_not_dis
     record = await ground.run(engine, rounds=1)
     assert record.state == "waiting"
     folder = engine.store.folder(record.id)
-    at_work = folder / "rooms" / "x0123"  # where a check of the run is at work
-    killed = folder / "previews" / "1-1.dead"  # of a preview that was killed
+    at_work = folder / "rooms" / "x0123"  # a room in which a check of the run works
+    killed = folder / "previews" / "1-1.dead"  # left by a killed preview
     for one in (at_work, killed):
         one.mkdir(parents=True)
     with engine.store.journal.claim(record.id), RunStore(ground.home, engine.store.environ) as person:

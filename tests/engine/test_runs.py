@@ -1,4 +1,4 @@
-"""Whole runs with real processes: agents that misbehave, drivers that compete, signals, full disks."""
+"""Whole runs with real processes: misbehaving agents, competing drivers, signals, full disks."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ def engine_on(world: World, **variables: str) -> Engine:
 
 
 def program(world: World, code: str) -> str:
-    """An agent in a file of its own, outside the repository."""
+    """An agent as a file outside the repository."""
     path = world.folder / "agent.py"
     path.write_text(code)
     return f"command:{sys.executable} '{path}'"
@@ -60,7 +60,7 @@ async def start(world: World, engine: Engine, agent: str = "", **flags: object) 
 
 
 def trued(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The real command line, to its end."""
+    """Run the real command line and wait for its end."""
     command = [sys.executable, "-m", "trued", *arguments]
     run = {"cwd": world.repository, "env": environment(world)}
     return subprocess.run(command, **run, capture_output=True, text=True, check=False)  # type: ignore[call-overload,no-any-return]
@@ -71,7 +71,7 @@ def environment(world: World) -> dict[str, str]:
 
 
 def launched(world: World) -> subprocess.Popen[bytes]:
-    """A real `trued run` in the background; what it says is in `said.txt`."""
+    """A real `trued run` in the background; its output is in `said.txt`."""
     given = ("--yes", "--requirements", str(world.requirements), "--agent", f"scripted:{world.script}")
     with (world.folder / "said.txt").open("wb") as said:
         return subprocess.Popen(
@@ -228,7 +228,7 @@ async def test_what_is_found_in_a_repository_is_used_only_after_it_is_trusted(wo
 
 @pytest.fixture
 def small_disk(world: World) -> Iterator[World]:
-    """TRUED_HOME on a disk of its own, that is soon full."""
+    """TRUED_HOME on a small disk."""
     if os.geteuid() != 0:
         pytest.fail("this test mounts a small disk, and has to be run by root")
     world.home.mkdir()
@@ -250,11 +250,11 @@ def test_a_full_disk_ends_in_one_sentence_and_the_run_goes_on_when_there_is_room
     process, run = begun(small_disk)
     fill(small_disk.home / "filler")
     code, said = process.wait(120), (small_disk.folder / "said.txt").read_text()
-    assert code in (5, 6)  # whoever met the full disk first: the agent or the engine
+    assert code in (5, 6)  # depends on who met the full disk first: the agent or the engine
     assert "full" in said or "space" in said
     (small_disk.home / "filler").unlink()
     again = trued(small_disk, "resume", run)
-    if again.returncode == 5:  # the agent had met it, too: its failure is told once, and then it is asked again
+    if again.returncode == 5:  # the agent had met it, too: its failure is reported once, then the call is made again
         again = trued(small_disk, "resume", run)
     assert again.returncode == 0, again.stderr
     assert small_disk.finished_twice() == []
@@ -278,7 +278,7 @@ async def test_a_corrupted_report_is_set_aside_and_the_call_is_made_again(world:
 
 
 def test_the_bill_counts_what_agents_print(world: World) -> None:
-    """The other tests lean on it: an agent's start must be visible in it."""
+    """Other tests rely on the bill: it must show every start of an agent."""
     folder = world.home / "runs" / "r-x" / "spool" / "c.1"
     folder.mkdir(parents=True)
     (folder / "order.json").write_text(json.dumps({"key": "k"}))

@@ -1,4 +1,4 @@
-"""Evidence that is read when somebody looks at it says the same as evidence that was read at once."""
+"""Evidence that is parsed only when used equals evidence that was parsed at once."""
 
 import json
 import sqlite3

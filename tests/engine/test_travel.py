@@ -1,4 +1,4 @@
-"""What one machine sends of a run, and how it confines agents of a run that was begun elsewhere."""
+"""What a machine sends of a run's work, and how it confines agents of a run from another machine."""
 
 import hashlib
 import os
@@ -45,7 +45,7 @@ def travel(tmp_path: Path, journal: SqliteJournal) -> Travel:
 
 @pytest.mark.spec("HUB-6")
 async def test_a_kept_file_is_sent_when_it_is_whole(travel: Travel, journal: SqliteJournal) -> None:
-    """What a killed process left half written would count as sent, and never be sent again."""
+    """A file that a killed process left half written would count as sent, and never be sent again."""
     whole, later = b"a picture", b"another picture"
     names = [hashlib.sha256(one).hexdigest() for one in (whole, later)]
     folder = travel.folder / ARTIFACTS
@@ -93,7 +93,7 @@ def inputs_with(settings: Settings, level: str = "") -> Inputs:
 
 @pytest.mark.spec("HUB-6")
 async def test_files_in_git_lfs_and_a_partial_clone_are_found_by_few_processes(tmp_path: Path) -> None:
-    """One for each file would be thousands before a run begins."""
+    """One process per file would be thousands before a run begins."""
     project(tmp_path / "repo")
     pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 7\n"
     (tmp_path / "repo" / ".gitattributes").write_text("*.bin filter=lfs\n")
@@ -119,7 +119,7 @@ async def test_files_in_git_lfs_and_a_partial_clone_are_found_by_few_processes(t
     (tmp_path / "repo" / "zoo.bin").unlink()
     git(tmp_path / "repo", "commit", "-qam", "no pointer")
     blob = git(tmp_path / "repo", "rev-parse", "HEAD:7.txt")
-    (tmp_path / "repo" / ".git" / "objects" / blob[:2] / blob[2:]).unlink()  # as a partial clone leaves it out
+    (tmp_path / "repo" / ".git" / "objects" / blob[:2] / blob[2:]).unlink()  # missing, as in a partial clone
     with pytest.raises(BadInput, match=r"partial clone without the content of 7\.txt"):
         await fit_for_travel(inputs, open_repository(tmp_path / "repo"))
 
@@ -132,7 +132,7 @@ async def test_that_agents_may_work_without_a_sandbox_counts_on_the_machine_wher
         return SentWork(commits=("a" * 40,)).model_dump_json()
 
     inputs = inputs_with(Settings(sandbox=NONE, allow_unsandboxed=True), NONE)
-    assert travel.level(inputs) == NONE  # nothing was sent: it was begun here
+    assert travel.level(inputs) == NONE  # nothing was sent, so the run was begun here
     await journal.of("r-one").once(f"{SENT}{'a' * 16}", "", step)
     if any(level_state(one).works for one in LEVELS if one != NONE):
         assert travel.level(inputs) != NONE

@@ -1,4 +1,4 @@
-"""Trust: by content, outside the repository, asked again when a byte changes."""
+"""Trust is recorded by content, outside the repository, and asked for again when a byte changes."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The verdict on a run that is not finished: the newest one on each requirement, however many there were before."""
+"""The verdict on an unfinished run: the newest judgement of each requirement."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,7 +46,7 @@ def verdicts(draw: st.DrawFn) -> list[Verdict]:
 
 
 def _as_one(every: list[Verdict]) -> Verdict:
-    """The same, of all verdicts at once."""
+    """The expected verdict so far, computed from all verdicts at once."""
     judged = {one.id: one for verdict in every for one in verdict.requirements}
     newest = {one.id: verdict for verdict in every for one in (*verdict.requirements, *verdict.suites)}
     facts = ((verdict, one) for verdict in every for one in verdict.evidence)

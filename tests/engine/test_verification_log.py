@@ -1,4 +1,4 @@
-"""Verifications leave a record: bounded, readable whatever is in the file, complete with many writers."""
+"""The log of verifications: bounded, readable despite damaged lines, complete with many writers."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Any two commits, judged: by one code, in private, with nothing left behind."""
+"""`verify` judges any two commits in private, and leaves nothing behind."""
 
 import fcntl
 import os
@@ -22,7 +22,7 @@ MANUAL = Requirements(requirements=(Requirement(id="chart", text="the chart look
 
 @pytest.fixture(scope="session", autouse=True)
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Checks run in an interpreter that is the same on every machine."""
+    """Checks use a bare interpreter, so that results are the same on every machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path_factory.mktemp("bare"))))
         yield
@@ -36,7 +36,7 @@ def asked(tmp_path: Path) -> Path:
 
 
 def quiet(event: JournalEvent) -> None:
-    """Nobody listens."""
+    """Ignore the event."""
 
 
 async def verdict(tmp_path: Path, base: str, head: str, **more: object) -> VerifyResult:
@@ -45,7 +45,7 @@ async def verdict(tmp_path: Path, base: str, head: str, **more: object) -> Verif
 
 
 def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Each file below a folder, .git and all, with its bytes and time."""
+    """Each file below a folder, also in .git, with its bytes and time."""
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
 
@@ -203,7 +203,7 @@ async def test_nothing_in_the_heads_git_folder_is_run_or_believed(tmp_path: Path
     honest = committed(tmp_path / "copy", {"tiny.py": DOUBLE})
     git(head, "fetch", "-q", str(tmp_path / "copy"), "main")
     git(head, "replace", "HEAD", honest)
-    trap.unlink(missing_ok=True)  # our own git was caught by it, as anybody's would be
+    trap.unlink(missing_ok=True)  # the test's own git commands triggered it
     (head / "tiny.py").write_text(DOUBLE)
     done = await verdict(tmp_path, f"base@{base}", "head", requirements_file=asked)
     assert done.verdict.grade is Grade.REFUTED, "neither the replaced commit nor the uncommitted file counts"

@@ -25,7 +25,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def committed(folder: Path, files: dict[str, str | None], message: str = "work") -> str:
-    """A commit with these files written, or with None removed."""
+    """Commit these files; a file with None is removed."""
     if not (folder / ".git").exists():
         folder.mkdir(parents=True, exist_ok=True)
         git(folder, "init", "-q")

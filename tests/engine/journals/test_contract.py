@@ -1,4 +1,4 @@
-"""What every journal store promises: the same suite on SQLite and on Postgres."""
+"""The contract of every journal store: the same tests on SQLite and on Postgres."""
 
 import asyncio
 import inspect
@@ -45,7 +45,7 @@ def postgres_store(server: PostgresServer) -> Callable[..., JournalStore]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., JournalStore]:
-    """Opens the same store each time it is called, as another process would."""
+    """A function that opens the same store at each call, as another process would."""
     if request.param == "sqlite":
         return sqlite_store(tmp_path)
     return postgres_store(request.getfixturevalue("postgres"))
@@ -53,7 +53,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Jour
 
 @pytest.fixture
 def journal(opened: Callable[..., JournalStore]) -> Iterator[JournalStore]:
-    """A store with one run, which this process drives."""
+    """A store with one run, driven by this process."""
     with closing(opened()) as store:
         store.add(record("r-one"))
         with store.claim("r-one"):
@@ -61,7 +61,7 @@ def journal(opened: Callable[..., JournalStore]) -> Iterator[JournalStore]:
 
 
 class Counting:
-    """A step that counts how often it really happens."""
+    """A step that counts how often it is computed."""
 
     def __init__(self, results: list[str]) -> None:
         self.results, self.times = results, 0
@@ -143,7 +143,7 @@ def test_every_event_is_there_for_whoever_looks_later(
         assert (event.kind, event.key, event.data["brief"]) == ("asked", "a#1", "näh\n")
         assert other.events("r-one", after=event.id) == []
         assert [(one.kind, one.id) for one in heard] == [("asked", event.id)]
-    journal.of("r-one").emit(RunResumed(after="running"))  # of no step, and while nobody listens
+    journal.of("r-one").emit(RunResumed(after="running"))  # without a step's key, and without a listener
     assert [(one.kind, one.key) for one in journal.events("r-one")] == [("asked", "a#1"), ("resumed", "")]
 
 
@@ -324,11 +324,11 @@ def _names(protocol: type) -> set[str]:
     return {name for name, one in vars(protocol).items() if not name.startswith("_") and callable(one)}
 
 
-# What only the embedded store has; a name that is added there for others to use belongs to the protocol.
+# Names that only the embedded store has. A name for other code to use belongs into the protocol.
 OF_SQLITE: dict[type, set[str]] = {SqliteJournal: {"commit", "writing"}}
 WRITING = {"add", "put", "update", "of", "claim", "announce", "cancel", "approve", "add_comment"}
 WRITING |= {"change_limit", "close"}
-# of its own kind
+# methods with results that differ between stores
 OWN = {
     "lease_file",
     "driver",
@@ -355,7 +355,7 @@ ODD: list[dict[str, object]] = [
 
 
 async def story(store: JournalStore) -> None:
-    """Everything that a store can be told, in one run and a half."""
+    """Write one of everything that a store can store."""
     for name in ("r-one", "r-two"):
         store.add(record(name), f'{{"of": "{name}", "settings": {{"accept": "tested"}}}}')
     store.add(record("r-odd"), "no JSON")
@@ -401,7 +401,7 @@ def _given(number: int, said: Comment) -> CommentGiven:
 
 
 def asked_for(store: JournalStore) -> dict[str, list[Any]]:
-    """Every reading method of the protocol, with what it returns."""
+    """Every reading method of the protocol → its results."""
     one = "r-one"
     return {
         "runs": [store.runs()],
@@ -458,4 +458,4 @@ async def test_both_stores_answer_every_question_alike(tmp_path: Path, postgres:
             answers.append(asked_for(store))
     assert answers[0] == answers[1]
     assert answers[0].keys() | WRITING | OWN == _names(JournalStore)
-    assert all(any(found for found in each) for each in answers[0].values())  # none of them is empty
+    assert all(any(found for found in each) for each in answers[0].values())  # no method returned only empty results

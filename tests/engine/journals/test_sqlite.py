@@ -31,7 +31,7 @@ def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
 
 
 class Counting:
-    """A step that counts how often it really happens."""
+    """A step that counts how often it is computed."""
 
     def __init__(self, results: list[str]) -> None:
         self.results, self.times = results, 0
@@ -123,7 +123,7 @@ def test_a_file_that_is_no_journal_is_one_sentence(tmp_path: Path) -> None:
 def test_a_number_that_another_process_has_now_is_no_driver(journal: SqliteJournal) -> None:
     lock = journal.path.parent / "runs" / "r-one" / "lock"
     lock.parent.mkdir(parents=True)
-    lock.write_text(f"{os.getpid()}:1")  # this process's number, and not its birth
+    lock.write_text(f"{os.getpid()}:1")  # this process's id with another start time
     assert journal.driver("r-one") == 0
     lock.write_text("rubbish")
     assert journal.driver("r-one") == 0

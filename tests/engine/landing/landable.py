@@ -1,4 +1,4 @@
-"""A repository with a run that has ended, made without letting anybody work: for tests of what comes after."""
+"""A repository with an ended run on which no agent worked, for tests of what comes after a run."""
 
 import json
 import os
@@ -32,7 +32,7 @@ MANUAL = [{"id": "looks", "text": "it looks right", "checks": [{"kind": "manual"
 
 
 class Landable:
-    """One repository and one TRUED_HOME; `run` is a run that ended, with a verdict on its last commit."""
+    """One repository and one TRUED_HOME; `run` makes an ended run with a verdict on its last commit."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder, self.stack = folder, stack
@@ -61,7 +61,7 @@ class Landable:
         trust: bool = False,
         **flags: Any,
     ) -> RunRecord:
-        """Work on a branch of its own, and what the journal would know of it; the user's branch stays as it is."""
+        """Make a run: work on its own branch, and its journal. The user's branch stays as it is."""
         self.requirements.write_text(json.dumps({"requirements": requirements}))
         engine = self.engine()
         request = Request(
@@ -111,7 +111,7 @@ class Landable:
         )
 
     def state(self) -> dict[str, str]:
-        """All that a landing could touch: refs, index, files."""
+        """Everything that a landing could change: refs, index, files."""
         files = {
             str(path.relative_to(self.repository)): path.read_text()
             for path in sorted(self.repository.rglob("*"))

@@ -1,4 +1,4 @@
-"""Landing: what was proven comes home, and nothing else; the user's repository is moved whole or not at all."""
+"""Landing: only proven work is merged, and the user's repository changes completely or not at all."""
 
 import asyncio
 import os
@@ -118,7 +118,7 @@ async def test_without_a_branch_at_the_beginning_one_has_to_be_named_and_has_to_
         await place.land(record, onto=record.branch)
     assert (await place.land(record, onto="main")).landed
     assert place.git("rev-parse", "main") == record.head
-    assert (place.repository / "tiny.py").read_text() == ONE  # nobody stands on main
+    assert (place.repository / "tiny.py").read_text() == ONE  # main is not checked out
 
 
 @pytest.mark.spec("USE-11", "RUN-4")
@@ -199,7 +199,7 @@ async def test_where_the_branch_moved_the_work_is_rebased_proven_again_and_has_i
     assert found
     contract, verdict = found
     assert (contract.base, verdict.commit, verdict.grade) == (tip, landing.commit, Grade.PROVEN)
-    assert {fact.commit for fact in contract.base_facts} == {tip}  # red was taken anew
+    assert {fact.commit for fact in contract.base_facts} == {tip}  # the checks ran on the new base
     assert engine.store.journal.run(record.id).head == record.head
     assert (await place.land(record)).commit == landing.commit
     receipt = place.folder / "landed.json"
@@ -235,7 +235,7 @@ async def test_work_that_breaks_what_others_did_meanwhile_does_not_land(place: L
     assert "existing tests fail" in landing.why
     assert place.state() == before
     steps = len(place.engine().store.journal.steps(record.id))
-    again = await place.land(record, way=way)  # the verdict stands: it is not taken again
+    again = await place.land(record, way=way)  # the recorded verdict is used again
     assert (again.code, len(place.engine().store.journal.steps(record.id))) == (1, steps)
 
 
@@ -283,7 +283,7 @@ async def test_a_whole_run_lands_on_a_branch_that_moved_while_it_worked(ground: 
     assert ground.git("log", "-1", "--format=%an", "main~1") == "purple-team-a"
     assert engine.store.journal.run(record.id).state == "done"
     merged = await land(engine.store, record.id, LandingRequest(who="ann", onto="main", way="merge"), engine.person)
-    assert merged.commit == landing.commit  # it is there already, whatever the way
+    assert merged.commit == landing.commit  # it has landed already, so the way does not matter
 
 
 # -- people ------------------------------------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ async def test_changes_of_what_asks_for_trust_are_asked_about_first_and_agreed_t
     [
         ("trued.toml", True),
         (".trued/roles/coder.md", True),
-        (".trued/team/backlog.md", False),  # what a team's run says of itself
+        (".trued/team/backlog.md", False),  # a team's own view files
         (".trued/team/CLAUDE.md", True),
         (".trued/team", True),  # a link in the place of the folder
         (".claude", True),  # a link in the place of the folder

@@ -1,4 +1,4 @@
-"""What somebody may try so that work which nobody has proven comes home, and what becomes of it."""
+"""Attempts to land unproven work fail."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,7 +86,7 @@ async def test_a_token_is_a_secret_whatever_its_variable_is_called(place: Landab
 
 
 async def begun_with_nothing(place: Landable) -> RunRecord:
-    """A run in a repository without any commit: its branch begins with one that has no file."""
+    """A run in a repository without commits: its branch begins with a commit without files."""
     tree = place.git("hash-object", "-t", "tree", "-w", "--stdin")
     root = place.git("commit-tree", tree, "-m", "nothing yet")
     place.git("reset", "-q", "--hard", root)

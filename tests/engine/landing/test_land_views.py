@@ -1,4 +1,4 @@
-"""Two runs of a team from the same commit: both land, one after the other, and the files tell of the last."""
+"""Two runs of a team from the same commit land one after the other; the view files describe the last one."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ def place(tmp_path: Path) -> Iterator[Landable]:
 
 
 async def teamed(place: Landable, name: str, code: dict[str, str | None], asked: list[dict[str, Any]]) -> RunRecord:
-    """A run of a team, with the pages that it leaves."""
+    """A run of a team, with the view files that it leaves."""
     pages = {f"{TEAM}/backlog.md": f"# {name}\n\nmany words\n", f"{TEAM}/history.jsonl": f'{{"step": "{name}"}}\n'}
     same = {f"{TEAM}/config.toml": "[team]\n", f"{TEAM}/pm/{name}.md": f"{name}\n"}
     return await place.run({**code, **pages, **same}, requirements=asked, workflow="team")
@@ -43,10 +43,10 @@ async def test_a_second_team_from_the_same_base_lands_and_its_pages_take_the_pla
     assert first.landed
     second = await place.land(two, way=way)
     assert (second.landed, second.code) == (True, 0), second.why
-    assert second.verdict  # another commit than the run's own: proven again
+    assert second.verdict  # proven again, because it is not the run's own commit
     assert page(place, "backlog.md") == "# two\n\nmany words"
     assert (page(place, "pm/one.md"), page(place, "pm/two.md")) == ("one", "two")
-    assert page(place, "backlog.md", first.commit) == "# one\n\nmany words"  # nothing is lost
+    assert page(place, "backlog.md", first.commit) == "# one\n\nmany words"  # still in the first commit
     assert (place.repository / "tiny.py").read_text() == DOUBLE
     (said,) = second.said
     assert f"{TEAM}/backlog.md, {TEAM}/history.jsonl described an earlier run" in said

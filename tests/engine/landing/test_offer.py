@@ -1,4 +1,4 @@
-"""LandingResult as a pull request: the proven commit is pushed, and one pull request tells of it."""
+"""Landing as a pull request: the proven commit is pushed, and exactly one pull request is opened for it."""
 
 import subprocess
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def place(tmp_path: Path) -> Iterator[Landable]:
 
 @pytest.fixture
 def github(place: Landable) -> Iterator[GitHub]:
-    """A GitHub on the loopback, and the bare repository that it stands for as `origin`."""
+    """A GitHub server on the loopback; its bare repository is `origin`."""
     bare = place.folder / "shop.git"
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(bare)], check=True, timeout=60)
     place.git("remote", "add", "origin", str(bare))
