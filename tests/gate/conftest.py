@@ -1,4 +1,4 @@
-"""A yard for every test, in an interpreter with nothing in it."""
+"""A yard for every test, with a bare interpreter."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The workflow for GitHub: installs one exact trued, and says what else a person has to set."""
+"""The workflow for GitHub installs one exact version of trued, and names what else a person has to set."""
 
 import subprocess
 from pathlib import Path
@@ -26,10 +26,10 @@ def test_an_exact_package_is_taken_as_given(given: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        "trued",  # whoever takes the name gets into the workflow
+        "trued",  # anybody could register the name
         "trued>=0.1",
         "git+https://git.example/acme/trued",
-        "git+https://git.example/acme/trued@main",  # moves
+        "git+https://git.example/acme/trued@main",  # a branch can move
         "https://files.example/trued.whl",
         f"{GIT}; curl evil",
         f"{GIT}\n      - run: evil",
@@ -52,15 +52,15 @@ def test_a_wheel_in_the_repository_needs_no_publication(tmp_path: Path) -> None:
     (tmp_path / "tools" / "trued-0.1.0-py3-none-any.whl").touch()
     found = package_source("tools/trued-0.1.0-py3-none-any.whl", tmp_path)
     assert found == "./tools/trued-0.1.0-py3-none-any.whl"
-    assert package_source(found, tmp_path) == found  # amended later
+    assert package_source(found, tmp_path) == found  # the same when it is amended later
 
 
 @pytest.mark.spec("DAY-14")
 def test_by_default_ci_gets_what_this_machine_has(tmp_path: Path) -> None:
-    assert installed_from({}, "0.1.0") == "trued==0.1.0"  # from an index
+    assert installed_from({}, "0.1.0") == "trued==0.1.0"  # installed from an index
     told = {"url": "https://git.example/acme/trued", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}
     assert installed_from(told, "0.1.0") == GIT
-    # a clone: only what its remote has, too
+    # a clone: only commits that its remote also has
     clone: dict[str, Any] = {"url": f"file://{tmp_path}", "dir_info": {"editable": True}}
     with pytest.raises(BadInput, match="--from"):
         installed_from(clone, "0.1.0")

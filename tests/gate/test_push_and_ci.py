@@ -1,4 +1,4 @@
-"""The gate before a push and on a build server: real repositories, real remotes."""
+"""The gate before a push and in CI, with real repositories and remotes."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -40,7 +40,7 @@ def test_what_is_red_is_not_pushed_and_what_is_green_is(yard: Yard, bare_remote:
     assert (yard.top / "told").read_text().startswith("refs/heads/main ")
     yard.write("slug.py", GREEN)
     still = yard.git("push", "origin", "main", check=False)
-    assert still.returncode == 1  # what lies in the working tree is not what is pushed
+    assert still.returncode == 1  # the working tree is not what is pushed
     yard.git("commit", "-qam", "done")
     yard.git("tag", "-a", "v1", "-m", "one")
     yard.git("push", "--quiet", "origin", "main", "v1")

@@ -1,4 +1,4 @@
-"""The gate in somebody's settings: put in beside what is there, and taken out without a trace."""
+"""The gate's hooks are added to existing settings, and removed without a trace."""
 
 import json
 from pathlib import Path

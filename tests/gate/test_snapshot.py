@@ -1,4 +1,4 @@
-"""Uncommitted work as a commit: exactly what git would commit, and the repository as if nobody had looked."""
+"""A snapshot of uncommitted work is exactly what git would commit, and leaves the repository unchanged."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ async def files(found: Snapshot) -> dict[str, str]:
 
 
 def by_git(yard: Yard, aside: Path) -> str:
-    """The tree that git itself would commit, found out in a copy."""
+    """The tree that git itself would commit, made in a copy."""
     shutil.copytree(yard.repository, aside, symlinks=True)
     yard.git("add", "-A", at=aside)
     return yard.git("write-tree", at=aside).stdout.strip()

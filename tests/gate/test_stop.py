@@ -1,4 +1,4 @@
-"""May it stop? A table of decisions, and questions of every kind."""
+"""Whether the agent may stop: a table of decisions, and all kinds of hook inputs."""
 
 import itertools
 import json
@@ -50,7 +50,7 @@ def test_after_the_last_attempt_it_is_let_go_and_loudly_not_proven() -> None:
 
 
 def test_nobody_is_ever_blocked_for_ever() -> None:
-    """Whatever the flags say, and whatever the agent does to its files: no more than three blocks in a row."""
+    """At most three blocks in a row, whatever the flags say and whatever the agent does to its files."""
     for flags in itertools.product((False, True), repeat=9):
         for trees in (["t1"] * 9, ["t1", "t2"] * 5):
             session, row = StopHistory(), 0

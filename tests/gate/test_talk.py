@@ -1,4 +1,4 @@
-"""The gate leaves talk alone, and a liar does not pass its work off as talk."""
+"""A turn without changes is not blocked, and an agent cannot disguise its work as such a turn."""
 
 import json
 from pathlib import Path
@@ -29,16 +29,16 @@ def test_only_turns_that_changed_files_are_blocked(yard: Yard) -> None:
     answer = yard.stop(prompt_id="question")
     assert "decision" not in answer
     assert "no file was changed in this turn" in answer["systemMessage"]
-    assert judged(yard) == 0  # a question costs no check
+    assert judged(yard) == 0  # a turn with only a question runs no check
 
     yard.prompt("work")
     yard.write("slug.py", WRONG)
     assert yard.stop(prompt_id="work")["decision"] == "block"
-    # a question after blocked work: said again, not blocked again
+    # a question after blocked work: the verdict is shown again, nothing is blocked
     yard.prompt("why")
     asked = yard.stop(prompt_id="why")
     assert ("decision" in asked, "NOT PROVEN" in asked["systemMessage"]) == (False, True)
-    # and the work goes on in the next turn
+    # the next turn works again
     yard.prompt("more")
     yard.write("slug.py", GREEN)
     assert yard.stop(prompt_id="more") == {}
@@ -51,12 +51,12 @@ def test_a_liar_does_not_pass_its_work_off_as_talk(yard: Yard) -> None:
     yard.install("claude")
     yard.prompt("work")
     yard.write("slug.py", WRONG)
-    # it sends the event of its own prompt again, and one of a prompt that nobody wrote
+    # the agent sends the event of its own prompt again, and one of a prompt that does not exist
     yard.prompt("work")
     yard.prompt("made up")
     yard.prompt("work")
     assert yard.stop(prompt_id="work")["decision"] == "block"
-    # a turn that nobody announced is judged
+    # a turn without a recorded beginning is judged
     assert yard.stop(prompt_id="unknown")["decision"] == "block"
     # a linked worktree with the files of the beginning is not the place where the turn began
     other = yard.top / "other"
@@ -81,7 +81,7 @@ def test_only_a_subagent_that_changed_files_is_judged(yard: Yard) -> None:
     yard.hook("SubagentStart", agent_id="coder", prompt_id="p1")
     yard.write("slug.py", WRONG)
     assert yard.hook("SubagentStop", agent_id="coder", prompt_id="p1")["decision"] == "block"
-    # beside the coder, who has not ended, nobody knows who changed what: the end of the turn judges it
+    # the coder has not ended, so it is unknown who changed what: the end of the turn is judged
     yard.hook("SubagentStart", agent_id="reader", prompt_id="p1")
     yard.write("slug.py", WRONG + "#\n")
     assert yard.hook("SubagentStop", agent_id="reader", prompt_id="p1") == {}
@@ -90,7 +90,7 @@ def test_only_a_subagent_that_changed_files_is_judged(yard: Yard) -> None:
 
 @pytest.mark.spec("DAY-10")
 def test_without_ids_of_prompts_the_newest_prompt_begins_the_turn(yard: Yard) -> None:
-    """Older versions of Claude Code send none."""
+    """Older versions of Claude Code send no prompt ids."""
     yard.install("claude")
     for _ in range(2):
         assert yard.hook("UserPromptSubmit") == {}

@@ -1,4 +1,4 @@
-"""Work that does not lie in the working tree's files is work, too: it is not passed off as talk."""
+"""Work outside the working tree's visible files counts as work, too."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ WRONG = RED + "# done\n"
 
 
 def on_a_branch(yard: Yard) -> None:
-    """Committed on a branch of its own; the user's branch is checked out again."""
+    """Hide work in a commit on another branch, then check out the user's branch again."""
     yard.git("switch", "-qc", "done")
     yard.write("slug.py", WRONG)
     yard.git("commit", "-qam", "done")
@@ -30,7 +30,7 @@ def stashed_as_new(yard: Yard) -> None:
 
 
 def excluded(yard: Yard) -> None:
-    """A new file that git does not see any more."""
+    """Hide a new file from git with an exclude rule."""
     yard.write("slugs.py", WRONG)
     exclude = yard.repository / ".git" / "info" / "exclude"
     exclude.parent.mkdir(exist_ok=True)
@@ -53,7 +53,7 @@ def in_a_submodule(yard: Yard) -> None:
 
 
 def in_the_index_only(yard: Yard) -> None:
-    """Changed, and git is told not to look."""
+    """Hide changed files with git's assume-unchanged and skip-worktree flags."""
     yard.write("slug.py", WRONG)
     yard.git("update-index", "--assume-unchanged", "slug.py")
     yard.git("update-index", "--skip-worktree", "README.md")
@@ -79,7 +79,7 @@ def with_submodule(yard: Yard) -> None:
 
 
 def caught(yard: Yard, ways: tuple[Callable[[Yard], None], ...]) -> None:
-    """Each way is tried in a session of its own, and blocked; nothing of it is left for the next one."""
+    """Try each way to hide work in a separate session: each is blocked. Then undo it for the next one."""
     yard.install("claude")
     start, excluding = yard.git("rev-parse", "HEAD").stdout.strip(), yard.repository / ".git" / "info" / "exclude"
     for number, hide in enumerate(ways):
@@ -112,7 +112,7 @@ def test_neither_stash_nor_settings_nor_repositories_inside_hide_work(yard: Yard
 
 @pytest.mark.spec("DAY-10")
 def test_work_is_judged_where_the_turn_began_though_the_agent_went_elsewhere(yard: Yard) -> None:
-    """A worktree with the files of the day before, in which everything passes, is not what was worked on."""
+    """Another worktree with older files, in which everything passes, is not judged in place of the work."""
     yard.install("claude")
     yard.write("slug.py", GREEN)
     yard.git("commit", "-qam", "good")

@@ -1,4 +1,4 @@
-"""A small repository with a requirement that is red, and a gate in front of it."""
+"""A small repository with a red requirement and a gate."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from tests.warm import Warm
 
 RED = "def slugify(text):\n    return text\n"
 GREEN = 'def slugify(text):\n    return "-".join(text.lower().split())\n'
-SECRET = "quux-zebra"  # an expected value that nobody but the engine may see
+SECRET = "quux-zebra"  # an expected value that only the engine may see
 REQUIREMENTS = f"""requirements:
   - id: slug
     text: slugify(text) lower-cases and joins words with one "-"
@@ -30,7 +30,7 @@ class Yard:
     """A repository, a HOME, a TRUED_HOME and a requirements file beside it."""
 
     top: Path
-    warm: Warm | None = None  # else every command begins with an interpreter of its own
+    warm: Warm | None = None  # without it, every command starts a new interpreter
 
     @property
     def repository(self) -> Path:
@@ -87,11 +87,11 @@ class Yard:
         return done
 
     def stop(self, session: str = "s1", *, active: bool = False, **more: Any) -> dict[str, Any]:
-        """Claude Code's question at the end of a turn, and the answer."""
+        """The gate's answer to Claude Code's hook at the end of a turn."""
         return self.hook("Stop", session, stop_hook_active=active, **more)
 
     def prompt(self, number: str = "p1", session: str = "s1", **more: Any) -> None:
-        """A turn of Claude Code begins: nothing is said, since Claude Code would show it to the model."""
+        """Begin a turn of Claude Code. The hook prints nothing, since Claude Code would show it to the model."""
         assert self.hook("UserPromptSubmit", session, prompt_id=number, prompt="?", **more) == {}
 
     def hook(self, event: str, session: str = "s1", **more: Any) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Yard:
         return answer
 
     def seen(self) -> tuple[str, bytes, str, str]:
-        """All that a snapshot must not touch: status, index, refs, HEAD."""
+        """Everything that a snapshot must not change: status, index, refs, HEAD."""
         refs = self.git("for-each-ref").stdout
         status = self.git("--no-optional-locks", "status", "--porcelain=v1", "--ignored").stdout
         return status, (self.repository / ".git" / "index").read_bytes(), refs, self.git("rev-parse", "HEAD").stdout
