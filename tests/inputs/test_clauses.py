@@ -1,4 +1,4 @@
-"""Clauses of the user's words, and sentences that ask for what the base has already."""
+"""Sentences are split into clauses, and sentences that ask to keep what the base has are recognised."""
 
 import pytest
 from hypothesis import given
@@ -65,7 +65,7 @@ def test_a_clause_that_no_quotation_touches_is_told_however_short_it_is() -> Non
         ("Add no new dependencies.", "dependencies"),
         ("Dependencies stay unchanged.", "unchanged dependencies"),
         ("Do not change any dependencies", "unchanged dependencies"),
-        ("Do not change the dependencies", ""),  # earlier versions asked an examiner: such a run must still resume
+        ("Do not change the dependencies", ""),  # earlier versions asked an examiner: their runs must still resume
         ("mypy stays clean", "types"),
         ("`ruff` passes", "lint"),
         ("The build succeeds", "build"),

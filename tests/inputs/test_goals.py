@@ -1,4 +1,4 @@
-"""A goal: nothing that it asks for is lost, and everything has its line."""
+"""Everything that a goal asks for is kept, with its line."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Every block of a plan is a task, a criterion, unread, or background by its heading."""
+"""Every block of a plan is a task, a criterion, unread, or background because of its heading."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ TABLE = "## Phase 1: slugs\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 
 
 
 def said(plan: Plan) -> str:
-    """All that must hold or be done."""
+    """The texts of all tasks, criteria and unread lines."""
     return "\n".join(
         [*(task.scope or task.title for task in plan.tasks), *(one.text for one in (*plan.criteria, *plan.unread))]
     )

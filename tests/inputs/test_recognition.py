@@ -1,4 +1,4 @@
-"""A file is what it looks like: plan, ticket, or words."""
+"""Files are recognised as plan, ticket or goal in words."""
 
 import pytest
 
@@ -29,8 +29,12 @@ TASKS = "\n## Tasks\n\n- [ ] the list\n- [ ] the page\n"
         ("shelf.md", f"# Shelf\n{TASKS}{ACCEPTANCE}", "plan"),
         ("SHELF-12-plan.md", f"# Shelf\n{TASKS}{ACCEPTANCE}", "plan"),
         ("shelf.md", "# Shelf\n\n## Phase 1: the list\n\nIt takes an author.\n", "plan"),
-        ("shelf.md", f"# Shelf\n{TABLE}| 1A | twice | b.py |\n", "plan"),  # with a mistake, to be said
-        ("PLAN.md", "# Shelf\n\nThe list takes an author.\n", "plan"),  # and so is one without chunks
+        (
+            "shelf.md",
+            f"# Shelf\n{TABLE}| 1A | twice | b.py |\n",
+            "plan",
+        ),  # a plan with a mistake, which is reported later
+        ("PLAN.md", "# Shelf\n\nThe list takes an author.\n", "plan"),  # a plan without chunks, which is reported later
         ("todo.md", "- [ ] the list\n- [ ] the page\n", "plan"),
         ("notes-2.md", "# Shelf\n\nThe list takes an author.\n", "words"),
         ("goal.md", "# Shelf\n\nIt takes an author.\n\n## Success criteria\n\n- it is quick\n", "words"),
@@ -47,10 +51,10 @@ def test_a_file_is_what_it_looks_like(file: str, text: str, kind: str) -> None:
 
 
 def test_a_runs_file_is_its_plan_only_with_chunks() -> None:
-    """Flows ask again and again: what has no chunks is a goal, however it was chosen."""
+    """Flows ask for this many times: a file without chunks is a goal, however it was recognised."""
     assert is_plan(f"# Shelf\n{TABLE}", "shelf.md")
     assert not is_plan("# Shelf\n\nThe list takes an author.\n", "PLAN.md")
-    assert not is_plan(f"# Shelf\n{TABLE}", "")  # words on the command line
+    assert not is_plan(f"# Shelf\n{TABLE}", "")  # a goal on the command line
 
 
 @pytest.mark.spec("DAY-13")
@@ -62,5 +66,5 @@ def test_lines_that_describe_an_affected_area_are_no_requirements() -> None:
         "`cart.js` must not be changed by this at all",
     ]
     ticket = parse_ticket("# S-1 Points\n\n## Affected areas\n\n" + "".join(f"- {one}\n" for one in areas), "t.md")
-    assert [one.text for one in ticket.requirements] == areas[2:]  # sentences are not lost
+    assert [one.text for one in ticket.requirements] == areas[2:]  # sentences stay requirements
     assert ticket.areas == ("assets/", "cart.js", "templates/cart.html")

@@ -1,4 +1,4 @@
-"""Plans are read as people write them, word for word."""
+"""Plans are read as people write them, verbatim."""
 
 import os
 import sys

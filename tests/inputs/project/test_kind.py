@@ -1,4 +1,4 @@
-"""The kind of a project, over many small shapes of one."""
+"""The kind of a project is detected for many small layouts."""
 
 import pytest
 
@@ -261,7 +261,7 @@ SHAPES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         "Java",
         ("gradle assemble", "gradle test", "gradle bootRun"),
     ),
-    # several
+    # several projects in one repository
     "a back end in Python and a front end in Node": (
         {
             "api/requirements.txt": "pytest\n",

@@ -1,4 +1,4 @@
-"""How a project is started, from its files alone: candidates, the likeliest first."""
+"""Start commands are found in a project's files: candidates, the likeliest first."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Nothing is lost on the way from the user's words to the contract."""
+"""Every sentence of the user ends up in the contract."""
 
 import pytest
 from hypothesis import given, settings
@@ -241,7 +241,7 @@ def test_an_agents_criterion_has_no_name_of_the_users_words_nor_of_the_engines_r
         "plan": "the whole of request.md",
     }
     assert [one.author for one in found] == ["spec", "", "", ""]
-    assert found[0].covers == ("T1", name)  # who speaks of it under its own name still reaches it
+    assert found[0].covers == ("T1", name)  # the old id still leads to it
     seen = with_visible_checks(
         users(*found), [theirs.model_copy(update={"checks": (BrowserCheck(page="/", sees=("x",)),)})]
     )

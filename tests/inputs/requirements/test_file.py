@@ -1,4 +1,4 @@
-"""Requirements files in three languages: one shape, and the line of every mistake."""
+"""Requirements files in TOML, YAML and JSON have one structure, and every mistake is reported with its line."""
 
 import base64
 import json
@@ -166,7 +166,7 @@ def test_servers_exchanges_pages_and_node_modules_are_read() -> None:
     assert call.quotes == "it slugs"
     assert isinstance(exchange, HttpCase)
     assert exchange.http == HttpRequest(method="POST", path="/slug?q=A+b", headers={"X-A": "b"}, body="{}")
-    assert "json_" in exchange.model_fields_set  # null is expected, and that is an expectation
+    assert "json_" in exchange.model_fields_set  # an expected null is an expectation
     assert "body" not in exchange.model_fields_set
     assert isinstance(page, BrowserCheck)
     assert (page.sees, page.hides, page.url, page.quiet) == (("a-b",), ("x",), "/", True)

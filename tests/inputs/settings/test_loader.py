@@ -1,4 +1,4 @@
-"""Settings: who wins over whom, and the line of every mistake."""
+"""Settings: which layer takes precedence, and the line of every mistake."""
 
 from pathlib import Path
 
@@ -151,7 +151,7 @@ def test_the_starter_says_the_defaults(places: tuple[Path, Path]) -> None:
     assert load_settings({}, {}, *places) == Settings()
     lines = [
         line.removeprefix("# ") for line in starter_settings().partition("# [")[0].splitlines()
-    ]  # tables are examples
+    ]  # without the tables, which are examples
     written = read_toml("\n".join(line for line in lines if " = " in line), "x").value
     defaults = Settings().model_dump(mode="json")
     assert written == {key: defaults[key] for key in written}

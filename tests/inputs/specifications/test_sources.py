@@ -1,4 +1,4 @@
-"""Requirements that repositories hold already, read in their users' words with file and line."""
+"""Requirements that a repository already has are read verbatim, with file and line."""
 
 import pytest
 

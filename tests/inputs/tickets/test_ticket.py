@@ -1,4 +1,4 @@
-"""Tickets as people write them: nothing is lost, and nothing is invented."""
+"""Tickets are read as people write them: no sentence is lost or invented."""
 
 import json
 
@@ -100,7 +100,7 @@ def test_headings_say_it_as_well() -> None:
     assert texts(ticket.acceptance) == ['`/plp` shows "Earn 40 points"', "the price stays", "the same"]
     assert ticket.areas == ("theme", "assets/loyalty.js")
     assert ticket.preview == "https://preview.example.com/x"
-    assert ticket.pictures == ("shots/the list.png", "shots/quick.png")  # not the one of what is wrong
+    assert ticket.pictures == ("shots/the list.png", "shots/quick.png")  # without the picture of the wrong behaviour
     assert ticket.missing == ()
 
 
@@ -197,7 +197,7 @@ def test_odd_tickets_lose_no_word(name: str) -> None:
 
 
 def assert_placed(ticket: Ticket) -> None:
-    """Every criterion begins on the line that it names."""
+    """Assert that every criterion begins on the line in its source."""
     lines = split_lines(ticket.text)
     for one in (*ticket.requirements, *ticket.acceptance):
         first = one.text.split()[0].strip("`*_")

@@ -1,4 +1,4 @@
-"""A ticket's words as requirements, with the checks that they name."""
+"""A ticket's sentences become requirements, with the checks that they name."""
 
 import pytest
 
