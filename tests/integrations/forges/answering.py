@@ -14,7 +14,7 @@ from werkzeug.wrappers import Request, Response
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as it came."""
+    """A request as it was received."""
 
     verb: str
     path: str
@@ -25,11 +25,11 @@ class Asked:
 
 @dataclass(slots=True)
 class Fault:
-    """What goes wrong instead of an answer; `times` often, where verb and path begin so."""
+    """A failure to return in place of an answer, `times` times, to requests whose verb and path begin as given."""
 
     status: int = 500
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: object = None  # text as it is, all else as JSON
+    body: object = None  # a text is sent unchanged, anything else as JSON
     hangs: bool = False
     times: int = 99
     verb: str = ""
@@ -49,14 +49,14 @@ def unknown(**more: Any) -> Fault:
 
 
 def rate_limited(in_s: float = 1800, status: int = 403, **more: Any) -> Fault:
-    """GitHub's primary limit."""
+    """GitHub's primary rate limit."""
     reset = str(int(time.time() + in_s))
     headers = {"x-ratelimit-limit": "5000", "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
     return Fault(status, headers, {"message": "API rate limit exceeded for user ID 1."}, **more)
 
 
 def too_quick(after_s: int = 60, status: int = 403, **more: Any) -> Fault:
-    """GitHub's secondary limit; with 429 also Jira's."""
+    """GitHub's secondary rate limit; with 429 also Jira's."""
     words = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
     return Fault(status, {"retry-after": str(after_s)}, {"message": words}, **more)
 
@@ -78,7 +78,7 @@ def hanging(**more: Any) -> Fault:
 
 
 class Answering:
-    """The base of the servers: `url`, what was asked, faults to come, and what broke the vendor's description."""
+    """The servers' base class: `url`, received requests, planned faults, and violations of the vendor's description."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -92,7 +92,7 @@ class Answering:
         raise NotImplementedError
 
     def check(self, request: Request) -> str:
-        """What is wrong with a request by the vendor's own description."""
+        """How a request violates the vendor's own description; "" if it does not."""
         raise NotImplementedError
 
     def asked_for(self, verb: str, part: str = "") -> list[Asked]:
@@ -130,12 +130,12 @@ class Answering:
 
 class _Silent(WSGIRequestHandler):
     def log(self, type: str, message: str, *args: Any) -> None:
-        """Tests read what was asked, not a log."""
+        """Log nothing: tests read `asked`."""
 
 
 @contextmanager
 def serving(server: Answering) -> Iterator[None]:
-    """Up while the block runs; whoever broke the vendor's description fails the test then."""
+    """Serve during the `with` block; then fail the test if a request violated the vendor's description."""
     http = make_server("127.0.0.1", 0, server, threaded=True, request_handler=_Silent)
     http.daemon_threads = True  # type: ignore[attr-defined]
     server.url = f"http://127.0.0.1:{http.server_port}"

@@ -1,4 +1,4 @@
-"""A bare repository as forges have them, with a branch that can be offered."""
+"""A bare repository, as forges have, with a branch that can be offered."""
 
 import shutil
 import subprocess
@@ -18,7 +18,7 @@ def git(folder: Path, *words: str) -> str:
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With `main`, and `feat/SHOP-7-points` one commit ahead."""
+    """A repository with `main`, and `feat/SHOP-7-points` one commit ahead."""
     folder = tmp_path_factory.mktemp("forges")
     bare, clone = folder / "shop.git", folder / "clone"
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(bare)], check=True, timeout=60)

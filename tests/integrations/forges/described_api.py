@@ -1,4 +1,4 @@
-"""A vendor's own description of its API, by which every request and every answer of a test is checked."""
+"""A vendor's own description of its API, against which every request and answer of a test is checked."""
 
 import json
 from functools import cache
@@ -31,7 +31,7 @@ class Described:
         return f"{request.method} {request.path}: unknown parameters {sorted(unknown)}" if unknown else ""
 
     def against_answer(self, request: Request, response: Response) -> str:
-        """What is wrong with our own answer."""
+        """What is wrong with an answer of our fake server."""
         try:
             self.api.validate_response(WerkzeugOpenAPIRequest(request), WerkzeugOpenAPIResponse(response))
         except OpenAPIError as error:
@@ -40,7 +40,7 @@ class Described:
         return ""
 
     def smallest(self, schema: str) -> Any:
-        """The smallest value that the schema allows: answers are made of it, and of what the server knows."""
+        """The smallest value that the schema allows; the server fills in what it knows to make an answer."""
         return self._smallest({"$ref": f"#/components/schemas/{schema}"}, DEPTH)
 
     def _parameters(self, request: Request) -> set[str]:

@@ -1,4 +1,4 @@
-"""GitHub and Jira on the loopback: they keep state, and check all that is asked by the vendors' own descriptions.
+"""GitHub and Jira on the loopback: they keep state, and check every request against the vendors' own descriptions.
 
 with github_server(bare) as github, jira_server() as jira:
     github.issue(12, "Show points", "- [ ] …")
@@ -26,7 +26,7 @@ READ_ONLY = "t0ken-that-may-only-read-0123456789"
 
 @dataclass(slots=True)
 class Pull:
-    """A pull request as the forge keeps it."""
+    """A pull request as the forge stores it."""
 
     number: int
     branch: str
@@ -49,7 +49,7 @@ def _refused(status: int, message: str, *errors: str) -> Response:
 
 
 class GitHub(Answering):
-    """One repository, whose branches are those of a real bare one."""
+    """A GitHub with one repository; its branches are those of a real bare repository."""
 
     def __init__(self, bare: Path | None, repository: str, private: bool) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class GitHub(Answering):
 
     def check(self, request: Request) -> str:
         if request.path == "/graphql":
-            return ""  # checked where it is answered, by GitHub's GraphQL schema
+            return ""  # the answering code checks it against GitHub's GraphQL schema
         return self.api.against(request)
 
     def answer(self, request: Request) -> Response:
@@ -222,7 +222,7 @@ class Jira(Answering):
         self.api = described("jira-cloud" if cloud else "jira-server")
 
     def issue(self, key: str, summary: str, description: object, kind: str = "Story", **fields: Any) -> None:
-        """`description` and further fields as this kind of Jira holds them: a document, or wiki text."""
+        """Add an issue; `description` and further fields as this kind of Jira stores them: a document, or wiki text."""
         own = {"summary": summary, "description": description, "issuetype": {"name": kind}, "labels": []}
         self.issues[key] = {**own, **fields}
 

@@ -1,4 +1,4 @@
-"""Pull requests on a GitHub that checks every request by GitHub's own description."""
+"""Pull requests on a GitHub that checks every request against GitHub's own description."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ def forge(github: GitHub, token: str = TOKEN, repository: str = "acme/shop", tim
 
 
 def said(error: pytest.ExceptionInfo[TruedError]) -> str:
-    """One sentence, without the token."""
+    """The error as one sentence; asserts that it does not contain the token."""
     sentence = str(error.value)
     assert "\n" not in sentence
     assert "\x1b" not in sentence
@@ -94,7 +94,7 @@ def test_another_target_is_an_update_too(github: GitHub, bare: Path, offer: Pull
 
 
 def test_whoever_comes_second_in_a_race_updates(github: GitHub, offer: PullRequestProposal) -> None:
-    """The list was empty when it was looked at; somebody opened one since."""
+    """The list of pull requests was empty, and then somebody else opened one."""
     forge(github).offer(replace(offer, title="the quicker one"))
     github.faults.append(Fault(200, body=[], verb="GET", path="/repos/acme/shop/pulls", times=1))
     assert forge(github).offer(offer).number == 1
@@ -176,7 +176,7 @@ def test_a_limit_says_when_it_goes_on(github: GitHub, offer: PullRequestProposal
     with pytest.raises(LimitReached, match="try again at") as error:
         forge(github).offer(offer)
     assert error.value.code == 4
-    assert len(github.asked) == 2  # nothing is tried again meanwhile
+    assert len(github.asked) == 2  # nothing is retried
 
 
 CALLS: dict[str, Callable[[GitHubForge, PullRequestProposal], object]] = {

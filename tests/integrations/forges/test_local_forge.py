@@ -1,4 +1,4 @@
-"""Pull requests as files, and which forge a repository has."""
+"""Pull requests as files, and the choice of a repository's forge."""
 
 import subprocess
 from dataclasses import replace
@@ -26,7 +26,7 @@ def test_without_a_forge_the_pull_request_is_a_file_that_the_next_offer_brings_u
     shown = forge.picture(offer.head, "proof of it.png")
     first = forge.offer(replace(offer, title="Points -->\n# not a heading", body=f"![proof]({shown})\r\n", draft=True))
     text = Path(first.url).read_text()
-    assert text.count("-->") == 2  # one ends our mark, one is the title's
+    assert text.count("-->") == 2  # one ends our comment, one is in the title
     assert "# Points --> # not a heading\n\n![proof](pictures/" in text
     assert (Path(first.url).parent / "pictures" / f"{offer.head[:12]}-proof of it.png").read_bytes() == PICTURE
     assert forge.offered(offer.branch) == first
@@ -108,7 +108,7 @@ def test_what_is_set_stands_above_what_is_found(tmp_path: Path) -> None:
 def test_of_a_fork_the_branch_is_offered_to_where_it_came_from(tmp_path: Path) -> None:
     clone = cloned(tmp_path / "clone", "https://github.com/ada/shop")
     forge = forge_of(ForgeSettings(repository="acme/shop"), {}, clone, tmp_path)
-    assert forge.picture("abc", "a.png").startswith("https://github.com/ada/shop/")  # that is where it was pushed
+    assert forge.picture("abc", "a.png").startswith("https://github.com/ada/shop/")  # where the branch was pushed
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tickets of GitHub and Jira, from servers that check every request by the vendors' own descriptions."""
+"""Tickets of GitHub and Jira, from servers that check every request against the vendors' own descriptions."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_a_github_issue_is_a_ticket(github: GitHub, tmp_path: Path) -> None:
     github.issue(12, "Points on the list 🎉", BODY, ["bug", "shop"])
     found = issue(on_github(github), "#12", tmp_path, GITHUB_TOKEN=TOKEN)
     assert found == TrackerIssue("#12", "Points on the list 🎉", BODY, "bug", url=f"{github.url}/acme/shop/issues/12")
-    assert found == issue(on_github(github), "acme/shop#12", tmp_path)  # what is public needs no token
+    assert found == issue(on_github(github), "acme/shop#12", tmp_path)  # a public issue needs no token
     assert found == issue(on_github(github), found.url, tmp_path)
     assert found == issue(on_github(github, kind="github"), "12", tmp_path)
     ticket = ticket_from_issue(found)
@@ -232,7 +232,7 @@ def test_a_tracker_that_answers_nonsense_is_one_sentence(
         assert "127.0.0.1" in str(error.value)
         assert "localhost" not in str(error.value)
         assert len(server.asked) <= 3
-    assert capfd.readouterr() == ("", "")  # no library talks into ours
+    assert capfd.readouterr() == ("", "")  # no library prints anything
 
 
 def test_a_jira_that_never_answers_or_is_not_there(jira: Jira, tmp_path: Path) -> None:
