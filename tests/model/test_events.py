@@ -1,4 +1,4 @@
-"""Typed events: what is stored stays as it is, writers emit known classes, and no stored event breaks a reader."""
+"""Typed events: the stored form never changes, writers emit known classes, and no stored event breaks a reader."""
 
 import ast
 import json
@@ -30,7 +30,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "trued"
 WORKFLOWS = [one.name for one in descriptors()]
 OWN = tuple(event for name in WORKFLOWS for event in view_of(name).EVENTS)
 KINDS = known_kinds(OWN)
-# What the journal held before events had classes: kind and fields, as text.
+# What the journal stored before events had classes: kind and fields, as text.
 STORED = {
     "run began": '{"title": "T", "workflow": "team", "branch": "trued/r", "level": "landlock"}',
     "ended": '{"state": "done", "code": 0, "why": "", "grade": "proven"}',
@@ -152,12 +152,12 @@ def test_no_stored_event_breaks_a_reader(data: st.DataObject) -> None:
 # -- writers -----------------------------------------------------------------------------------------------------------
 
 EMITTERS = {"emit", "tell", "record"}
-# They speak for agents and supervisors, as plain data that `from_runtime` turns into events.
+# These modules emit plain data for agents and supervisors, which `from_runtime` turns into events.
 PLAIN = ("agents", "proof/probes", "cli/demo", "gate", "cli/gate.py")
 
 
 def emitted() -> list[tuple[str, ast.Call]]:
-    """Every call that passes something on to the journal."""
+    """Every function call in the package that writes to the journal."""
     files = [path for path in SOURCE.rglob("*.py") if not str(path.relative_to(SOURCE)).startswith(PLAIN)]
     found = []
     for path in files:

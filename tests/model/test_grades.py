@@ -1,4 +1,4 @@
-"""Grades, worst first: they are strings, and must never compare as such."""
+"""Grades are ordered from worst to best: they are strings, but must not compare alphabetically."""
 
 import itertools
 
@@ -16,7 +16,7 @@ def test_grades_compare_by_rank_and_not_by_letters(worse: Grade, better: Grade) 
     assert worse <= better
     assert better > worse
     assert better >= worse
-    assert str(better) >= worse  # the text of a grade, as files and journals hold it
+    assert str(better) >= worse  # a grade as a string, as in files and journals
     assert min(better, worse) is worse
     assert sorted([better, worse]) == [worse, better]
 

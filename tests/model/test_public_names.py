@@ -1,4 +1,4 @@
-"""Every public value can be imported from `trued.model`: the names for type checkers are those that are there."""
+"""Every public value can be imported from `trued.model`; the names for type checkers are the same."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Step keys, taken apart."""
+"""Step keys are parsed into scopes, names and numbers."""
 
 import pytest
 
