@@ -1,4 +1,4 @@
-"""Every grade has its colour and its place wherever grades are drawn; a new one fails here until all places have it."""
+"""Every grade is drawn in all places that show grades; a new grade fails here until all places have it."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""A report as a parser sees it: tags, attributes, text."""
+"""Parses a report: tags, attributes, text."""
 
 from html.parser import HTMLParser
 
@@ -6,7 +6,7 @@ VOID = {"meta", "link", "br", "input", "img", "hr"}
 
 
 class Read(HTMLParser):
-    """Everything that matters in a page; raises nothing, counts what is wrong."""
+    """The tags, attributes and texts of a page; errors are collected, not raised."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -40,7 +40,7 @@ class Read(HTMLParser):
 
     @property
     def nodes(self) -> int:
-        """Elements and texts, as a browser counts them."""
+        """The number of elements and texts, as a browser counts them."""
         return len(self.tags) + len(self._said)
 
     def having(self, name: str, part: str = "") -> list[dict[str, str]]:

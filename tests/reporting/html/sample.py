@@ -1,4 +1,4 @@
-"""A run as the journal would tell it, made by hand: one lie refuted, one crash lived through."""
+"""The events of a made-up run: one false claim is refuted, and one crash is survived."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -231,7 +231,7 @@ def material(evil: str = "", **changes: Any) -> Material:
 
 
 def long_run(chunks: int, **changes: Any) -> Material:
-    """A run of this many chunks: four calls each, a proof each, and one of the whole. The last chunk is refuted."""
+    """A run with this many chunks: four calls and a proof for each, and a proof of the whole. The last is refuted."""
     wanted = tuple(
         requirement(f"R{number}", f"chunk {number} slugs its own {number} words", number, SLUG)
         for number in range(1, chunks + 1)

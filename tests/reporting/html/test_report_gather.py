@@ -1,4 +1,4 @@
-"""What a report reads beside the journal: the spool, which may hold anything."""
+"""What a report reads besides the journal: the spool, which may contain anything."""
 
 import json
 from pathlib import Path

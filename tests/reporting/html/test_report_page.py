@@ -70,7 +70,7 @@ def test_what_agents_say_cannot_become_markup_script_or_control_sequence() -> No
     assert [name for _, attributes in read.tags for name in attributes if name.startswith("on")] == []
     assert read.unbalanced == []
     assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", html) is None
-    assert "alert(1)" in read.text  # nothing is dropped but what steers a terminal
+    assert "alert(1)" in read.text  # only terminal control characters are dropped
     assert "all tests pass" in read.text
 
 
@@ -296,7 +296,7 @@ def test_a_thousand_chunks_make_a_small_page_in_which_what_is_in_the_way_is_whol
     assert read.nodes <= 30_000
     assert len(html.encode()) <= 3_000_000
     assert (len(made.calls), len(made.rows), made.rows[0].id, made.rows[0].grade) == (4000, 1000, "R1000", "refuted")
-    assert made.rows[0].stages[-1].trials[0].cases[0].did == "returned 'x'"  # its evidence is there, case by case
+    assert made.rows[0].stages[-1].trials[0].cases[0].did == "returned 'x'"  # the evidence is shown case by case
     assert len(made.rows[0].stages[-1].trials) == 2
     brief = made.rows[-1]
     assert brief.in_brief == "before any work: 3 × 2 missing; at c0ffee1111: 2 × 2 passed"

@@ -1,4 +1,4 @@
-"""Pictures in the report: each with what it shows, and none of what is held out before its time."""
+"""Pictures in the report have captions, and those of held-out cases appear only after the run."""
 
 import base64
 from dataclasses import replace
@@ -59,7 +59,7 @@ def test_each_picture_is_shown_with_page_viewport_commit_hash_and_words() -> Non
     assert f"1280 × 800 · commit {BASE[:10]} · sha256 {'a' * 16} · http://localhost:4711/collection" in words
     assert f"commit {HEAD[:10]}" in words
     assert "/collection before, on the base not as expected" in words
-    assert "the same picture as there" in words  # the last verdict shows what an earlier one did
+    assert "the same picture as there" in words  # the last verdict has the same picture as an earlier one
     links = [attributes for tag, attributes in read.tags if tag == "a" and attributes.get("download")]
     assert base64.b64decode(links[0]["href"].partition(",")[2]) == ZIP
     assert read.unbalanced == []

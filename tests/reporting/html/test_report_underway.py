@@ -1,4 +1,4 @@
-"""The report of a run that has not ended: what its parts have come to is not the run's grade."""
+"""The report of a run that has not ended: the grades of its parts are not the run's grade."""
 
 import pytest
 

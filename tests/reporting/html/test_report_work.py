@@ -1,4 +1,4 @@
-"""What the report tells of a pipeline and of a team."""
+"""What the report shows of a pipeline and of a team."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a person is told of, by which ways, and that no agent's word is ever in it."""
+"""Which events notify a person, how, and that a notification never contains an agent's text."""
 
 import hmac
 import json
@@ -56,7 +56,7 @@ def settle(one: Notifier) -> None:
 
 
 class Post:
-    """A server on this machine that keeps what it gets and answers as it is told."""
+    """A local server that stores what it receives and answers as the test says."""
 
     def __init__(self, *answers: int) -> None:
         self.got: list[tuple[str, dict[str, str], bytes]] = []
@@ -126,7 +126,7 @@ def test_no_agents_text_is_in_any_notification_whatever_any_event_of_a_run_says(
     ("state", "grades", "kind", "text"),
     [
         ("done", {"R1": "proven"}, "ends", "r-note is done"),
-        ("done", {"R1": "refuted"}, "ends", "r-note is done"),  # accepted with a lower bar, or approved: not our word
+        ("done", {"R1": "refuted"}, "ends", "r-note is done"),  # a lower bar, or an approval
         ("not proven", {"R1": "unproven"}, "ends", "r-note ended, not proven"),
         ("not proven", {"R1": "refuted", "R2": "proven"}, "refuted", "r-note ended, not proven, 1 refuted: R1"),
         ("waiting", {"look": "unproven", "R2": "proven"}, "waits", "r-note waits for you: look"),
@@ -229,7 +229,7 @@ def test_a_webhook_that_hangs_holds_no_run_up(store: RunStore) -> None:
     with server(kept) as url:
         one = Notifier(NotifySettings(webhook=hook(url)), store, {"HOOK": "x"})
         store.listen = one.hear
-        store.writer(RECORD).emit(ended("done"))  # returns although nobody answers before the release below
+        store.writer(RECORD).emit(ended("done"))  # returns although the server answers only after the release below
         kept.release.set()
         settle(one)
     assert len(kept.got) == 1

@@ -1,4 +1,4 @@
-"""Events of a pipeline and of a team, as their workflows tell them: for the terminal, the page and the eye."""
+"""Events of a pipeline and of a team as their workflows emit them, for tests of the terminal and the page."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from trued.model import Event
 
 AGENT = "claude"
 RESEARCH = ("architecture", "impact", "dependencies", "patterns")
-STATES = {"passed": "done", "failed": "open"}  # of a task, by what QA says
+STATES = {"passed": "done", "failed": "open"}  # QA's result → the task's state
 CRITICS = ("security", "scalability", "maintainability", "strategy")
 
 
 class Recorder:
-    """A clock that a test winds itself."""
+    """Makes events with a clock that the test sets."""
 
     def __init__(self) -> None:
         self.at, self._ids, self._asks = 1_000.0, count(1), Counter[str]()
@@ -39,7 +39,7 @@ class Recorder:
         return self.event("answered", key, 1.0, **told)
 
     def side_by_side(self, scope: str, *agents: tuple[str, str, str]) -> Iterator[Event]:
-        """Instances with their roles and what they say."""
+        """Events of agents that work at the same time. `agents`: name, role and result of each."""
         self._asks.update(f"{scope}/{name}" for name, *_ in agents)
         keys = {name: f"{scope}/{name}#{self._asks[f'{scope}/{name}']}" for name, *_ in agents}
         for name, role, _ in agents:
@@ -52,7 +52,7 @@ class Recorder:
 
 
 def pipeline() -> Iterator[Event]:
-    """Research with one missing, a revised design, two waves with a conflict, two rounds, a review that objects."""
+    """A pipeline: research without one reply, a revised design, two waves with a conflict, two rounds, an objection."""
     tape = Recorder()
     began = {"title": "Search by name", "workflow": "pipeline", "branch": "trued/r-pipes", "level": "landlock"}
     yield tape.event("run began", **began)
@@ -111,7 +111,7 @@ def _cluster(
 
 
 def team(features: int = 2, tasks: int = 2) -> Iterator[Event]:
-    """QA sends the second task of each feature back once; the last feature's UAT fails once."""
+    """A team: QA rejects the second task of each feature once; the last feature's UAT fails once."""
     tape = Recorder()
     began = {"title": "A shop with search", "workflow": "team", "branch": "trued/r-team", "level": "landlock"}
     yield tape.event("run began", **began)

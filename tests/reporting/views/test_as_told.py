@@ -1,4 +1,4 @@
-"""The views know what the workflows tell: the very values that a run writes into its journal."""
+"""The views understand the events that workflows emit, with the values that a run writes into its journal."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a person approves is shown whole: no part of a case is left out."""
+"""A case that a person approves is shown completely."""
 
 from typing import Any
 
@@ -36,7 +36,13 @@ def test_every_value_of_a_case_is_in_its_words(data: dict[str, Any]) -> None:
     assert "\n" not in shown
     for value in data.values():
         for text in texts_in(value):
-            known = ("method", "path", "headers", "body", "True")  # names of fields, and a flag that has a word
+            known = (
+                "method",
+                "path",
+                "headers",
+                "body",
+                "True",
+            )  # names of fields, and a flag that is described in words
             assert text in known or repr(text)[1:-1] in shown, text
     assert ("first, " in shown) is data.get("setup", False)
 

@@ -1,4 +1,4 @@
-"""Runs side by side: what is counted, what time is, and what keeps figures from being comparable."""
+"""Comparisons of runs: what is counted, which time is measured, and what makes figures not comparable."""
 
 from dataclasses import replace
 from typing import Any
@@ -63,7 +63,7 @@ def test_runs_that_sealed_different_contracts_are_said_to_rest_on_them() -> None
     assert [one["proven"] for one in found["runs"]] == [1, 1]
     assert found["requirements"] == [
         {"id": "a", "grades": ["proven", "proven"]},
-        {"id": "z", "grades": [None, "unproven"]},  # what nobody looked at is no better than that
+        {"id": "z", "grades": [None, "unproven"]},  # never judged, so unproven
     ]
     same = compared([A, B])
     assert same["same_contract"]
@@ -121,7 +121,7 @@ def test_a_gap_counts_once_however_often_it_is_found_and_landing_finds_none() ->
         (2, "proven", "chunk 1/prove", {"gaps": ["y"]}),
         (3, "proven", "finish", {"gaps": []}),
         (4, "proven", "land onto main/prove", {"gaps": ["z"]}),
-        (5, "proven", "finish", {"gaps": 3}),  # of an old journal
+        (5, "proven", "finish", {"gaps": 3}),  # as in an old journal
     )
     assert figures(replace(A, events=events))["gaps"] == {"found": 2, "left": 0}
 
@@ -135,7 +135,7 @@ def test_rounds_are_counted_in_each_workflows_own_sense(workflow: str, rounds: i
     roles = ("solo", "purple-team-a", "purple-team-a", "purple-team-b", "coder", "dev", "dev", "dev", "qa")
     asked = [(float(at), "asked", f"{role}#{at}", {"role": role}) for at, role in enumerate(roles, 1)]
     decided = [(20.0, "decided", "", {"cluster": one}) for one in ("research", "verification", "review")]
-    again = (21.0, "asked", "solo#1", {"role": "solo"})  # the same ask, after a crash
+    again = (21.0, "asked", "solo#1", {"role": "solo"})  # asked again after a crash
     team = [(30.0, "team", "", {"kind": kind}) for kind in ("begun", "attempt", "attempt", "qa")]
     events = told(*asked, again, *decided, *team, (30.0, "round", "", {"number": 1}))
     record = A.record.model_copy(update={"workflow": workflow})

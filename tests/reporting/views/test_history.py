@@ -1,4 +1,4 @@
-"""History over runs: whose *done* was false, what it cost, by agent, role, workflow and week."""
+"""History of runs: whose *done* was false, and what it cost, by agent, role, workflow and week."""
 
 import json
 from collections.abc import Iterator
@@ -85,7 +85,7 @@ def shop(store: RunStore, clock: Clock) -> None:
     answer(store, clock, run, "chunk 1/purple-team-b#2", "claude", {"status": "DONE", "result": "GAPS_REMAIN"})
     judge(store, clock, run, "chunk 1/prove#2", R1="refuted")
     answer(store, clock, run, "chunk 1/purple-team-a#3", "codex", DONE)
-    judge(store, clock, run, "chunk 2/prove#1", R2="refuted")  # of another part: it says nothing of this claim
+    judge(store, clock, run, "chunk 2/prove#1", R2="refuted")  # another part: it does not refute this claim
     judge(store, clock, run, "chunk 1/prove#3", R1="proven")
     judge(store, clock, run, "finish#1", R1="proven", R2="refuted")
     clock.now += 30 * DAY

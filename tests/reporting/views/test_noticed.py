@@ -1,4 +1,4 @@
-"""What is noted between calls, as rows of the tree."""
+"""Notices between calls appear as rows of the tree."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A run is shown whatever its workflow's own view does."""
+"""A run is shown even if its workflow's own view fails."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A verification as JUnit XML and Markdown: true, valid, and deaf to what hostile texts want."""
+"""A verification as JUnit XML and Markdown: correct, valid, and safe with hostile texts."""
 
 from dataclasses import replace
 from xml.etree import ElementTree as ET
@@ -204,7 +204,7 @@ def test_each_requirement_is_a_test_case(grade: Grade, accept: Grade, kind: str,
 
 
 def _allowed(top: ET.Element) -> None:
-    """The shape that build servers agree on: Jenkins' schema of the format."""
+    """Assert that the XML fits Jenkins' schema of the format, which build servers agree on."""
     below = {
         "testsuites": {"testsuite"},
         "testsuite": {"properties", "testcase", "system-out", "system-err"},
@@ -247,7 +247,7 @@ def test_no_text_makes_markup_in_the_markdown(words: str) -> None:
 
 
 def _made(written: str) -> list[str]:
-    """Every element that a renderer with tables, links and raw HTML makes of it, but for line breaks in text."""
+    """Every element that a renderer with tables, links and raw HTML makes of the text, except line breaks."""
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(written)
     inner = [child for token in tokens for child in token.children or ()]
     assert not any(token.type in ("link_open", "image") for token in inner)
