@@ -1,4 +1,4 @@
-"""JSON of others: what cannot be read is nothing, however it was made."""
+"""JSON that somebody else wrote: text that cannot be read gives None."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every value knows its line, in every language that people write settings in."""
+"""Every value has its line, in TOML, JSON and YAML."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""How many of what."""
+"""Numbers with their noun."""
 
 import pytest
 

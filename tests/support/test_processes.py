@@ -1,4 +1,4 @@
-"""How many processes a verdict takes: git is asked for what nobody knows yet, and nothing twice."""
+"""How many processes a verdict needs: git is asked only for what is not known yet."""
 
 import os
 import shutil

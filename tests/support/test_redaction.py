@@ -1,4 +1,4 @@
-"""Hostile text, made safe to keep and to show."""
+"""Hostile text is made safe to store and to show."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Command lines taken apart: which commands they start, and in which order."""
+"""Command lines are split: which commands they start, and in which order."""
 
 import pytest
 
