@@ -95,7 +95,7 @@ def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
 
 
 async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: bool) -> Report:
-    """Ask; if the reply breaks the contract, ask again once in the same session; then report a failure.
+    """Ask the agent. If its reply breaks the contract, ask once more in the same session; a second breach is a failure.
 
     `remembers`: the agent remembers the brief; otherwise the second order repeats it.
     """

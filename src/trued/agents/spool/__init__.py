@@ -74,8 +74,9 @@ class Spool:
         return report
 
     async def stop(self, order: Order, tell: Tell) -> Report:
-        """End the call if it is running, whoever started it. Return its own report if it has one, else one with state
-        "stopped" and its usage; the same each time. Raises StateFailed if the folder cannot be used."""
+        """End the call if it is running, whoever started it. Return its own report if it has one, else a report with
+        state "stopped" and its usage. Repeated calls return the same report. Raises StateFailed if the folder cannot be
+        used."""
         with self._call_folder(order, tell) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):

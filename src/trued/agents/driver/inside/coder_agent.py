@@ -61,8 +61,8 @@ def main() -> int:
 
 
 def read_order_secretly() -> dict[str, Any]:
-    """Read the order, which contains the key, so that no process started from here can find the key: not in an
-    environment, not in our memory, and not in the file of our stdin, which others have open, too."""
+    """Read the order, which contains the key. No process started from here can then find the key: not in an
+    environment, not in our memory, and not in the file of our stdin, which other processes have open."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
     # This also hides our environment, by which the supervisor finds us, so let the kernel end us with our parent.
