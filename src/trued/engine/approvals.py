@@ -36,7 +36,7 @@ def is_settled(store: RunStore, record: RunRecord) -> bool:
 
 
 def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], decision: Decision) -> RunRecord:
-    """Record a decision on all of these requirements, or on none if one is refused. None stands for the contract.
+    """Record a decision on all of these requirements; if one is refused, on none. An entry None means the contract.
 
     Grades change at once, and no agent is called. A resumed run works on what was rejected.
     """
@@ -150,7 +150,7 @@ def _refuse_second(store: RunStore, record: RunRecord, given: Approval) -> None:
 def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, who: str, key: str = "") -> Question:
     """Answer a question of the run; `resume` continues from there. `key`: which question, if several are open.
 
-    The first answer counts. For a second one, raises BadInput, which names the person who answered first.
+    The first answer counts. Raises BadInput for a second one, with the name of the person who answered first.
     """
     record = store.journal.run(run_id)
     question = _question_to_answer(store, record, key)

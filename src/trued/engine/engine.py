@@ -167,9 +167,11 @@ class Engine:
         who: str = "",
         reopened: Sequence[str] = (),
     ) -> RunRecord:
-        """Continue a run; `more`: higher limits, recorded with the name `who`; `reopened`: parts to open again. A
-        finished run stays as it is, unless it is given more `rounds`, or was not proven and a person edited the files
-        that it works by."""
+        """Continue a run. `more`: higher limits, recorded with the name `who`; `reopened`: parts to open again.
+
+        A finished run stays as it is. Exceptions: a run that gets more `rounds`, and a run that was not proven if a
+        person has edited the files that it works by.
+        """
         record = self.more(run_id, more=more, rounds=rounds, who=who, reopened=reopened)
         if record.has_ended and not is_continuable(self.store, record):
             return record

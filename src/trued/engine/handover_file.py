@@ -35,8 +35,8 @@ class HandoverFacts:
 
 
 def write_handover(store: RunStore, record: RunRecord) -> str:
-    """Write HANDOVER.md if a limit, a lack of progress or the environment ended the work, or if work was given up; and
-    return its path.
+    """Write HANDOVER.md and return its path, if a limit, a lack of progress or the environment ended the work, or if
+    work was given up.
 
     Otherwise remove the file of an earlier halt, and return "".
     """

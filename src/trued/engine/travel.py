@@ -150,8 +150,8 @@ class Travel:
     def level(self, inputs: Inputs) -> str:
         """The sandbox level on this machine: as recorded if the run was begun here, else tried out. Raises BadInput.
 
-        A permission to work without a sandbox was given for the first machine only. On others, their user's own
-        settings count.
+        A permission to work without a sandbox was given for the first machine only. On another machine, the settings of
+        its user count.
         """
         if self.is_origin:
             return inputs.level

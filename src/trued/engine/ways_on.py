@@ -81,8 +81,8 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
 
 
 def is_continuable(store: RunStore, record: RunRecord) -> bool:
-    """Whether a finished run can be driven again: it was not proven, and a person has edited the file that it works by,
-    or its workflow can continue without an edit. Raises BadInput for an edit that no run will ever read."""
+    """Whether a finished run can be driven again: it was not proven, and either a person has edited the file that it
+    works by, or its workflow can continue without an edit. Raises BadInput for an edit that the run will never read."""
     if not has_unread_edit(store, record):
         return any(command == f"trued resume {record.id}" for command, _ in ways_on(store, record))
     if record.state in CONTINUABLE:
