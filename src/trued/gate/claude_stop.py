@@ -82,8 +82,8 @@ def parse_hook_call(data: bytes) -> HookCall:
 def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool) -> StopDecision:
     """Block the stop until the requirements are met, at most `gate.attempts` times in a row.
 
-    After that the agent may stop, and the user reads that nothing is proven. Such a session is blocked again only in a
-    new turn with new work.
+    After that the agent may stop, and the user reads that nothing is proven. The session is then blocked again only in
+    a new turn with new work.
     """
     message = f"trued gate: {headline(judged.outcome, gate.accept)}"
     if is_success(judged.verdict, gate.accept):
