@@ -89,7 +89,7 @@ def title_words(title: str) -> list[str]:
 
 
 def section_kind(title: str) -> str:
-    """goal | constraint | ship | nongoal | problem | aside | "" of a section or label with this title.
+    """The kind of a section or label with this title: goal | constraint | ship | nongoal | problem | aside | "".
 
     Words that ask for something outweigh others: "Constraints and assumptions" are constraints. If a part of the title
     names work, such as "steps", the kind is "".
