@@ -510,8 +510,8 @@ class JournalStore(Protocol):
     # -- events
 
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> "list[Event]":
-        """The events of a run after this id, oldest first; at most `limit`, if that is not 0. Reading on after
-        the last id misses none.
+        """The events of a run after this id, oldest first; at most `limit`, if that is not 0. Continuing
+        after the last id misses no event.
 
         `lean`: without briefs, and with only the claims of replies and the beginning of their `summary`.
         """
@@ -605,7 +605,7 @@ class JournalStore(Protocol):
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
         """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
-        first. Reading on after the last number misses none."""
+        first. Continuing after the last number misses no step."""
         ...
 
     def step_count(self, run: str) -> int:
