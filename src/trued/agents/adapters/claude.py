@@ -23,7 +23,7 @@ STARTERS = ("Task", "Agent", "Workflow", "SendMessage")  # tools that would star
 MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus", "haiku": "haiku", "sonnet": "sonnet", "opus": "opus"}
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",  # the engine does longer waits itself: it frees the slot and shows the time
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # for a longer wait, the engine frees the slot and shows the time
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # the project's instructions come with the brief, as text
     "MAX_STRUCTURED_OUTPUT_RETRIES": "3",

@@ -30,7 +30,7 @@ TOOLS = {
 }
 STARTERS = ("invoke_agent",)
 FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
-PATIENCE_MS = 20_000  # the engine does longer waits itself: it frees the slot and shows the time
+PATIENCE_MS = 20_000  # for a longer wait, the engine frees the slot and shows the time
 AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}

@@ -42,7 +42,7 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
     """OpenCode's command line, settings and our plugin for this order."""
     allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
-        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox limits access outside
+        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox limits access
         "agent": {"title": {"disable": True}},  # saves a request for a title that nobody reads
         "share": "disabled",
         "autoupdate": False,

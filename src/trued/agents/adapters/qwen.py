@@ -32,7 +32,7 @@ KEPT_OUT = {
     "disableAllHooks": True,
     "general": {"enableAutoUpdate": False, "gitCoAuthor": {"commit": False, "pr": False}},
     "memory": {"enableManagedAutoMemory": False},
-    "model": {"generationConfig": {"maxRetries": 0}},  # the engine waits itself: it frees the slot and shows the time
+    "model": {"generationConfig": {"maxRetries": 0}},  # for a wait, the engine frees the slot and shows the time
     "privacy": {"usageStatisticsEnabled": False},
     "security": {"folderTrust": {"enabled": True}},  # settings and .env of the project could send the key elsewhere
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one

@@ -23,7 +23,7 @@ CUT = 4000  # characters kept of any text except the agent's messages
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # left out: nobody reads these
 LOST = "this session cannot be gone on with"
 LOOK_S = 0.5  # between two reads of the file of our plugin in the agent
-PATIENCE_S = 5.0  # an agent may wait for its provider; the engine does longer waits itself: it frees the slot
+PATIENCE_S = 5.0  # an agent may wait this long for its provider; for a longer wait, the engine frees the slot
 
 
 class AgentRefused(Exception):

@@ -43,7 +43,7 @@ TOOLS = {
 }
 COMMAND_S = 120.0
 RETRIES = {"tools": 8, "output": 2}  # a model that fails at one tool so often in a row will not recover
-PAUSES = (1.0, 4.0)  # before a failed request is sent again; the engine handles longer waits
+PAUSES = (1.0, 4.0)  # seconds before a failed request is sent again; longer waits are left to the engine
 BEAT_S = 2.0  # between signs of life while an answer streams in
 SILENCE_S = 24 * 3600.0  # as good as no timeout: the supervisor watches for hangs
 FULL = 0.7  # share of the model's context at which old tool results are dropped
