@@ -66,7 +66,7 @@ def _history(store: RunStore, run_id: str) -> Iterator[Proved]:
             yield Proved(key, ended, Verdict.model_validate_json(store.journal.step(run_id, key) or ""))
 
 
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")  # shown with the evidence, or not text
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")  # not text; pictures are shown with the evidence
 
 
 def documents_of(record: RunRecord, folder: Path, goal: Goal) -> dict[str, str]:
