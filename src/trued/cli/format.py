@@ -3,6 +3,7 @@
 import time
 from typing import TYPE_CHECKING
 
+from trued.model.titles import cut_title
 from trued.support.durations import duration
 from trued.support.plurals import counted as counted  # re-exported for the whole command line
 from trued.support.redaction import plain
@@ -32,9 +33,9 @@ STATES = {
 
 
 def line(text: object, length: int = 0) -> str:
-    """Any text as one line without control characters, cut at `length` if that is not 0."""
+    """Any text as one line without control characters, cut to `length` characters if that is not 0."""
     flat = " ".join(plain(str(text)).split())
-    return f"{flat[: length - 1]}…" if length and len(flat) > length else flat
+    return cut_title(flat, length) if length else flat
 
 
 def short(agent: str) -> str:

@@ -4,10 +4,10 @@ import re
 from typing import Literal, TypeAlias
 
 from trued.model.checks import Check
+from trued.model.titles import cut_title
 from trued.model.value import Value, newer_fields
 
 SLUG_LIMIT = 40
-TITLE_LIMIT = 80  # characters: a title fits on one line of a terminal
 
 
 # The docstrings of Source, Ready and Serve are in the schemas of agents' replies: see checks.py before changing one.
@@ -123,10 +123,15 @@ class Goal(Value):
     source: Source = Source()
 
     @property
-    def title(self) -> str:
-        """The first line with words in it, without heading marks, cut to 80 characters."""
+    def heading(self) -> str:
+        """The first line with words in it, without heading marks."""
         lines = [line.lstrip("# ") for line in self.text.strip().splitlines()]
-        return next(filter(str.strip, lines), self.text.strip().partition("\n")[0])[:TITLE_LIMIT]
+        return next(filter(str.strip, lines), self.text.strip().partition("\n")[0])
+
+    @property
+    def title(self) -> str:
+        """The heading, cut to 80 characters."""
+        return cut_title(self.heading)
 
 
 class Plan(Value):

@@ -7,6 +7,7 @@ from trued.engine.pending import Wait
 from trued.model import Event, RunRecord
 from trued.model.events import JournalEvent, call, people, proof, run
 from trued.model.step_keys import inner_scope, scope_of, step_name
+from trued.model.titles import cut_title
 from trued.reporting.html.page import STATES
 from trued.reporting.views.event_kinds import typed
 from trued.reporting.views.notices import few, notices_of
@@ -123,7 +124,7 @@ def _of_call(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
 
 def _cut(text: str) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= LENGTH else f"{flat[: LENGTH - 1]}…"
+    return cut_title(flat, LENGTH)
 
 
 # -- now -------------------------------------------------------------------------------------------------------------

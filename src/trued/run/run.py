@@ -23,6 +23,7 @@ from trued.run.sealing import seal_plan
 from trued.run.session import BriefContext, Prepare, R, Session, Subject
 from trued.run.state import Position, RunState
 from trued.run.steps import Steps
+from trued.run.titles import task_title
 from trued.support.hashing import digest
 
 
@@ -150,12 +151,13 @@ class Run:
             return ticket_plan(self.ticket)
         if is_plan(goal.text, goal.source.file):
             return parse_plan(goal.text, goal.source.file)
+        title = task_title(goal.heading, self.edition)
         if not planner:
-            return Plan(title=goal.title, tasks=(Task(id="goal", title=goal.title, brief=goal.text),), text=goal.text)
+            return Plan(title=title, tasks=(Task(id="goal", title=title, brief=goal.text),), text=goal.text)
         session, verdict = self.session(planner, ProposedPlan), Verdict.open("plan")
         while True:
             proposed = await session.ask(goal, gaps=verdict.gaps)
-            plan = Plan(title=goal.title, tasks=proposed.tasks, context=goal.text, text=goal.text)
+            plan = Plan(title=title, tasks=proposed.tasks, context=goal.text, text=goal.text)
             listed = "\n".join(f"  {task.id}: {task.title}" for task in plan.tasks)
             answer = await self.people.answer("confirm plan", f"Go on with this plan?\n{listed}")
             if answer is Answer.GO_ON:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from trued.model import RunRecord
+from trued.model.titles import cut_title
 from trued.page.reader import Reader
 from trued.page.render import piece, run_url
 from trued.page.story import sentence
@@ -97,8 +98,7 @@ def run_head(reader: Reader, record: RunRecord, tab: str) -> dict[str, str]:
 
 
 def short_title(record: RunRecord) -> str:
-    name = record.title or record.id
-    return name if len(name) <= SHORT else f"{name[:SHORT]}…"
+    return cut_title(record.title or record.id, SHORT)
 
 
 def run_page(

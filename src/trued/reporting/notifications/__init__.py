@@ -14,6 +14,7 @@ from trued.model.events.people import QuestionAsked
 from trued.model.events.proof import VerdictReached
 from trued.model.events.run import RunEnded
 from trued.model.step_keys import is_final_verdict
+from trued.model.titles import cut_title
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notif
         event="asks",
         kind="waits",
         run=record.id,
-        title=" ".join(plain(record.title).split())[:TITLE],
+        title=cut_title(" ".join(plain(record.title).split()), TITLE),
         repository=record.repository,
         state="waiting",
         grade=str(record.grade),

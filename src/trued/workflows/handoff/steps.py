@@ -117,7 +117,9 @@ async def find_feature_list(run: Run, goal: Goal) -> HandoffProject | None:
     features = parse_feature_list(text, file)
     if run.branch.is_continued and not author:
         features = _with_status_of(features, await run.branch.read(feature_list.NAME) or "")
-    return await _with_branch_state(run, goal, HandoffProject(features=features, author=author, file=file))
+    return await _with_branch_state(
+        run, goal, HandoffProject(features=features, author=author, file=file, edition=run.edition)
+    )
 
 
 async def _refuse_folders(run: Run) -> None:
@@ -180,6 +182,7 @@ def project_of_reply(
         return None, (Finding(what=f"the features cannot be used: {error.what}"),)
     features = parse_feature_list(feature_list.render(features), feature_list.NAME)  # with its final line numbers
     project = HandoffProject(
+        edition=run.edition,
         features=features,
         author="initializer",
         note=run.settings.progress,

@@ -9,6 +9,7 @@ from trued.model import Finding, Goal, Plan, Requirement, Severity, Source, Stat
 from trued.run.clusters import Errand, Returned
 from trued.run.run import Run
 from trued.run.session import BriefContext, R
+from trued.run.titles import task_title
 from trued.workflows.pipeline.decision_tables import (
     CRITICS,
     VERIFIERS,
@@ -355,7 +356,12 @@ class Orchestrator:
         open_ones = [f"{name}: {one.what} ({one.by})" for name, one in self.critiques.items()]
         notes = {"Critiques of the design that are still open": open_ones}
         self.artifacts |= {PLAN, *self.task_files}
-        return plan_files(self.folder, self.goal.title, self.tasks, self.criteria, notes)
+        return plan_files(self.folder, self.title, self.tasks, self.criteria, notes)
+
+    @property
+    def title(self) -> str:
+        """The goal's title."""
+        return task_title(self.goal.heading, self.run.edition)
 
     @property
     def plan(self) -> Plan:
@@ -366,8 +372,8 @@ class Orchestrator:
             one.id: tuple(work.id for work in self.tasks if one.id in work.criteria) or every for one in self.criteria
         }
         return Plan(
-            title=self.goal.title,
-            tasks=tuple(work.task for work in self.tasks),
+            title=self.title,
+            tasks=tuple(work.as_task(self.run.edition) for work in self.tasks),
             unread=sentence_criteria(self.goal),
             source=self.goal.source,
             requirements=tuple(

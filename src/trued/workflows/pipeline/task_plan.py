@@ -7,12 +7,13 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from trued.model import Finding, Task, Value
+from trued.run.titles import task_title
 
 Kind: TypeAlias = Literal["implementation", "documentation"]
 # A task's id becomes part of file, agent and branch names: no dot or dash at its end, no two dots, no `.lock`.
 NAMED = re.compile(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)
 MOST = 200  # tasks: a larger plan is not a plan for one feature
-TITLE, SHOWN = 80, 60
+SHOWN = 60
 WHOLE_REQUEST = ("goal", "plan")  # they mean the whole request: no task may have one of them as its id
 
 
@@ -28,11 +29,11 @@ class Work(Value):
     tests: str = Field(default="", description="the command whose tests will show it")
     criteria: tuple[str, ...] = Field(default=(), description="ids of the acceptance criteria that it serves")
 
-    @property
-    def task(self) -> Task:
+    def as_task(self, edition: int) -> Task:
+        """The task for a run of this edition."""
         shown = [f"It is shown by: {self.tests}"] if self.tests else []
         words = "\n\n".join([self.brief or self.title, *shown])
-        return Task(id=self.id, title=" ".join(self.title.split())[:TITLE], brief=words, files=self.files)
+        return Task(id=self.id, title=task_title(" ".join(self.title.split()), edition), brief=words, files=self.files)
 
 
 def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from trued.inputs.goals import parse_goal
 from trued.inputs.project.kind import ProjectKind
 from trued.model import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
+from trued.run.titles import task_title
 from trued.workflows.team.backlog import render
 from trued.workflows.team.backlog.items import Backlog, BacklogFeature, BacklogTask
 from trued.workflows.team.backlog.reading import NAME
@@ -16,7 +17,6 @@ RANK = {"high": 0, "medium": 1, "low": 2}
 RESULTS = f"{FOLDER}qa/results.md"
 STUCK, SEE_RESULTS = f"no progress; see {RESULTS}", f"see {RESULTS}"  # notes on a failed task
 SHOWN_BEFORE = "nothing was changed for it: evidence shows every criterion of its feature"
-TITLE_LIMIT = 80
 BACKLOG = f"{FOLDER}{NAME}"
 
 
@@ -375,7 +375,7 @@ class Crew(Value):
         tasks = [self.feature_task(one.id) for one in features]
         tasks += [self.task(one.id) for feature in features for one in feature.tasks]
         return Plan(
-            title=self.goal.title,
+            title=task_title(self.goal.heading, self.edition),
             tasks=tuple(tasks),
             criteria=(*parts.criteria, *parts.constraints, *self.criteria),
             unread=parts.sentences,
@@ -389,7 +389,7 @@ class Crew(Value):
     def feature_task(self, name: str) -> Task:
         feature = self.backlog.feature(name)
         lines = [feature.name, *(f"- {one.id}: {one.text}" for one in feature.criteria)]
-        return Task(id=name, title=feature.name[:TITLE_LIMIT], scope=feature.name, brief="\n".join(lines))
+        return Task(id=name, title=task_title(feature.name, self.edition), scope=feature.name, brief="\n".join(lines))
 
     def task(self, name: str) -> Task:
         feature, one = self.backlog.feature(name), self.backlog.task(name)
@@ -397,7 +397,7 @@ class Crew(Value):
         lines += [f"It is shown by: {tests.command}" for tests in self.tests.get(feature.id, ()) if tests.task == name]
         return Task(
             id=name,
-            title=one.description[:TITLE_LIMIT],
+            title=task_title(one.description, self.edition),
             scope=one.description,
             brief="\n".join(lines),
             files=one.files,

@@ -1,0 +1,11 @@
+"""How long a title is, and how a longer text is cut."""
+
+TITLE_LIMIT = 80  # characters: a title fits on one line of a terminal
+
+
+def cut_title(words: str, limit: int = TITLE_LIMIT) -> str:
+    """The words, at most `limit` characters of them: a longer text ends at a word, with "…"."""
+    if len(words) <= limit:
+        return words
+    whole = words[:limit].rpartition(" ")[0].rstrip(" ,;:.")
+    return f"{whole if len(whole) > limit // 2 else words[: limit - 1]}…"  # one word may be longer than a title
