@@ -16,6 +16,7 @@ from trued.model import (
     ExamplesCheck,
     MissingFromEnvironment,
     Outcomes,
+    RunCase,
     TestsCheck,
     Tried,
     is_node,
@@ -24,6 +25,7 @@ from trued.proof.checks.browser import ADVICE
 from trued.proof.gaps import NO_WORK
 from trued.proof.room.bench import WHOLE_CHECK, check_hash
 from trued.proof.room.dependencies import BROUGHT_BY, AddedPackages, provides_module
+from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
 
 TRY_AGAIN = "verify or resume again"
@@ -151,7 +153,10 @@ def _command(check: Check) -> str:
 
 
 def _is_go(check: Check) -> bool:
-    return isinstance(check, TestsCheck) and check.command.split()[:1] == ["go"]
+    if isinstance(check, TestsCheck | CommandCheck):
+        return bool(USES_GO.search(check.command))
+    cases = check.cases if isinstance(check, ExamplesCheck) else ()
+    return any(isinstance(one, RunCase) and one.run[:1] == ("go",) for one in cases)
 
 
 def _is_node(check: Check) -> bool:

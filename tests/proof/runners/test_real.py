@@ -240,12 +240,19 @@ GO_HEADS: dict[str, Change] = {
 }
 
 
+@pytest.fixture(scope="module")
+def go_kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the compiled standard library is kept, so that only the first trial compiles it."""
+    return tmp_path_factory.mktemp("go")
+
+
 @pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
-async def test_the_real_go_is_counted(tmp_path: Path) -> None:
+async def test_the_real_go_is_counted(tmp_path: Path, go_kept: Path) -> None:
     if not shutil.which("go"):
         pytest.skip("NO GO HERE: go test was not tried")
     trial = Trial(tmp_path, GO_BASE, requirement(GO_COMMAND))
+    trial.workspace.environments = go_kept
     contract = await trial.seal()
     assert stands(contract) == {
         "calc/calc_test.go::TestDouble": Base.RED,
@@ -269,7 +276,7 @@ async def test_the_real_go_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spec("LAW-5", "LAW-6")
-async def test_what_panics_on_the_base_is_red_and_on_the_head_refuted(tmp_path: Path) -> None:
+async def test_what_panics_on_the_base_is_red_and_on_the_head_refuted(tmp_path: Path, go_kept: Path) -> None:
     if not shutil.which("go"):
         pytest.skip("NO GO HERE: go test was not tried")
     later = GO_CORE.replace("{ return x }", '{ panic("not implemented") }')
@@ -279,6 +286,7 @@ async def test_what_panics_on_the_base_is_red_and_on_the_head_refuted(tmp_path: 
         "calc/calc_test.go": GO_TESTS,
     }
     trial = Trial(tmp_path, base, requirement("go test ./..."))
+    trial.workspace.environments = go_kept
     contract = await trial.seal()
     assert stands(contract)["calc/calc_test.go::TestDouble"] is Base.RED, stands(contract)
     honest = await trial.prove(contract, await trial.head({"calc/calc.go": GO_DONE["calc/calc.go"]}))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from trued.proof.room import node
 from trued.proof.room.bench import Bench
+from trued.proof.room.go_cache import missing_go_package, module_name
 from trued.proof.room.virtualenv import SYSTEM_PATH
 
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
@@ -61,4 +62,13 @@ def _resolves(bench: Bench, name: str) -> bool:
 
 def missing_module(error: str, bench: Bench) -> str:
     """The third-party module or package that is missing according to this error text, or ""."""
-    return bench.foreign(error) or node.missing_package(error)
+    return bench.foreign(error) or node.missing_package(error) or missing_go_package(error, _go_modules(bench))
+
+
+def _go_modules(bench: Bench) -> list[str]:
+    place = bench.room / "go.mod"
+    return (
+        [name]
+        if place.is_file() and not place.is_symlink() and (name := module_name(place.read_text(errors="replace")))
+        else []
+    )

@@ -53,6 +53,7 @@ class Bench:
     prepared: str = ""  # the environment that `prepare` filled for this tree; the head's code may have run in it
     site: tuple[str, ...] = ()  # package folders for the code under test, never loaded before the runner
     node_modules: tuple[str, ...] = ()  # folders with packages of Node, built by the engine; linked into the room
+    go: tuple[str, ...] = ()  # the compiled standard library of Go, built by the engine
     services: tuple[Serve, ...] = ()  # started for checks that may use the loopback network
     stage: BrowserStage | None = None  # for tests that drive a page
     measuring: CoverageOrder | None = None  # measures coverage: figures for people, never evidence
@@ -88,7 +89,7 @@ class Bench:
             readable=(
                 *self.interpreter.readable,
                 str(INSIDE),
-                *filter(None, [self.prepared, *self.node_modules, self.added.environment]),
+                *filter(None, [self.prepared, *self.node_modules, *self.go, self.added.environment]),
                 *node.node_folders(),
                 *(self.stage.readable if self.stage else ()),
                 *(self.measuring.supplied.values() if self.measuring else ()),

@@ -26,6 +26,7 @@ from trued.proof.room.frozen_files import (
     is_test,
 )
 from trued.proof.room.generated_files import files_of_builds
+from trued.proof.room.go_cache import go_variables, uses_go, with_settings
 from trued.proof.room.held_out_tests import files_by_folder
 from trued.proof.room.import_shadows import shadowing_files
 from trued.proof.room.interpreter import Interpreter
@@ -91,6 +92,8 @@ async def clean_room(
             replaced = link_packages(room, packages.folder, on_base, here)
             graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
         roots = _roots(room, contract.environment.path)
+        given, seen = await _of_go(workspace, contract, interpreter, {*on_base, *here})
+        given = with_settings(given, contract.environment.variables)
         bench = Bench(
             workspace=workspace,
             base=contract.base,
@@ -98,21 +101,22 @@ async def clean_room(
             room=room,
             interpreter=interpreter,
             roots=roots,
-            variables=_variables(interpreter, roots, contract.environment.variables),
+            variables=_variables(interpreter, roots, given),
             modules=_modules(known, contract.environment.path),
             serve=contract.serve,
             services=contract.environment.services,
-            plain=_variables(interpreter, _asked(room, contract), contract.environment.variables),
+            plain=_variables(interpreter, _asked(room, contract), given),
             words=frozenset(word for one in contract.requirements for word in re.findall(r"\w+", one.text)),
         )
-        given = [path for path, blob in contract.frozen.items() if blob]
+        frozen = [path for path, blob in contract.frozen.items() if blob]
         bench = replace(
             bench,
+            go=seen,
             carried=carried,
             withheld=withheld,
             folders=files_by_folder(contract) if withheld else {},
             node_modules=packages.readable,
-            frozen={path: file_digest(room / path) for path in (*given, *carried)},
+            frozen={path: file_digest(room / path) for path in (*frozen, *carried)},
             guarded=_guarded(contract, over),
             settled=frozenset(_configuration(room)),
         )
@@ -503,6 +507,15 @@ def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[s
         "PYTHONDONTWRITEBYTECODE": "1",
         **more,
     }
+
+
+async def _of_go(
+    workspace: Workspace, contract: Contract, interpreter: Interpreter, files: Collection[str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Variables and folders for checks that run Go; nothing if none does."""
+    if not uses_go(contract, files):
+        return {}, ()
+    return await go_variables(workspace, _variables(interpreter, (), contract.environment.variables)["PATH"])
 
 
 def _modules(paths: Iterable[str], roots: tuple[str, ...]) -> frozenset[str]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trued.proof.room.bench import Bench, cap_output
+from trued.proof.room.go_cache import may_fetch
 from trued.proof.room.virtualenv import TRUSTED, disarm, make_virtualenv, registries, site_packages
 from trued.protocols import Command, CommandResult
 
@@ -40,7 +41,7 @@ async def _run(bench: Bench, commands: tuple[str, ...], environment: Path) -> st
     """Run the commands. Returns why one failed, or ""."""
     variables = {
         **registries(os.environ),
-        **_with(bench.variables, str(environment / "bin"), first=True),
+        **may_fetch(_with(bench.variables, str(environment / "bin"), first=True)),
         "VIRTUAL_ENV": str(environment),
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_INPUT": "1",

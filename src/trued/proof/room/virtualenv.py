@@ -18,6 +18,7 @@ CUSTOMIZING = ("sitecustomize", "usercustomize")
 BUNDLED = ("/usr/share/python-wheels",)  # where Debian keeps the wheels of `ensurepip`
 PIP_SETTINGS = ("index-url", "extra-index-url", "find-links", "trusted-host", "cert", "no-index")
 _REGISTRY = re.compile(r"(PIP|UV|npm_config|NPM_CONFIG)_\w+|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS|"
+                       r"GO(PROXY|SUMDB|PRIVATE|NOPROXY|NOSUMDB)|"
                        r"CURL_CA_BUNDLE|(https?|all|no)_proxy|(HTTPS?|ALL|NO)_PROXY")  # fmt: skip
 _SECRET = re.compile(r"://[^/\s]*@|password|token|secret", re.IGNORECASE)
 _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'

@@ -14,6 +14,7 @@ from trued.model import Outcomes, TestsCheck
 from trued.proof.room.bench import Bench, CaseSelection, Fact, keepable_text, nonce, void_fact
 from trued.proof.room.clean_room import plant_file, replace_files
 from trued.proof.room.frozen_files import is_below
+from trued.proof.room.go_cache import OFFLINE, missing_go_package, module_name
 from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.proof.runners.command_parser import RunnerCall
 from trued.proof.runners.counting import (
@@ -28,14 +29,11 @@ from trued.proof.runners.made_to_fail import failing_go
 from trued.proof.runners.sample_files import files_to_copy
 from trued.protocols import CommandResult
 
-CACHE = ".trued-go"  # build cache in the room, removed with it
 MOST_TEXT = 4000
 MOST_S = 1e6
-_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _TEST = re.compile(r"^func\s+(Test\w*|Example\w*|Fuzz\w*)\s*\(", re.MULTILINE)
 _UNBUILT = re.compile(rb"^FAIL\s+(\S+)\s+\[(?:build|setup) failed\]", re.MULTILINE)
-_MISSING = re.compile(r"(?:cannot find module providing package|no required module provides package) ([^\s;:]+)")
 _BROKE_OFF = re.compile(r"panic: |fatal error: |goroutine \d+ \[")
 _CANARY = """package {package}
 
@@ -99,14 +97,6 @@ async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
     return counted_fact(bench, ran, counted, words, stray=stray)
 
 
-def missing_go_package(text: str, own: Iterable[str] = ()) -> str:
-    """The third-party package that is missing according to this text, or "". Third-party means that its first part is a
-    host name, and that it is in none of the project's `own` modules."""
-    ours = tuple(own)
-    foreign = [one for one in _MISSING.findall(text) if not any(is_below(one, module) for module in ours)]
-    return next((one for one in foreign if "." in one.split("/")[0]), "")
-
-
 @dataclass(frozen=True, slots=True)
 class _GoTestArguments:
     """The parsed arguments of a `go test` command."""
@@ -150,12 +140,11 @@ class _GoTestCall:
     program: str
 
     async def run(self, words: list[str]) -> CommandResult:
-        cache = self.bench.room / CACHE
+        # Without a shared cache, Go compiles into a HOME of this command alone: tests can write there.
         variables = {
             **self.bench.plain,
             **self.asked.variables,
-            **{"GOCACHE": str(cache / "build"), "GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local"},
-            **{"GOPATH": str(cache / "path"), "GOTELEMETRY": "off", "CGO_ENABLED": "0"},
+            **{**OFFLINE, "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"},
         }
         if (self.bench.room / "vendor" / "modules.txt").is_file():
             variables["GOFLAGS"] = "-mod=vendor"
@@ -176,12 +165,8 @@ class GoTestFiles:
         self.modules = {
             str(PurePosixPath(path).parent): name
             for path in known
-            if PurePosixPath(path).name == "go.mod" and (name := self._module(path))
+            if PurePosixPath(path).name == "go.mod" and (name := module_name(self.text(path)))
         }
-
-    def _module(self, path: str) -> str:
-        match = _MODULE.search(self.text(path))
-        return match.group(1) if match else ""
 
     def text(self, path: str) -> str:
         """The content of a test file."""

@@ -1,0 +1,145 @@
+"""The Go build cache for checks: the standard library, compiled once from the toolchain alone, and read-only.
+
+Without it, each check compiles the standard library again, which takes minutes on a busy machine. Nothing of a base or
+a head is ever in it: what a project compiles lies in the scratch folder of its own command, so no check can read what
+the code of an earlier one wrote.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from trued.model import CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
+from trued.proof.room.bench import cap_output
+from trued.proof.room.environment import (
+    BUILD_S,
+    DONE,
+    FAILED,
+    FOLDER,
+    exclusive_build,
+    make_read_only,
+    recent_failure,
+    remove_folder,
+)
+from trued.proof.room.frozen_files import is_below
+from trued.proof.room.virtualenv import SYSTEM_PATH
+from trued.protocols import Command, Workspace
+from trued.support import atomic_files
+
+USES_GO = re.compile(r"(?:^|[\s;&|(/])(?:go|gotestsum)\s")
+# Checks have no network, and use the Go that is installed here, whatever a go.mod asks for.
+OFFLINE = {"GOPROXY": "off", "GOTOOLCHAIN": "local", "GOTELEMETRY": "off"}
+CACHE = "cache"
+NO_INDEX = "goindex=0"  # Go keeps an index of the project's packages in its cache, and fails where it cannot be written
+_MODULE = "module standard\n\ngo 1.16\n"
+_LIST = "{{if ne .Name `main`}}{{.ImportPath}}{{end}}"
+_UNIMPORTABLE = re.compile(r"(?:^|/)(?:internal|vendor|cmd|builtin|cgo|race|msan|asan)(?:/|$)")
+_MISSING = re.compile(r"(?:cannot find module providing package|no required module provides package) ([^\s;:]+)")
+_UNFETCHED = re.compile(r"([^\s:@]+)@[^\s:]+: module lookup disabled by GOPROXY=off")
+_NAME = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+
+
+def uses_go(contract: Contract, files: Collection[str]) -> bool:
+    """Whether checks of the contract run Go: one names it, or the repository is a Go module and runs commands."""
+    commands = [
+        check.command for one in contract.every for check in one.checks if isinstance(check, TestsCheck | CommandCheck)
+    ]
+    commands += [
+        " ".join(case.run)
+        for one in contract.every
+        for check in one.checks
+        if isinstance(check, ExamplesCheck)
+        for case in check.cases
+        if isinstance(case, RunCase)
+    ]
+    commands += [" ".join(contract.serve.command)] if contract.serve else []
+    return any(USES_GO.search(one) for one in commands) or ("go.mod" in files and bool(commands))
+
+
+async def go_variables(workspace: Workspace, path: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Environment variables for checks that run Go, and the folders that they must see. Empty if there is no Go on
+    this `path`."""
+    program = shutil.which("go", path=path or SYSTEM_PATH)
+    if program is None:
+        return {}, ()
+    cache = await _standard_library(workspace, program, path)
+    if cache is None:
+        return dict(OFFLINE), ()
+    return {**OFFLINE, "GOCACHE": str(cache), "GODEBUG": NO_INDEX}, (str(cache),)
+
+
+def may_fetch(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables for a command that has the network: `go mod vendor` may ask a proxy."""
+    return {name: value for name, value in variables.items() if (name, value) != ("GOPROXY", OFFLINE["GOPROXY"])}
+
+
+def with_settings(ours: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Both; the contract's variables win, and its GODEBUG is added to ours."""
+    both = [one["GODEBUG"] for one in (ours, given) if one.get("GODEBUG")]
+    return {**ours, **given, **({"GODEBUG": ",".join(both)} if both else {})}
+
+
+async def _standard_library(workspace: Workspace, program: str, path: str) -> Path | None:
+    """The folder of the compiled standard library, or None if none can be shared: then each command compiles it."""
+    if workspace.environments is None or workspace.confinement().level == "none":  # a head could write to it
+        return None
+    real = Path(program).resolve()
+    known = real.stat()
+    about = json.dumps([str(real), known.st_size, known.st_mtime_ns])
+    folder = workspace.environments / FOLDER / f"go-{hashlib.sha256(about.encode()).hexdigest()[:24]}"
+    async with exclusive_build(folder):
+        if not (folder / DONE).is_file():
+            if recent_failure(folder):
+                return None
+            await asyncio.to_thread(remove_folder, folder)
+            if why := await _build(workspace, folder, program, path):
+                await asyncio.to_thread(remove_folder, folder)
+                atomic_files.write(folder.with_suffix(f".{FAILED}"), why, sync=False)
+                return None
+    return folder / CACHE
+
+
+async def _build(workspace: Workspace, folder: Path, program: str, path: str) -> str:
+    """Compile the standard library into the folder. Returns why that failed, or ""."""
+    (folder / CACHE).mkdir(parents=True)
+    (folder / "go.mod").write_text(_MODULE)
+    linked = {**OFFLINE, "PATH": path, "GOCACHE": str(folder / CACHE), "GOFLAGS": "-mod=mod"}
+    plain = {**linked, "CGO_ENABLED": "0"}
+
+    async def run(variables: Mapping[str, str], *words: str) -> tuple[bool, str, str]:
+        command = Command(argv=(program, *words), folder=folder, variables=variables, within_s=BUILD_S)
+        ran = await workspace.execute(command)
+        return ran.exit_code == 0, ran.stdout.decode("utf-8", "replace"), cap_output(ran.stderr, ran.stdout)[-300:]
+
+    built, _, said = await run(plain, "build", "std")
+    if not built:
+        return said or "go said nothing"
+    # The rest only saves more time: what `go vet` has to know of each package, and packages that use C.
+    _, listed, _ = await run(plain, "list", "-f", _LIST, "std")
+    names = [one for one in listed.split() if not _UNIMPORTABLE.search(one)]
+    lines = "".join(f'\t_ "{one}"\n' for one in {*names, "testing"})
+    (folder / "standard_test.go").write_text(f"package standard\n\nimport (\n{lines})\n")
+    await run(plain, "test", "-count=1", "-run=^$", ".")
+    await run(linked, "build", "std")
+    await asyncio.to_thread(make_read_only, folder)
+    atomic_files.write(folder / DONE, "")
+    return ""
+
+
+def module_name(manifest: str) -> str:
+    """The module that a go.mod declares, or ""."""
+    match = _NAME.search(manifest)
+    return match.group(1) if match else ""
+
+
+def missing_go_package(text: str, own: Iterable[str] = ()) -> str:
+    """The third-party package or module that is missing according to this text, or "". Third-party means that its first
+    part is a host name, and that it is in none of the project's `own` modules."""
+    ours = tuple(own)
+    named = [*_MISSING.findall(text), *_UNFETCHED.findall(text)]
+    foreign = [one for one in named if not any(is_below(one, module) for module in ours)]
+    return next((one for one in foreign if "." in one.split("/")[0]), "")
