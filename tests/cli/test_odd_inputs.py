@@ -218,3 +218,18 @@ def test_a_file_where_a_crew_would_keep_its_folder_is_named_and_stays(each: Each
     pipeline, team = (one_sentence(one) for one in each([*words, "pipeline"], [*words, "team"], cwd=project))
     assert "docs is no folder" in pipeline
     assert ".trued/team is no folder" in team
+
+
+def test_a_goal_without_run_before_it_is_told_how_to_say_it(trued: Trued, project: Path) -> None:
+    done = trued("It's a goal in words", cwd=project)
+    assert done.returncode == 2
+    assert "trued run 'It'\"'\"'s a goal in words'" in done.stderr
+
+
+@pytest.mark.spec("DAY-6")
+def test_a_repository_without_a_commit_is_told_how_to_make_one(trued: Trued, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    git(tmp_path / "new", "init", "-q")
+    said = one_sentence(trued("run", "double(x) doubles", "--agent", "command:true", cwd=tmp_path / "new"))
+    assert "git commit --allow-empty -m start" in said
+    assert "-w handoff" in said

@@ -3,6 +3,7 @@
 import gc
 import io
 import os
+import shlex
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -74,6 +75,8 @@ class CommandGroup(TyperGroup):
         super().__init__(**{**options, "commands": known})
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if " " in args[0].strip() and args[0] not in self.commands:
+            ctx.fail(f"{args[0]!r} is no command. For a goal in words: trued run {shlex.quote(args[0])}")
         name, found, rest = super().resolve_command(ctx, args)
         return name, load(name) if name in COMMANDS else found, rest
 

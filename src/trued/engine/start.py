@@ -156,8 +156,8 @@ def input_kind(goal: Goal) -> Input:
 def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:
     if not repository.head and not workflow.starts_empty:
         what = f"the repository {repository.root} has no commit yet"
-        able = " and ".join(one.name for one in descriptors() if one.starts_empty)
-        raise BadInput(what, then=f"commit something: a run starts from a commit; only {able} can start without one")
+        able = " or ".join(f"`-w {one.name}`" for one in descriptors() if one.starts_empty)
+        raise BadInput(what, then=f"`git commit --allow-empty -m start` makes one; {able} can start without")
     folder = workflow.writes_into
     if folder and (path := blocking_file(repository.root, folder)):
         what = f"{path} is no folder, and {workflow.name} writes into {folder}"
