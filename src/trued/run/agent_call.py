@@ -254,7 +254,9 @@ async def _work_until_reported(
         nonlocal deaths, unread
         event = from_runtime(kind, data)
         exchange.found = isinstance(event, ReportFound)
-        deaths += isinstance(event, CallDied)  # attempts of earlier resumes that ended badly do not count again
+        deaths += (
+            isinstance(event, CallDied) and not event.lapsed
+        )  # attempts of earlier resumes that ended badly do not count again
         unread += isinstance(event, CallFileCorrupted)
         context.journal.emit(event, ask.key)
 

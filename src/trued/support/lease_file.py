@@ -1,7 +1,6 @@
 """LeaseFile: the time until which the agents of a run may work, written by its driver, read by their supervisors."""
 
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from trued.errors import StateFailed
@@ -14,12 +13,23 @@ class LeaseFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.unwritten = ""  # why the last extension could not be written
 
     def extend(self, until: float) -> None:
-        """Let agents work until this time. If the file cannot be written, the time written last applies."""
-        with suppress(OSError, StateFailed):
+        """Let agents work until this time. If it cannot be written, the time written last applies."""
+        try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             atomic_files.write(self.path, f"{until:.3f}", sync=False)
+        except (OSError, StateFailed) as error:
+            self.unwritten = str(error)
+        else:
+            self.unwritten = ""
+
+    def why_over(self) -> str:
+        """Why no agent may start while the lease is over, as a sentence."""
+        if self.unwritten:
+            return f"no agent starts before {self.path} can be written: {self.unwritten}"
+        return "no agent starts before the hub answers again: another machine may have the run"
 
     def is_over(self) -> bool:
         """Whether agents have to end, because another machine may be doing their work. True if the file is missing or

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.supervisor.test_crashes import BEGUN, begun, quick_program, starts, waiting_program
+from tests.agents.supervisor.test_crashes import (
+    BEGUN,
+    begun,
+    quick_program,
+    starts,
+    told,
+    waiting_program,
+    waiting_script,
+)
 from tests.agents.supervisor.world import GO, World, wait_for
 from trued.support.lease_file import LeaseFile, boot_time
 
@@ -85,4 +93,36 @@ async def test_a_lease_that_is_gone_or_unreadable_allows_nothing_and_a_finished_
     lease.extend(boot_time() + LONG_S)
     assert (await work).state == "done"
     lease.extend(boot_time())
-    assert (await world.runtime(lease=lease).work(order, world.tell)).state == "done"  # the earlier report is found
+    assert (await world.runtime(lease=lease).work(order, world.tell)).state == "done"  # its report is found
+
+
+@pytest.mark.spec("HUB-3", "HUB-4")
+async def test_starts_that_ended_with_a_lease_do_not_count_against_the_session(world: World) -> None:
+    lapses = 6  # more than a session may die, and more than a supervisor may fail to start
+    lease, order = lease_of(world, LONG_S), world.order(waiting_script(world, turns=lapses))
+    work = asyncio.create_task(world.runtime(lease=lease).work(order, world.tell))
+    for number in range(1, lapses + 1):
+        await begun(world, number)
+        lease.extend(boot_time())
+        await asyncio.to_thread(wait_for, lambda: not world.left(), "the agent's end")
+        lease.extend(boot_time() + LONG_S)
+    report = await work
+    assert (report.state, starts(world)) == ("done", lapses + 1)
+    assert world.kinds().count("session resumed") == lapses
+
+
+@pytest.mark.spec("HUB-3")
+async def test_a_start_that_waits_for_a_lease_says_why(world: World) -> None:
+    lease, order = lease_of(world, 0), world.order(quick_program(world))
+    work = asyncio.create_task(world.runtime(lease=lease).work(order, world.tell))
+    await told(world, "postponed")
+    assert "before the hub answers" in str(world.told[-1][1]["why"])
+    lease.path.unlink()
+    lease.path.mkdir()  # nobody can write it, as on a full disk
+    lease.extend(boot_time() + LONG_S)
+    await asyncio.to_thread(wait_for, lambda: len(world.told) > 1, "the second reason")
+    assert str(lease.path) in str(world.told[-1][1]["why"])
+    lease.path.rmdir()
+    lease.extend(boot_time() + LONG_S)
+    assert (await work).state == "done"
+    assert world.kinds() == ["postponed", "postponed", "started"]

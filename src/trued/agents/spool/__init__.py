@@ -144,7 +144,11 @@ class Spool:
 
     async def _start(self, call: CallFolder) -> None:
         """Start the call, unless another process does. Wait while another machine may be running it."""
-        while self._lease and self._lease.is_over():  # noqa: ASYNC110  (a file)
+        told = ""
+        while self._lease and self._lease.is_over():
+            if (why := self._lease.why_over()) != told:
+                call.tell("postponed", why=why, agent=call.order.agent)
+            told = why
             await asyncio.sleep(LEASE_LOOK_S)
         # A thousand calls may wait here; only those about to start hold a lock, which is an open file.
         async with self._ahead:

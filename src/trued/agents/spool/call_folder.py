@@ -4,7 +4,7 @@ order.json     the order                               lock           held by th
 starts         one line for each start of the agent    session        exists if the agent can resume it
 events.jsonl   what the agent did                      report.json    the result: written last, in one step
 stopped        somebody asked the supervisor to end    dead           this attempt has ended for good
-lapsed         the driver's lease on the run expired
+lapsed         the driver's lease on the run expired    lapses         one line for each start that ended so
 lent.json      copies of the user's login are in HOME
 """
 
@@ -52,7 +52,7 @@ class CallFolder:
         if "/" in name or name.startswith("."):
             raise BadInput(f"{name!r} cannot be the name of a call's folder")
         self.path, self.order, self.tell = folder / name, order, tell
-        self._launches, self._waited = 0, False
+        self._launches, self._begun, self._waited = 0, 0, False
 
     def final_report(self) -> Report | None:
         """The report, or one that says that the call died for good; None if the call has to be started or adopted."""
@@ -92,10 +92,11 @@ class CallFolder:
         the folder holds another order."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
-        self._launches, self._waited = self._launches + 1, True
+        begun = _count_lines(self.path / "starts")
+        self._launches = 1 if begun > self._begun else self._launches + 1
+        self._begun, self._waited = begun, True
         if self._launches > LAUNCHES:
             raise StateFailed(f"the supervisor of {self.order.key} never starts; see {self.path}/supervisor.log")
-        begun = _count_starts(self.path)
         if not self._has_same_order() and begun:
             return self._mark_dead("its order can no longer be read")
         if not begun:
@@ -103,10 +104,14 @@ class CallFolder:
             return True
         reaped = await reap_call(self.path)
         stopped, lapsed = ((self.path / name).exists() for name in ("stopped", "lapsed"))
+        if lapsed:
+            with (self.path / "lapses").open("a") as file:
+                file.write(f"{time.time():.3f}\n")
         for name in ("stopped", "lapsed"):
             (self.path / name).unlink(missing_ok=True)
         self.tell("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
-        if (self.path / "session").exists() and begun < STARTS:
+        own = begun - _count_lines(self.path / "lapses")  # a cut from the hub is not the session's fault
+        if (self.path / "session").exists() and own < STARTS:
             self.tell("session resumed", session=self.order.session)
             return True
         if lapsed:
@@ -284,9 +289,9 @@ async def reap_call(folder: Path) -> int:
     return reaped
 
 
-def _count_starts(folder: Path) -> int:
+def _count_lines(file: Path) -> int:
     try:
-        return len((folder / "starts").read_bytes().splitlines())
+        return len(file.read_bytes().splitlines())
     except FileNotFoundError:
         return 0
 

@@ -88,7 +88,8 @@ class CallWaited(JournalEvent, kind="waited"):
 
 
 class CallPostponed(JournalEvent, kind="postponed"):
-    """A call waits for its turn on the hub: its agent's cap over all machines is reached."""
+    """A call waits for its turn on the hub: its agent's cap over all machines is reached, or its driver's lease on the
+    run is over."""
 
     why: str
     agent: str
