@@ -71,6 +71,39 @@ def test_hooks_and_monitors_of_the_repository_do_not_run_when_it_is_opened(repo:
     assert (tmp_path / "sprung").exists(), "the trap itself works"
 
 
+@pytest.mark.parametrize("name", ["evil", "ev=il"])
+@pytest.mark.parametrize("where", ["config", "include", "worktree"])
+def test_filters_of_the_repository_do_not_run_when_it_is_opened_and_those_of_the_user_do(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, where: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    (repo / "a.txt").write_text("a\n")
+    (repo / ".gitattributes").write_text(f"a.txt filter={name}\n")
+    git_in(repo, "add", "-A")
+    git_in(repo, "commit", "-qm", "a")
+    (repo / "a.txt").write_text("b\n")
+    place = {"config": (), "include": ("-f", str(tmp_path / "more")), "worktree": ("--worktree",)}[where]
+    if where == "include":
+        git_in(repo, "config", "include.path", str(tmp_path / "more"))
+    elif where == "worktree":
+        git_in(repo, "config", "extensions.worktreeConfig", "true")
+    for key in ("clean", "smudge", "process"):
+        git_in(repo, "config", *place, f"filter.{name}.{key}", f"touch '{tmp_path}/sprung'; cat")
+    git_in(repo, "config", *place, f"filter.{name}.required", "true")
+    assert open_repository(repo).dirty == ("a.txt",)
+    assert not (tmp_path / "sprung").exists()
+    subprocess.run(["git", "-C", str(repo), "status"], check=False, capture_output=True)
+    assert (tmp_path / "sprung").exists(), "the trap itself works"
+    (tmp_path / "sprung").unlink()
+    git_in(repo, "config", *place, "--unset", f"filter.{name}.process")  # an empty one would turn off `clean`, too
+    own = ("-f", str(tmp_path / "home" / ".gitconfig"))
+    git_in(repo, "config", *own, f"filter.{name}.clean", f"touch '{tmp_path}/own'; echo a")
+    assert open_repository(repo).dirty == ()
+    assert (tmp_path / "own").exists(), "the user's own filter is theirs"
+    assert not (tmp_path / "sprung").exists()
+
+
 def test_a_file_whose_name_is_not_utf_8_is_listed_readably(repo: Path) -> None:
     Path(os.fsdecode(os.fsencode(repo) + b"/caf\xe9.txt")).write_text("new\n")
     assert open_repository(repo).dirty == ("caf\\xe9.txt",)

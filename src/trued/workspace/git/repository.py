@@ -199,9 +199,30 @@ def _root_and_common(folder: Path) -> tuple[Path, Path]:
 
 
 def _dirty(root: Path) -> tuple[str, ...]:
-    # the user's filters may run here, as in any `git status`; nothing is written, not even the index
-    code, out, _ = _git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+    # the user's own filters may run here, as in any `git status`; nothing is written, not even the index
+    words = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+    code, out, _ = _git(root, *words, variables=_only_users_filters(root))
     return tuple(_readable(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
+
+
+def _only_users_filters(root: Path) -> dict[str, str]:
+    """Variables with which git runs no filter that the repository's own configuration names: that came with the
+    repository. A filter of the same name in the user's own configuration applies instead, unless only the repository
+    names a `process` for it: git has no way to unset that."""
+    _, listed, _ = _git(root, "config", "--list", "--includes", "--show-scope", "-z")
+    users: dict[str, str] = {}
+    named: set[str] = set()
+    fields = listed.split("\0")
+    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+        key, _, value = entry.partition("\n")
+        if key.startswith("filter."):
+            named.add(key)
+            users |= {key: value} if scope in ("system", "global") else {}
+    # by variables: a name with "=" in it cannot be given on the command line
+    pairs = [(key, users.get(key, "false" if key.endswith(".required") else "")) for key in sorted(named)]
+    given = {f"GIT_CONFIG_KEY_{at}": key for at, (key, _) in enumerate(pairs)}
+    given |= {f"GIT_CONFIG_VALUE_{at}": value for at, (_, value) in enumerate(pairs)}
+    return {**given, "GIT_CONFIG_COUNT": str(len(pairs))}
 
 
 def _readable(name: str) -> str:
