@@ -476,15 +476,26 @@ class PostgresJournal:
         self._database.close()
 
     async def available(self) -> None:
-        """Wait, in a thread, until the database is available; then write the events that it missed. If the caller is
-        cancelled meanwhile, later waits are short, because it wants to end."""
+        """Wait, in a thread, until the database is available; then write the events that it missed."""
+        await self._rows_in_thread("select 1")
+        self.send_events()
+
+    async def rows_when_available(self, statement: str, values: Sequence[object]) -> list[dict[str, Any]]:
+        """Like `_rows`, but other tasks go on while it waits for the database."""
+        if self._unsent:
+            await self.available()
+        return await self._rows_in_thread(statement, values)
+
+    async def _rows_in_thread(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+        """The rows of one statement. If the caller is cancelled meanwhile, it may still be sent, and later waits are
+        short, because the caller wants to end."""
         try:
-            await asyncio.to_thread(self._database.rows, "select 1")
+            rows = await asyncio.to_thread(self._database.rows, statement, values)
         except asyncio.CancelledError:
             self._hurries = self._database.is_away
             raise
         self._hurries = False
-        self.send_events()
+        return rows
 
     def send_events(self) -> None:
         """Write the events that could not be written, in their order."""
@@ -508,29 +519,20 @@ class PostgresRunJournal:
         self.journal, self.run, self.listen = journal, run, listen
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
-        await self.available()
-        if (known := self._recorded(key, inputs)) is not None:
+        if (known := await self._recorded(key, inputs)) is not None:
             return known
         epoch, began = self.journal.driving(self.run), self.journal.clock()
         value = await step()
-        await self.available()
-        # The run's row is locked, so the next claim waits for this commit and sees it, and steps of a run become
-        # visible in the order of their numbers.
-        statement = """
-            with mine as (select epoch from run where id = %s and epoch = %s for no key update),
-            put as (insert into step (run, key, inputs, value, began, ended, epoch)
-                select %s, %s, %s, %s, %s, %s, epoch from mine on conflict do nothing returning 1)
-            select exists (select 1 from put) as first from mine"""
-        values = (self.run, key, inputs, value, began, max(began, self.journal.clock()))
-        if not (written := self.journal._rows(statement, (self.run, epoch, *values))):
+        values = (self.run, epoch, self.run, key, inputs, value, began, max(began, self.journal.clock()))
+        if not (written := await self.journal.rows_when_available(RECORD_STEP, values)):
             raise self.journal.fenced(self.run)
-        return value if written[0]["first"] else self._recorded(key, inputs) or value  # the first result counts
+        return value if written[0]["first"] else await self._recorded(key, inputs) or value  # the first result counts
 
     async def available(self) -> None:
         await self.journal.available()
 
-    def _recorded(self, key: str, inputs: str) -> str | None:
-        rows = self.journal._rows("select inputs, value from step where run = %s and key = %s", (self.run, key))
+    async def _recorded(self, key: str, inputs: str) -> str | None:
+        rows = await self.journal.rows_when_available(RECORDED_STEP, (self.run, key))
         if rows and rows[0]["inputs"] != inputs:
             raise Diverged(f"step {key!r} of run {self.run} was recorded with other inputs: start a new run")
         return str(rows[0]["value"]) if rows else None
@@ -645,6 +647,14 @@ class PostgresRunJournal:
         return self.journal.approve(self.run, approval, instead=instead)
 
 
+RECORDED_STEP = "select inputs, value from step where run = %s and key = %s"
+# The run's row is locked, so the next claim waits for this commit and sees it, and steps of a run become visible in the
+# order of their numbers.
+RECORD_STEP = """
+    with mine as (select epoch from run where id = %s and epoch = %s for no key update),
+    put as (insert into step (run, key, inputs, value, began, ended, epoch)
+        select %s, %s, %s, %s, %s, %s, epoch from mine on conflict do nothing returning 1)
+    select exists (select 1 from put) as first from mine"""
 WRITE_EVENT = f"select write_event({', '.join(['%s'] * 11)}) as number"
 PLACE = "place"  # a file in the state folder with its name, unique among all machines
 MACHINE = "machine"  # a file beside it: the machine on which the folder got its name

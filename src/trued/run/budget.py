@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 from trued.errors import LimitReached, Postponed
@@ -181,10 +182,11 @@ class Budget:
 
     async def _wait_for_room(self, request: CallRequest) -> Spend:
         looked, said = False, ""
-        while True:
+        for turn in count():
             self._freed.clear()
-            await self._journal.available()
-            self._take_up_changes()
+            if turn:
+                await self._journal.available()
+                self._take_up_changes()
             try:
                 row, short = self._try_to_reserve(request)
             except Postponed as why:
@@ -206,6 +208,7 @@ class Budget:
                 await asyncio.sleep(GRACE_S)
             else:
                 raise LimitReached(self._limit_message(request, short))
+        raise AssertionError("there is always a next turn")
 
     def _try_to_reserve(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
         usual = (
