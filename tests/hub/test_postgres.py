@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.hub.conftest import Hub, record
-from tests.postgres import PostgresServer
+from tests.postgres import PASSWORD, PostgresServer
 from trued.errors import Busy, StateFailed
 from trued.hub.postgres import PostgresJournal
 from trued.hub.schema import MIGRATIONS
@@ -75,12 +75,19 @@ def test_what_the_database_cannot_hold_is_one_sentence_and_the_journal_works_on(
 
 SERVER = """
 import sys
-from tests.postgres import PostgresServer
+from tests.postgres import PASSWORD, PostgresServer
 server = PostgresServer()
 server.start()
 print(server.process.pid, server.folder, flush=True)
 sys.stdin.read()
 """
+
+
+@pytest.mark.parametrize("login", ["trued:wrong", "trued", "nobody-of-this-name:wrong"])
+def test_a_login_that_is_refused_is_not_called_a_database_that_is_away(login: str, postgres: PostgresServer) -> None:
+    with pytest.raises(StateFailed, match=r"does not let this login in .*~/\.pgpass") as refused:
+        PostgresJournal(postgres.url.replace(f"trued:{PASSWORD}", login), patience_s=0.0)
+    assert "resume" not in str(refused.value)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Database: connections to one Postgres that outlive its restarts, with errors as sentences for people."""
 
+import re
 import secrets
 import threading
 import time
@@ -33,6 +34,10 @@ QUICK = {
     "keepalives_count": "3",
     "application_name": "trued",
 }
+
+
+# libpq gives no code for a login that the server refuses, but its sentence is always one of these
+_NO_LOGIN = re.compile(r"no password supplied|authentication failed|no pg_hba\.conf entry|role .* does not exist")
 
 
 class _Away(Exception):
@@ -245,6 +250,9 @@ def _rows(db: Connection, statement: str, values: Sequence[object]) -> list[dict
 
 def _translated(error: psycopg.Error, name: str, *, away: bool) -> Busy | StateFailed:
     words = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    if away and _NO_LOGIN.search(str(error)):
+        then = "put its password into ~/.pgpass, which only you may read"
+        return StateFailed(f"{name} does not let this login in ({words}): {then}")
     if away:
         return StateFailed(f"{name} does not answer ({words}); nothing is lost: `trued resume` when it is back")
     if isinstance(error, errors.LockNotAvailable):
