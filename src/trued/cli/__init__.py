@@ -59,8 +59,8 @@ EPILOG = (
     "Exit codes: 0 success, 1 not proven, 2 usage, 3 waiting for you, 4 limit reached, 5 agent failed,"
     " 6 could not judge, 130 interrupted (can be resumed)."
 )
-# New objects before Python's garbage collector runs. Nothing that a command loads is garbage, and a collection after
-# every 700 objects (Python's default) takes a tenth of a short command's time.
+# How many new objects Python may create before its garbage collector runs. The modules that a command loads are not
+# garbage, and collecting after every 700 objects (Python's default) takes a tenth of a short command's time.
 GARBAGE = 50_000
 
 
@@ -138,7 +138,7 @@ def _streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
-            os.dup2(nowhere, number)  # so that no file of ours gets this number
+            os.dup2(nowhere, number)  # so that no file that we open later gets this number
             if nowhere != number:
                 os.close(nowhere)
             setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
@@ -148,7 +148,7 @@ def _streams() -> None:
 
 
 def _path() -> None:
-    """Remove PATH entries that mean the working folder: a repository could supply its own git or agents."""
+    """Remove relative and empty entries from PATH: a repository could supply its own git or agents by them."""
     if path := os.environ.get("PATH", ""):
         os.environ["PATH"] = ":".join(entry for entry in path.split(":") if entry.startswith("/")) or os.defpath
 
@@ -157,7 +157,7 @@ def _plugins() -> None:
     """Turn off pydantic plugins that happen to be installed: none may see or change what we read.
 
     The environment variable is for processes that we start. In this process an empty module replaces pydantic's plugin
-    loader, which would load a quarter as much as all of pydantic only to find no plugins.
+    loader: to find no plugins, the loader would import a quarter as much code as pydantic itself.
     """
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     none = ModuleType("pydantic.plugin._loader")

@@ -38,7 +38,7 @@ app = typer.Typer(rich_markup_mode=None)
 ShowComparison: TypeAlias = Callable[[RunStore, Comparison], None]
 
 NAMED = 24  # characters of a line's prefix
-_NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # separates roles of one cast: an agent may be a command line
+_NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # between two ROLE=AGENT; an agent may be a command line with a ";" in it
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def _made_of(store: RunStore, words: Sequence[str]) -> Comparison:
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The workflows given; else the input's default and, unless agents are compared, the baseline."""
+    """The given workflows. Without any: the input's default workflow and, unless agents are compared, the baseline."""
     if named or casts:
         return list(named) or [None]
     baseline = next(one.name for one in descriptors() if one.is_baseline)
@@ -213,7 +213,7 @@ class Named(Side):
 
 
 class Turns:
-    """Shows one live tree after the other, as the runs take turns."""
+    """Shows the live tree of one run at a time: the runs of a comparison work one after the other."""
 
     def __init__(self) -> None:
         self._tree: LiveTree | None = None

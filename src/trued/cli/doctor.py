@@ -19,7 +19,7 @@ from trued.model import Settings
 from trued.workspace.sandbox.levels import probe_levels
 
 GIT = (2, 30)  # the first version with everything that the private store uses
-FREE_BYTES = 1024**3  # clones and clean rooms of a mid-sized repository
+FREE_BYTES = 1024**3  # what clones and clean rooms of a mid-sized repository need
 SESSION_FIX = {
     "bubblewrap": "use Linux 6.12 or newer with Landlock, and remove your session's folders from `readable`",
     "landlock": "install bubblewrap (apt, dnf or pacman install bubblewrap), and use Linux 6.12 or newer",

@@ -135,7 +135,7 @@ class RunEnd:
                 return Need(line(one.what, VALUE), one.command)
             case "limit" | "resume":
                 return Need(line(one.what.removesuffix(one.command).rstrip(" :;"), VALUE), one.command)
-            case "attest" | "approve":  # one command for all of the same kind
+            case "attest" | "approve":  # `needs` makes one command for all waits of the same kind
                 return None
         assert_never(one.kind)
 

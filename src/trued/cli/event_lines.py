@@ -32,7 +32,7 @@ def event_line(stored: Event, view: WorkflowView | None = None) -> str:
 
 
 def _shown_key(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
-    # do not repeat a step's name that equals the event's kind
+    # a step's name that equals the event's kind is not printed twice
     key = scope_of(stored.key) if label_of(stored.key) == stored.kind else stored.key
     return view.logged_key(key, event)
 
@@ -71,7 +71,7 @@ def _of_call(event: JournalEvent) -> str | None:
 
 
 def _of_room(event: JournalEvent) -> str | None:
-    """How the project is started for checks."""
+    """The facts of an event about how the project is started for checks; None for other events."""
     if isinstance(event, proof.ServerFound):
         return f"{event.command}, found in {event.where}; it answers on the base"
     return None

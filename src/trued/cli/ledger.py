@@ -219,7 +219,7 @@ def _evidence(
 
 
 def _circumstances(one: dict[str, Any]) -> dict[str, str]:
-    """How a check was run: its command, the sandbox, what ran it, and, for an invalid run, why it does not count."""
+    """How a check was run: command, sandbox and interpreter; for a void run also why it does not count."""
     from trued.reporting.views.verdict import ran_by
 
     interpreter = ran_by(one["interpreter"], one["versions"], one["command"])

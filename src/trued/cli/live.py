@@ -73,10 +73,11 @@ class LiveTree:
         self._console = console or err()
         self._run = run
         self._seen = Progress(before)
-        self._printed = {scope: self._settled_rows(names) for scope, names in self._seen.scopes.items()}  # rows
+        # scope → how many of its rows have been printed for good
+        self._printed = {scope: self._settled_rows(names) for scope, names in self._seen.scopes.items()}
         self._titled = False
         self._last = ""
-        self._alive: dict[str, None] = {}  # scopes with something to draw; few, however long the run is
+        self._alive: dict[str, None] = {}  # scopes with something to draw: few, even in a long run
         self._live = self._fresh()
         self._turn = threading.RLock()  # held by the thread that writes to the screen
         self._over = threading.Event()

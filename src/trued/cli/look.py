@@ -224,7 +224,7 @@ def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) 
     from trued.agents.spool.call_folder import attempts_of, read_events_from
 
     key, spool = _call_named(store, record, given), store.folder(record.id) / "spool"
-    read: dict[Path, int] = {}  # how many bytes of each attempt's file
+    read: dict[Path, int] = {}  # an attempt's file → how many of its bytes have been read
     while True:
         done = not follow or not store.journal.driver(record.id) or _is_answered(store, record, key)
         for number, path in attempts_of(spool, key):
@@ -284,7 +284,7 @@ def diff(
             err().print(f"{record.id} has changed nothing yet")
             return
         text = _stored_diff(store, record, stat=stat)
-        if text is None and store.travel(record):  # another machine made it
+        if text is None and store.travel(record):  # the commit was made on another machine: fetch it
             import asyncio
 
             asyncio.run(store.workspace(record, store.inputs(record.id)).store.begin(record.base))

@@ -86,7 +86,7 @@ def _wanted(goal: str | None) -> "list[Requirement]":
     else:
         try:
             plan = parse_plan(text, goal)
-        except BadInput:  # prose: its sentences
+        except BadInput:  # the file is prose: each of its sentences becomes a requirement
             given = Goal(text=text)
     return [one for one in user_requirements(plan, given, None) if not one.parts]
 

@@ -54,7 +54,7 @@ def stats(
     wanted = HistoryFilter(str(here or ""), workflow, agent, role, since(begin, time.time()))
     with opened() as store:
         found = add_up(history(store, wanted))
-    of_all = not (workflow or agent or role)  # no agent works in a verification
+    of_all = not (workflow or agent or role)  # verifications have none of these, so any of these filters excludes them
     verified = [one for one in VerificationLog(home()).records(here) if of_all and one.at >= wanted.since]
     if as_json:
         print_json({**found.data, "verifications": [one.model_dump(mode="json") for one in verified]})

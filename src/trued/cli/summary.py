@@ -296,5 +296,5 @@ def _handed(store: RunStore, name: str) -> str:
 
 
 def state_words(why: str) -> str:
-    """The reason without its full stop, to compare it with the state that it may repeat."""
+    """The reason without its full stop. Callers compare it with the run's state, so as not to print the same twice."""
     return why.strip().rstrip(".")

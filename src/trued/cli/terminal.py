@@ -21,7 +21,7 @@ from trued.support.redaction import plain
 if TYPE_CHECKING:  # imported by the functions that print colours: `logs` and --json do not
     from rich.console import Console
 
-GO_ON = "yes"  # the answer that Enter gives, if it is one of the answers: it approves nothing
+GO_ON = "yes"  # Enter gives this answer if it is the question's first option: "yes" approves no requirement
 DECISIONS = ("accept", "reject")  # answers that need a name and a reason
 
 

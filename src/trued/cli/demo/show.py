@@ -41,7 +41,8 @@ class Demo:
         self.tell, self.place = teller, create_place(keep, environ)
         self.store = RunStore(self.place.home, self.place.environ)
         self.began, self.run = time.monotonic(), ""
-        self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()  # event id, part, printed
+        # id of the newest event read; the part of the run that is shown; kind and key of the events printed
+        self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()
 
     def play(self) -> int:
         try:
