@@ -1,8 +1,8 @@
 """Clones for agents: made from the store, committed by content, and removed only when nothing in them would be lost.
 
-clones/<name>/   work and home (for the agent) · index (of the engine: the work tree as it was handed over)
-                 state.json (exists once the clone is complete) · taken.json · making (exists until then)
-                 moving (exists while the clone is moved to another head)
+clones/<name>/   work and home (for the agent) · index (the engine's: the work tree as the agent received it)
+                 making (exists until the clone is complete) · state.json (exists from then on)
+                 moving (exists while the clone is moved to another head) · taken.json (the tree committed last)
 damaged/         clones with an unreadable state or index: nobody uses or removes them
 """
 
@@ -93,7 +93,7 @@ class Clones:
         self.store, self.folder, self.branch = store, folder, branch
         self._making = asyncio.Semaphore(
             os.cpu_count() or 1
-        )  # so that the first agent need not wait until all clones are made
+        )  # a few clones at a time, so that the first agent need not wait until all clones are made
 
     def __getitem__(self, name: str) -> Clone:
         return Clone(self.folder / name)
@@ -161,7 +161,7 @@ class Clones:
         branch = made / "refs" / "heads" / self.branch
         branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
-        if reused:  # with the agent's own objects, which only the agent uses
+        if reused:  # the objects that the agent added stay in it: only the agent uses this folder
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
         await self._pack(pack, head, old.head if old and reused else "")

@@ -30,10 +30,10 @@ SETTINGS = (
     "gc.auto=0",
     "maintenance.auto=false",
 )
-# git starts its writes but does not wait for them: one sync at the end of a group makes all of them durable.
+# With `SENT`, git starts its writes and does not wait for them; a later write with `SYNCED` makes all of them durable.
 SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
 SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
-WITHIN_S = 600.0  # a git that runs longer hangs
+WITHIN_S = 600.0  # a git process that runs longer is taken to hang
 TIMED_OUT = -1  # instead of an exit code
 
 

@@ -13,7 +13,7 @@ from trued.workspace.git.command import Git, end_process, git_command, git_envir
 from trued.workspace.git.store import Store
 from trued.workspace.sandbox.process_start import start_process
 
-LOOK_S = 120.0  # for one search in a repository; if it takes longer, git hangs
+LOOK_S = 120.0  # for one search in a repository; a git that takes longer is taken to hang
 GLANCE_S = 30.0  # for a check that only adds a warning
 # Names of the main branch, the remote's first: many clones lack origin/HEAD, and their own main is old or missing.
 MAIN = (
@@ -117,12 +117,12 @@ async def _commit_in(place: Path, revision: str) -> NamedCommit:
 
 
 async def _objects_and_commit(git: Git, revision: str) -> tuple[str, str] | None:
-    """Object folder and commit from one git call; None if its output is odd, and then the caller asks for each."""
+    """Object folder and commit, from one git call. None if git's output is odd: then the caller asks for each alone."""
     if "\0" in revision:
         return None
     words = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--end-of-options", f"{revision}^{{commit}}")
     code, out, _ = await git.attempt(*words, within_s=LOOK_S)
-    lines = [line for line in out.splitlines() if line != b"--end-of-options"]  # git repeats it
+    lines = [line for line in out.splitlines() if line != b"--end-of-options"]  # rev-parse prints this option, too
     if (
         code != 0
         or len(lines) != len(("folder", "commit"))
@@ -255,7 +255,8 @@ async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tu
     if one.root is None or one.revision != "HEAD" or not index.is_file():
         return ()
     aside = scratch / "look"
-    shutil.copy2(index, aside)  # keeps its time: git rechecks files that changed in that second
+    # copy2 keeps the index's time: git rechecks files that changed in the second when the index was written
+    shutil.copy2(index, aside)
     ways = (
         ("update-index", "-q", "--refresh"),
         ("diff-index", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", one.commit),

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from trued.workspace.git.store import Store
 
 PATIENCE_S = 300.0  # how long to retry while the store does not answer, as for a hub's database
-SILENCE_S = 10.0  # git has no timeout of its own: one that prints nothing for that long is started again
+SILENCE_S = 10.0  # git has no timeout of its own: a git that prints nothing for that long is ended and started again
 AGAIN_S = 1.0  # pause before a retry
-# All objects were transferred, so the store is reachable. For a large repository, git then works on them for minutes,
-# here or there, and prints nothing.
+# git prints this when all objects are transferred: the store is reachable. For a large repository, git then works on
+# the objects for minutes, on this or the other machine, and prints nothing.
 _WENT_OVER = re.compile(rb"(?:Writing|Receiving) objects: 100%")
 PER_CALL = 200  # commits on one command line
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
@@ -34,10 +34,11 @@ SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o Ser
 ANYBODY = f"{SSH} -o PreferredAuthentications=none -o ControlMaster=no -o ControlPath=none"
 NOBODY = {"HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 LOGINS = (".netrc", ".git-credentials", ".config/git/credentials")  # where git and curl look for a login
-# Turns off the user's settings for other pushes: a store that does not support them would refuse every push of ours.
+# Turns off settings that the user has for pushes: a store that does not support them would refuse all our pushes.
 _PLAIN_PUSH = ("push.gpgSign=false", "push.pushOption=", "push.negotiate=false")
 _KEPT = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL")
-# A credential helper with the login of the address: on a command line, every user of the machine could read the login.
+# A credential helper that gives git the login of the store's address. On git's command line, every user of the machine
+# could read the login.
 _LOGIN = '!f() { printf "username=%s\\npassword=%s\\n" "$TRUED_STORE_USER" "$TRUED_STORE_PASSWORD"; }; f'
 _SCP = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[^\s]+")
 # git's messages when the store answered with a refusal: a retry would get the same answer.
@@ -164,7 +165,7 @@ class HubStore:
                 return out
             why = _last(stderr)
             if code is None and may_begin_again and _WENT_OVER.search(stderr.encode()):
-                until, may_begin_again = time.monotonic() + self.patience_s, False  # the answer was cut off later
+                until, may_begin_again = time.monotonic() + self.patience_s, False  # the store did answer: count anew
             if code is not None and _REFUSED.search(stderr):
                 raise StateFailed(f"cannot {doing} the store {self.name}: {_sentence(stderr)}")
             if time.monotonic() + AGAIN_S > until:
@@ -172,7 +173,7 @@ class HubStore:
                 raise StateFailed(
                     f"cannot {doing} the store {self.name}, tried for {waited}: {why}; nothing is lost, resume later"
                 )
-            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # the store may only be slow
+            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # longer, as the store may only be slow
             await asyncio.sleep(AGAIN_S)
 
     async def _once(

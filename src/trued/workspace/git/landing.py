@@ -18,7 +18,7 @@ from trued.workspace.sandbox.process_start import start_process
 WITHIN_S = 600.0
 MOST_NAMED = 5  # files listed in one sentence
 # The user's filters and line ends apply, so that the files look as their own git would write them. Hooks do not run:
-# with core.hooksPath inside the working tree, agents could have written them.
+# if core.hooksPath is inside the working tree, agents could have written the hooks.
 QUIET = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -187,7 +187,7 @@ class TargetBranch:
             env=self._variables(),
         )
         commit = _RefTransaction(process, self.branch)
-        begins = not await self.store.entries(old) and not await self.tip()  # a branch without commits
+        begins = not await self.store.entries(old) and not await self.tip()  # the branch has no commit yet
         stands = "0" * len(old) if begins else old
         try:
             await commit.say(f"start\nupdate {self.ref} {new} {stands}\nprepare\n", "prepare: ok")
@@ -272,7 +272,7 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
-    """The user's files, ignored or not, in the place of new files; git itself would overwrite ignored ones."""
+    """Paths of new files where the user already has a file, ignored or not. Git itself would overwrite ignored ones."""
     folders = {path.rpartition("/")[0] for path in before}
     return [path for path in changed if path not in before and _is_occupied(tree, path, before, folders)]
 
@@ -285,7 +285,7 @@ def _is_occupied(tree: Path, path: str, before: Collection[str], folders: Collec
             mode = os.lstat(tree / place).st_mode
         except OSError:
             return False
-        if place in before:  # tracked, and about to be removed
+        if place in before:  # a tracked file, which the landing removes
             return False
         if not stat.S_ISDIR(mode):
             return True

@@ -1,7 +1,8 @@
 """Completes a checkout with content that a commit only refers to: LFS files and submodules, copied by hash from the
 user's repository.
 
-Only content that the base refers to is copied. Otherwise a head gets what it committed: a pointer, an empty folder.
+Only content that the base refers to is copied. Where a head refers to other content, its checkout has what it
+committed: a pointer or an empty folder.
 """
 
 import asyncio

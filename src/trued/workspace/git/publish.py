@@ -22,9 +22,9 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
     now = found.decode().strip()
     if now == head:
         return ""
-    # `head` is set before the branch moves and `published` after it: we left the branch at one of them
+    # the ref `head` is set before the branch moves, the ref `published` after it: we left the branch at one of the two
     ours = await store.refs(mine, newest)
-    if now and len(ours) < 2:  # lost in a power cut: then every commit of this run counts as ours
+    if now and len(ours) < 2:  # a power cut lost one of these refs: every commit of this run counts as ours
         ours |= await store.refs("record/", "taken/")
     if now and now not in (*ours.values(), *began):
         return f"somebody else moved {branch} to {now[:12]}; the work of this run is {head[:12]}"
@@ -50,6 +50,6 @@ def _why_not(branch: str, stderr: str, lock: Path) -> str:
         return f"git could not move {branch}: it is locked; if no git is running there, delete {lock}"
     if "checked out" in stderr or "current branch" in stderr:
         return f"{branch} is checked out in a working tree; switch it to another branch"
-    if not stderr.strip() or "rejected" in stderr or "non-fast-forward" in stderr:  # with --quiet git does not say so
+    if not stderr.strip() or "rejected" in stderr or "non-fast-forward" in stderr:  # with --quiet it may print nothing
         return f"somebody else moved {branch}; it is not overwritten"
     return f"git could not move {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}"

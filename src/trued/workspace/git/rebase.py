@@ -29,8 +29,8 @@ class RebaseResult:
 
 @dataclass(frozen=True, slots=True)
 class HeadViews:
-    """Files that describe how a head was made (plans, logs). The target has those of another run, and the two cannot be
-    merged as text: the head's files replace the target's, which stay in the history."""
+    """Files that describe how a head was made, such as plans and logs. The target has another run's files there. They
+    cannot be merged as text, so the head's files replace the target's, which stay in the history."""
 
     paths: tuple[str, ...]
     scratch: Path
@@ -100,8 +100,10 @@ async def require_merge_tree(store: Store) -> None:
 
 
 async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
-    """A commit with the files of `commit` and the parent `parent`, so that git merges relative to that. Views are as in
-    `parent`, so that the head's win. Also returns the views that differed."""
+    """Make a commit with the files of `commit` and the parent `parent`, so that git merges relative to this parent.
+
+    Its views are those of `parent`, so that the merge takes the head's. Also returns the views that differed.
+    """
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:
         tree, gone = await store.restore_paths(tree, parent, views.paths, views.scratch)

@@ -23,12 +23,12 @@ class Worktree:
 
     root: Path
     git: Path  # its own .git folder
-    common: Path  # the one that all worktrees share
+    common: Path  # the .git folder that all worktrees share
     head: str
     excludes: Path | None = None  # the user's global ignore file
-    ignored: bytes | None = None  # ignore rules outside the tree; None: as they are now (`ignore_rules`)
-    own: Mapping[str, bytes] = field(default_factory=dict)  # files of the engine: left out while unchanged
-    hang_timeout_s: float = 120.0  # after that, git hangs on a pipe or a network folder
+    ignored: bytes | None = None  # ignore rules outside the tree; None: the current ones (`ignore_rules`)
+    own: Mapping[str, bytes] = field(default_factory=dict)  # the engine's files; left out unless somebody changed them
+    hang_timeout_s: float = 120.0  # a git that takes longer is taken to hang on a pipe or a network folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Snapshot:
     tree: str
     dirty: bool  # it differs from HEAD
     notes: tuple[str, ...] = ()
-    inner: Mapping[str, str] = field(default_factory=dict)  # repositories inside it → the commit that HEAD names, or ""
+    inner: Mapping[str, str] = field(default_factory=dict)  # repositories in the tree → their commit in HEAD, or ""
 
 
 async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
@@ -65,7 +65,7 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
     notes = _notes([path for path, named in inner.items() if not named])
     if tree == await git.line("rev-parse", f"{worktree.head}^{{tree}}"):
         return Snapshot(private, worktree.head, tree, dirty=False, notes=notes, inner=inner)
-    # no clock: the same files on the same HEAD give the same commit
+    # the date is not taken from the clock: the same files on the same HEAD give the same commit
     words = ("commit-tree", tree, "-p", worktree.head)
     commit = await git.line(*words, stdin=b"uncommitted work\n", variables=CommitAuthor("trued gate", 0).variables())
     return Snapshot(private, commit, tree, dirty=True, notes=notes, inner=inner)
@@ -168,7 +168,7 @@ def _is_own(worktree: Worktree, path: str) -> bool:
 
 
 async def _sparse(worktree: Worktree) -> set[str]:
-    """Paths that a sparse checkout leaves out: absent, but not removed."""
+    """Paths that a sparse checkout leaves out. They are absent, but nobody removed them."""
     if not (worktree.git / "info" / "sparse-checkout").is_file():
         return set()
     code, out, _ = await Git(worktree.git).attempt("ls-files", "-z", "-t", "--sparse", within_s=worktree.hang_timeout_s)

@@ -17,13 +17,13 @@ from trued.support.path_sets import includes_path
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed
 from trued.workspace.git.removal import remove_tree_now
 
-# Attributes in a tree may ask for conversions. These overrule them: files are taken byte for byte.
+# A `.gitattributes` file may ask git to convert files. These attributes overrule it: files are taken byte for byte.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
 UNDONE_READ = 50  # undone files whose content is read; nobody reads more
 AT_ONCE = 32  # git processes at a time for the files of one commit: each holds some of our file descriptors
 LISTED = 7  # commits whose file lists are cached: base, start and head are asked for again and again
-REMEMBERED, SMALL = 512, 1 << 16  # cached contents, and bytes of the longest: manifests, settings, tests
+REMEMBERED, SMALL = 512, 1 << 16  # how many contents are cached (manifests, settings, tests), and the most bytes of one
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
@@ -35,8 +35,10 @@ _PERSON = re.compile(r"\s*([^<>\n]*[^<>\s])\s*<([^<>\s]+)>\s*")
 
 @dataclass(frozen=True, slots=True)
 class CommitAuthor:
-    """Who made a commit (a role, or the engine) and when; only this makes two commits of equal trees differ. With a
-    `person` ("Ada <ada@example.org>") the commit is in their name, and the role is its last trailer."""
+    """Who made a commit (a role, or the engine) and when. Only this makes commits with equal trees and parents differ.
+
+    With a `person` ("Ada <ada@example.org>") the commit is in their name, and its last trailer names the role.
+    """
 
     name: str
     when: float
@@ -88,12 +90,12 @@ class Store:
     def __init__(self, repo: Path, home: Path, run: str) -> None:
         self.repo, self.run = repo, run
         self.travel: BroughtWork | None = None  # fetches work of other machines
-        self.hang_timeout_s = 60.0  # after that, git hangs on something that an agent left, a pipe for example
+        self.hang_timeout_s = 60.0  # a git that takes longer is taken to hang, on a pipe that an agent left for example
         real = os.path.realpath(repo)
         name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
         self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
         self.git = Git(self.folder, home / "runs" / run / "git.lock")
-        # the object of a full hash never changes, so it is looked up once
+        # what a full hash names never changes, so each hash is looked up once
         self._listed: dict[str, dict[str, tuple[str, str, str]]] = {}
         self._trees: dict[str, str] = {}
         self._changed: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -164,7 +166,7 @@ class Store:
         """Remove locks on the run's refs: only a killed git can have left them."""
         for lock in (self.folder / "refs" / "trued" / self.run).rglob("*.lock"):
             lock.unlink(missing_ok=True)
-        shallow = self.folder / "shallow.lock"  # all runs share it, but no git of ours runs that long
+        shallow = self.folder / "shallow.lock"  # other runs use it, too; but if it is old, a killed git left it
         if is_older(shallow, WITHIN_S):
             shallow.unlink(missing_ok=True)
 
@@ -415,7 +417,7 @@ class Store:
         code, out, _ = await self.git.attempt("cat-file", "blob", f"{commit}:{path}")
         if code == 0:
             return out
-        await self.git("cat-file", "-e", f"{commit}^{{tree}}")  # an unknown commit is not a missing file
+        await self.git("cat-file", "-e", f"{commit}^{{tree}}")  # raises GitFailed if the commit itself is unknown
         named = (await self.entries(commit)).get(path) if "\\x" in path else None  # a name that is not UTF-8
         return await self.git("cat-file", "blob", named[1]) if named else None
 
@@ -469,7 +471,7 @@ class Store:
 
 
 def _is_fixed(path: str, fixed: Collection[str]) -> bool:
-    """Whether the path is one of these, or lies in a folder that took the place of such a file."""
+    """Whether the path is in `fixed`, or below it: an agent may have put a folder in the place of a file."""
     return includes_path(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
 
 

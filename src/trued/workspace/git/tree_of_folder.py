@@ -52,7 +52,7 @@ def _remove_pipes(work: Path) -> None:
 
 async def write_tree_of_folder(store: Store, work: Path, index: Path, aside: Path) -> str:
     """Write the tree of `work`, compared with `index`, which is not changed; `aside` becomes the new index."""
-    # keeps its time: git rechecks files that changed in the second in which the index was written
+    # copy2 keeps the index's time: git rechecks files that changed in the second when the index was written
     shutil.copy2(index, aside)
     listed = await _list_changes(store, work, aside)
     if listed.gone:

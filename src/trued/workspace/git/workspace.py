@@ -42,9 +42,10 @@ from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 LOOPBACK = "loopback"
 ROOMS = "rooms"
-ALONE, CONNECTED = "x", "y"  # first letter of the folder where a command runs: without or with the host's network
+ALONE, CONNECTED = "x", "y"  # a command's folder begins with this letter: without, or with the host's network
 SIDE_BY_SIDE = 2  # idle cores needed to run two commands at once
-# Wait a little for idle cores: a short load, such as the end of the last sandbox, must not cost a whole test run.
+# How long to wait for idle cores (as a part of the time that would be saved, and at most), and between two looks. A
+# short load, such as the end of the last sandbox, must not cost the time of a whole test run.
 PART_LOOKING, MOST_LOOKING_S, BETWEEN_LOOKS_S = 0.05, 2.0, 0.02
 SET_UP_BYTES = 1 << 20  # most output of a set-up
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
@@ -60,8 +61,8 @@ class GitWorkspace:
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
         self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
         self.repository = os.path.realpath(repo)
-        self.start = base  # another commit for a run that continues a branch
-        self.author = ""  # the author of its commits, as "Ada <ada@example.org>"; "": each role
+        self.start = base  # where the work starts; callers set another commit for a run that continues a branch
+        self.author = ""  # the author of all commits, as "Ada <ada@example.org>"; "": the role that did the work
         self.publishes = True  # False if the user's repository is on another machine
         self.kept: Path | None = None
         self.environments: Path | None = None
@@ -78,7 +79,7 @@ class GitWorkspace:
             confinement,
             readable=(*interpreter_folders(sys.executable), *confinement.readable),
             hidden=(*confinement.hidden, str(self.home)),
-            scoped=confinement.scoped and can_scope(),  # what the kernel can really do, because every order records it
+            scoped=confinement.scoped and can_scope(),  # every order records it, so it must be what the kernel can do
         )
 
     async def begin(self) -> None:
@@ -197,7 +198,8 @@ class GitWorkspace:
         return await self.store.links(commit)
 
     async def _files_of_submodules(self, commit: str) -> dict[str, str]:
-        """Files of submodules in a room of this commit: submodules at the base's commits that this machine has."""
+        """Files of submodules in a room of this commit. A room has only submodules that are on this machine and at the
+        commit that the base names."""
         named = frozenset((await self.store.links(commit)).items())
         if not named:
             return {}
@@ -290,7 +292,8 @@ class GitWorkspace:
             level=self._agents.level,
             readable=(*interpreter_folders(sys.executable), *command.readable),
             writable=(*own.values(), str(self._room_of(command.folder)), *command.writable),
-            network="none" if ports else command.network,  # its own network has a loopback; without one, only `ports`
+            # with `ports` it needs no more: bubblewrap gives it a loopback of its own, Landlock opens only these ports
+            network="none" if ports else command.network,
             ports=ports,
             hidden=self._agents.hidden,
             scoped=self._agents.scoped,
@@ -407,7 +410,8 @@ async def _run_or_refuse(launch: ConfinedCommand, *, channel: bool, inherited: t
 def clone_folder_name(name: str) -> str:
     """The clone's name if it is safe as a folder and in a ref, otherwise a safe name that is unique to it.
 
-    `support.hashing.folder_name` always adds a hash. Both stay as they are, because stored folders have these names.
+    It differs from `support.hashing.folder_name`, which always adds a hash. Folders that exist have these names, so
+    neither function may change.
     """
     if (
         re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", name)
