@@ -49,7 +49,8 @@ def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
 
 @functools.cache
 def cgroup_parent() -> CgroupParent | None:
-    """A group in which we can create others, found by trying; None if there is none. Our own limits still apply."""
+    """A group in which we can create others, found by trying; None if there is none. Limits of our own process still
+    apply to them."""
     for folder, memory in _candidates():
         group = folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         try:
@@ -82,8 +83,8 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
-    """In cgroup v2 a group with processes can have no groups below it: use the parent of our group, if our group itself
-    has no limits."""
+    """The parent of our own group in cgroup v2, and whether it limits memory; [] if our group has limits or the parent
+    cannot limit processes. We cannot use our own group: a group with processes can have no groups below it."""
     own = top / path.lstrip("/")
     if any(_read(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []

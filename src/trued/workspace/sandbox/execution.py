@@ -26,7 +26,7 @@ class ConfinedCommand:
     within_s: float
     output_bytes: int
     reports_exit: bool  # bubblewrap reports that the program ended; other levels report only that it did not start
-    processes: int = 0  # most at a time, if the kernel can limit them
+    processes: int = 0  # most processes at a time, if the kernel can limit them; 0: no limit
     memory_bytes: int = 0
 
 
@@ -75,7 +75,8 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
         reading, writing = os.pipe()
         stack.callback(os.close, reading)
         os.set_blocking(reading, False)
-        # The sandbox reports over a pipe that the command does not inherit, and the sandbox ends when we end.
+        # The sandbox reports over the pipe TRUED_STATUS, which the command does not inherit, and it ends when the
+        # process TRUED_PARENT ends.
         variables = {**variables, "TRUED_STATUS": str(writing), "TRUED_PARENT": str(os.getpid())}
         group = stack.enter_context(limited_group(launch.processes, launch.memory_bytes))
         variables["TRUED_GROUP"] = group
@@ -96,7 +97,7 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
             raise CannotJudge(f"cannot start {launch.argv[0]}: {error.strerror}") from error
         finally:
             for handle in handles:
-                os.close(handle)  # while we hold one open, the stream of answers never ends
+                os.close(handle)  # the stream of answers ends only when nobody holds its writing end open
         output = CommandOutput(launch.output_bytes, lambda: _ask_to_end(process))
         try:
             timed_out = await _wait_for_end(process, launch, output, answers)

@@ -2,9 +2,9 @@
 started it dies, at whatever moment.
 
 It runs as a file, before every sandbox, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
-(`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT names the process with
-which everything ends, TRUED_GROUP the control group that everything is in. Bubblewrap itself cannot guarantee this: if
-its parent dies while a sandbox starts, the sandbox waits for ever or runs on, as nothing ties its processes together.
+(`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT is the process id of our
+parent: when it dies, everything ends. TRUED_GROUP is the control group of all processes. Bubblewrap itself does not end
+everything: if its parent dies while a sandbox starts, the sandbox waits for ever or runs on.
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # importing `signal` takes as long as all else here
@@ -16,9 +16,9 @@ import time
 SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36
 FAILED = 126  # exit code when the program was not started
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # the program would inherit the ignored signals
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # reset, because the program would ignore them, too
 DYING_S = 0.02
-ENDING_S = 10.0  # for descendants that fork faster than they are killed
+ENDING_S = 10.0  # time to kill all descendants: some may fork faster than they are killed
 
 
 class EndRequested(Exception):

@@ -22,7 +22,7 @@ from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 BUBBLEWRAP, LANDLOCK, NONE = "bubblewrap", "landlock", "none"
 LEVELS = (BUBBLEWRAP, LANDLOCK, NONE)  # best first
-WITHIN_S = 20.0  # for one canary on a busy machine
+WITHIN_S = 20.0  # enough for one canary on a busy machine
 _TRYING = Lock()  # one canary at a time: threads that wait find the cached answer
 
 
@@ -44,7 +44,8 @@ def describe_isolation(level: str, network: str = "none") -> str:
         left += ("a few TCP ports",)
     if network == "host" and level != NONE:
         left += ("network",)
-    if network == "host" and level == BUBBLEWRAP and not scope.can_scope():  # without host network it has its own
+    # abstract sockets belong to a network: only a sandbox that uses the host's can reach the host's sockets
+    if network == "host" and level == BUBBLEWRAP and not scope.can_scope():
         left += ("abstract unix sockets",)
     return f"{level} (not confined: {', '.join(left)})" if left else level
 
@@ -139,8 +140,11 @@ def _forbidden(level: str) -> tuple[str, ...]:
 
 @functools.cache
 def reachable_sockets(sight: Confinement) -> tuple[str, ...]:
-    """Which kinds of sockets of the user's session (windows, buses, terminals, key agents) a process confined like this
-    can connect to; () if none. Through them it could act as the user. We listen on some and let the canary try."""
+    """The kinds of sockets of the user's session that a process confined like this can connect to; () if none.
+
+    Through such sockets (of windows, buses, terminals, key agents) it could act as the user. We listen on some of each
+    kind and let the canary try.
+    """
     if sight.level == NONE:
         return ("everything",)
     try:
@@ -155,7 +159,8 @@ _KINDS = {"abstract": "abstract unix sockets", "scratch": "unix sockets by path"
 
 
 def _try_sockets(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
-    """Listen where a session's services do (abstract, in the temporary folder, in the user's /run); run the canary."""
+    """Listen where a session's services do (abstract, in the temporary folder, in the user's /run), and let the canary
+    try to connect. Returns which of these sockets it reached."""
     top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-"))).resolve()
     (top / "inside").mkdir()
     (top / "outside").mkdir()

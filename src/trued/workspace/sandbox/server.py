@@ -15,8 +15,8 @@ from typing import Any
 from trued.protocols import Command, CommandResult
 
 FORWARD = Path(__file__).with_name("forwarder.py")
-DAEMON_S = 2.0  # for a process in the background to start listening after its command ended
-PARTING_S = 3.0  # for the forwarder to exit, so that the server's last output is kept
+DAEMON_S = 2.0  # time for a process in the background to start listening after its command ended
+PARTING_S = 3.0  # time for the forwarder to exit, so that the server's last output is kept
 
 
 class SandboxServer:
@@ -48,7 +48,8 @@ class SandboxServer:
 
     def has_ended(self) -> bool:
         with contextlib.suppress(OSError, ValueError):
-            said = self._orders.recv(16, socket.MSG_DONTWAIT)  # a process with a copy may have made it blocking
+            # MSG_DONTWAIT: a process that has a copy of the socket may have made it blocking
+            said = self._orders.recv(16, socket.MSG_DONTWAIT)
             self._code = int(said) if said else self._code
         if self._code is not None:
             self._ended_at = self._ended_at or time.monotonic()

@@ -17,7 +17,7 @@ ZONES = Path("/usr/share/zoneinfo")
 
 @dataclass(frozen=True, slots=True)
 class CheckSurroundings:
-    """Host name and user of a confined process, if the sandbox level can change them; and the names of its folders."""
+    """Host name and user of a confined process (where the sandbox level can change them), and names of its folders."""
 
     host: str = ""  # "": the host name of the machine
     user: int | None = None  # None: our own user

@@ -21,7 +21,7 @@ def folder_contains(folder: str, path: str) -> bool:
 
 
 def spellings(paths: Iterable[str]) -> list[str]:
-    """Each existing path as written and as resolved, so that both names work inside."""
+    """Each existing path as written and with its links resolved, so that both names work inside the sandbox."""
     names: dict[str, None] = {}
     for path in paths:
         written = os.path.abspath(path)  # noqa: PTH100  (links in the path must not be resolved)
@@ -34,7 +34,7 @@ def spellings(paths: Iterable[str]) -> list[str]:
 
 
 def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
-    """The parts of `path` that remain when the hidden ones are left out."""
+    """`path` itself if nothing in it is hidden; else the files and folders in it that contain nothing hidden."""
     inside = [one for one in hidden if folder_contains(path, one)]
     if path in inside:
         return []
