@@ -9,13 +9,13 @@ from trued.proof.room.bench import WHOLE_CHECK
 RED_TURNS = 3  # one or two failures can be chance
 GREEN_TURNS = 2
 MARKED = "marked"
-HUSHED = ""  # replaces the id of what failed after held-out cases ran in the same room; people find it in the evidence
+HUSHED = ""  # replaces the id of a case that failed after held-out cases ran in the same room; the evidence has the id
 _SILENT = {"id": HUSHED, "detail": ""}
-_OPEN_ENDED = ("exit", "module", "path", "program")  # kinds that end with a name that the project chose
+_OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a name that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 ENGINES = ("environment", "start")  # failures of the engine itself: a head's output cannot imitate them
 LIMITS = ("time", "memory")
-NOT_OUR_FAILURE = (*LIMITS, *ENGINES)  # on the base these say something about the machine, not about the project
+NOT_OUR_FAILURE = (*LIMITS, *ENGINES)  # on the base, these failures are the machine's, not the project's
 
 
 class Base(StrEnum):
@@ -59,8 +59,8 @@ def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
 
 
 def _base(times: list[tuple[Outcomes, str]]) -> Base:
-    """The status after these runs. Three failures of any kinds are red: on a busy machine a missing route can fail in
-    several ways."""
+    """The status after these runs. Three failures are red even if they are of different kinds: on a busy machine a
+    missing route can fail in several ways."""
     outcomes = {outcome for outcome, _ in times}
     kinds = {kind for _, kind in times}
     if Outcomes.BROKEN in outcomes:
@@ -109,8 +109,8 @@ def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
 
 
 def unending(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
-    """Id and kind of cases that hit the same limit of time or memory in every run of these facts: on the base the
-    machine or the limit is the cause."""
+    """Id and kind of cases that hit the same limit of time or memory in every one of these runs. If the runs were on
+    the base, the machine or the limit is the cause."""
     seen: dict[str, set[str]] = {}
     for one in (one for fact in facts for one in fact.tried):
         seen.setdefault(one.id, set()).add("" if one.outcome is Outcomes.PASSED else one.kind)
@@ -122,9 +122,10 @@ def on_head(
 ) -> tuple[Head, list[Tried]]:
     """The worst result of one id, and the runs in which it did not pass.
 
-    If the head reports something missing, it has failed, unless the base lacked the same: its own output never makes it
-    unjudged. If it does not end in time, it has failed, unless the base never ended in time either.
-    An id that stands for a whole file (the base could not collect it) passes if the file has tests and all pass.
+    If the head reports that something is missing, it has failed, unless the base lacked the same thing: what a head
+    prints never makes it unjudged. If it does not end in time, it has failed, unless the base never ended in time
+    either. An id that stands for a whole file, which the base could not collect, passes if the file has tests and all
+    pass.
     """
     worst, bad, turns = Head.PASSED, list[Tried](), 0
     for fact in facts:
@@ -132,11 +133,11 @@ def on_head(
         for one in _of(name, fact):
             if one.outcome is Outcomes.PASSED:
                 continue
-            unjudged = _unjudged(one, name, lacks)  # if so, the base lacks it, too, or a manifest names it
+            unjudged = _unjudged(one, name, lacks)  # something is missing: also on the base, or a manifest names it
             bad.append((one.model_copy(update=_SILENT) if unjudged else _hushed(one)) if fact.tainted else one)
             worst = Head.UNJUDGED if unjudged and worst is not Head.FAILED else Head.FAILED
     if turns >= GREEN_TURNS or worst is Head.FAILED:
-        return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # what agents may read comes first
+        return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # results that agents may read come first
     return Head.FAILED, [_missing(name, "not run twice")]
 
 
@@ -149,20 +150,21 @@ def _of(name: str, fact: Evidence) -> list[Tried]:
         exact = [one for one in inside if not _set_aside(one)]
     if fact.why_void:
         exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
-    file = name.partition("::")[0]  # if it cannot be imported, it is reported instead of its tests
+    file = name.partition("::")[0]  # runners report a file that cannot be imported instead of its tests
     uncollected = [one for one in fact.tried if one.id == file != name and one.outcome is Outcomes.UNJUDGED]
     general = [one for one in fact.tried if one.id == WHOLE_CHECK and one.outcome is not Outcomes.PASSED]
     return exact or uncollected or general or [_missing(name, fact.why_void or "not reported")]
 
 
 def _set_aside(one: Tried) -> bool:
-    """Whether a mark in the user's own file skipped it. A skip raised while the test runs may be the head's doing."""
+    """Whether a mark in the user's own file skips the test. A skip raised while it runs does not count: the head may
+    have caused it."""
     return one.outcome is Outcomes.SKIPPED and one.kind.startswith(MARKED)
 
 
 def _hushed(one: Tried) -> Tried:
-    """The result with its kind only: words, numbers and names that the head chooses after held-out cases ran may quote
-    these cases."""
+    """The result with nothing but its kind. The head has run held-out cases, so any words, numbers and names that it
+    chooses may quote them."""
     first = one.kind.split(" ")[0]
     return one.model_copy(update={"id": HUSHED, "detail": "", "kind": first if first in _OPEN_ENDED else one.kind})
 

@@ -8,7 +8,7 @@ from trued.model import Approval, Check, Contract, Grade, Judged, Outcome, Verdi
 from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, NO_CHECK, PARTS, STAYS, UNAPPROVED
 from trued.support.plurals import counted
 
-FACTS = {"base_facts"}  # measured, not agreed upon: times differ with every run
+FACTS = {"base_facts"}  # fields that were measured, not agreed upon: times differ with every run
 _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
 
 
@@ -42,9 +42,10 @@ def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
 
 
 def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[Approval, ...]) -> Judged:
-    """Raise a requirement made of others with its parts: a person who accepted every part need not accept the whole.
+    """Raise a requirement that is made of others when its parts are raised: a person who accepted every part need not
+    accept the whole. A refuted part refutes the whole.
 
-    What counts only against the whole (its own check or cap, an objection) stays: no part settles it.
+    Its own checks and caps and objections to it still count: an approval of a part does not settle them.
     """
     parts = [lifted[name] for name in judged.parts if name in lifted]
     if fallen := [one.id for one in parts if one.grade is Grade.REFUTED and judged.grade is not Grade.REFUTED]:
@@ -66,8 +67,11 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[App
 
 
 def _is_made_of_parts(judged: Judged) -> bool:
-    """Whether the grade can be computed again from the parts. Verdicts of earlier versions lack `own` (the whole
-    without its parts): there, only if the whole is unproven because of a part, or if it has no other reason."""
+    """Whether the grade can be computed again from the parts.
+
+    It always can if the verdict has `own` (the whole without its parts). Verdicts of earlier versions lack it: there it
+    can only if the whole is unproven because of a part, or if its parts are its only reason.
+    """
     if judged.own is not None:
         return True
     return judged.why[0].startswith(PARTS) and (judged.grade is Grade.UNPROVEN or len(judged.why) == 1)
@@ -102,14 +106,14 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
 
 
 def _rejected(judged: Judged, word: Approval) -> Judged:
-    """Refute a requirement that a person rejected: that counts like a failed check."""
+    """Refute a requirement that a person rejected: a rejection counts like a failed check."""
     why = (f"rejected by {word.who}{_because(word)}", *judged.why)
     gaps = (word.gap, *judged.gaps)
     return judged.model_copy(update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "gaps": gaps, "why": why})
 
 
 def _remembered(judged: Judged, word: Approval) -> Judged:
-    """Mention an approval that was given for other work; it changes no grade."""
+    """Mention an approval or rejection that was given for an earlier state of the work; it changes no grade."""
     if judged.grade.is_met():
         return judged
     return judged.model_copy(update={"why": (*judged.why[:1], word.stale, *judged.why[1:])})

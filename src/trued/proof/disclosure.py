@@ -1,6 +1,7 @@
 """Scans a head's output before an agent reads it, and withholds text that quotes something held out.
 
-Clean rooms contain nothing that is held out; this is a second barrier, in case a head learnt it in some other way.
+Clean rooms contain nothing that is held out. This scan is a second barrier, in case a head found out held-out data in
+some other way.
 """
 
 import re
@@ -64,7 +65,7 @@ class Scanner:
             for commit in {self.contract.base: None, self.commit: None}:
                 there = await text_files(self.workspace, commit)
                 paths = "\n".join(there)
-                words += [paths, paths.replace("/", "."), *there.values()]  # also as module names, with dots
+                words += [paths, paths.replace("/", "."), *there.values()]  # with dots, paths are module names
             self._open = words
         return any(value in one for one in self._open)
 
@@ -113,7 +114,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _lines(files: Iterable[bytes]) -> Iterator[str]:
-    """The telling lines of held-out files, and the string literals in them."""
+    """The long lines of held-out files, without imports, and all string literals in these files."""
     lines = [line.strip() for one in files if b"\0" not in one for line in one.decode("utf-8", "replace").splitlines()]
     for line in lines[:MOST_LINES]:
         if len(line) >= LINE and not _IMPORTS.match(line):

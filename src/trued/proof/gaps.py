@@ -88,8 +88,8 @@ _VISIBLE = {
 
 
 def how_it_failed(check: Check, kind: str) -> str:
-    """The phrase for a kind of failure; "" for no kind. For cases and pages it is a fixed one, without names of modules
-    and programs, because the head could choose these."""
+    """The phrase for a kind of failure; "" for no kind. For cases and pages it is a fixed phrase without names of
+    modules and programs, because the head could choose these names."""
     first, _, rest = kind.partition(" ")
     if isinstance(check, DATA):
         return _KINDS.get(kind) or _LACKING.get(first, "it fails")
@@ -114,11 +114,11 @@ def reason(check: Check, case: str, tried: Tried) -> str:
 def gap(
     requirement: Requirement, check: Check, case: str, tried: Tried, *, held_out: bool, own_files: bool = False
 ) -> Finding:
-    """What the implementer learns about a failed case: of a visible check its output, of a held-out one only the
-    requirement, the clause and the kind of failure.
+    """What the implementer learns about a failed case. If the check is visible, it learns the output; if the check is
+    held out, only the requirement, the clause and the kind of failure.
 
-    `own_files`: its test files came with the contract and are held out. A visible check that failed only after
-    something held out ran in the same room is not even named: which test fails may be the head's choice.
+    `own_files`: the check's test files came with the contract and are held out. A visible check that failed only after
+    something held out ran in the same room is not even named: the head may have chosen which test fails.
     """
     if own_files:
         kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")
@@ -141,7 +141,7 @@ def gap(
 
 
 def _told(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:
-    """The case and how it failed. A sentence about a page names the page already, with what was expected there."""
+    """The case and how it failed. `what` may already name the page and what was expected on it."""
     if not isinstance(check, BrowserCheck):
         return f"{case_in_words(_case(check, name))}: {what}"
     return what if check.page in what else f"{check.page} {name}: {what}"

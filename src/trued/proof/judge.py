@@ -66,7 +66,7 @@ class OwnTests:
     turned: int = 0  # tests that fail on the base and pass here
     failing: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()  # tests that pass on the base, too, and so show nothing
-    said: str = ""  # what the first failing one printed
+    said: str = ""  # what the first failing test printed
     missing: tuple[MissingFromEnvironment, ...] = ()  # why some of them could not be judged
     absent: tuple[str, ...] = ()  # test files that a check names and that do not exist
 
@@ -88,7 +88,8 @@ class Facts:
     proposed: Sequence[str] = ()  # tests that agents propose to change: the existing tests do not count them
     suite: bool = False  # this is the base's own test suite, not a requirement
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
-    order_bound: frozenset[str] = frozenset()  # not counted: guards that fail so on the base, too; date-bound tests
+    # tests that are not counted: they depend on the date, or on the base, too, they fail in another order
+    order_bound: frozenset[str] = frozenset()
     own_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
     awaited: Mapping[str, MissingFromEnvironment] = field(default_factory=dict)
@@ -155,7 +156,7 @@ def _missing(counts: "_Counts", facts: Facts) -> tuple[MissingFromEnvironment, .
 
 
 def _as_if_agreed(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
-    """Lower a requirement that proposes to supersede tests to unproven until a person agrees; the tests still count."""
+    """Lower a requirement to unproven if it proposes that tests no longer count, until a person agrees."""
     if not requirement.proposed or grade <= Grade.UNPROVEN:
         return grade, why, lacks
     words = reasons.proposes_to_supersede(requirement.proposed)
@@ -202,7 +203,7 @@ def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
 
 
 def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
-    """The requirement's verdict after the existing tests: if they fail they refute it, and they never raise it.
+    """The requirement's verdict, lowered by the existing tests: if they fail, it is refuted; if they pass, it stays.
 
     `unseen`: changed code that no check ran, while existing tests that might reach it could not be run.
     """
@@ -277,9 +278,9 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             continue
         own = name not in facts.guards and is_own_case(requirement, check, case)
         if name in facts.guards and stood is not Base.GUARD:
-            continue  # it did not pass on the base, so it guards nothing
+            continue  # the case did not pass on the base, so it guards nothing
         if case in facts.elsewhere and not own:
-            continue  # it counts for that requirement
+            continue  # the case counts for the requirement that has it as its own
         if full_name(check.kind, name, case) in facts.order_bound:
             always = "fails in another order on the base, too" if stood is Base.GUARD else "depends on the date"
             count.said.append(f"{case} {always}: not counted")
@@ -329,7 +330,7 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
     elif case == WHOLE_CHECK:
         count.unjudged.append((case, bad[0] if bad else _NO_WORK))
     elif not must and stood is not Base.GUARD:
-        _doubt(count, case, stood)  # it can neither prove nor refute, whatever it shows on the head
+        _doubt(count, case, stood)  # the case can neither prove nor refute, whatever it shows on the head
     elif state is Head.FAILED:
         count.failed.append((case, bad[0]))
     elif state is Head.UNJUDGED:
@@ -404,7 +405,7 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
 
 
 def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
-    """The grade of a requirement of which nothing failed."""
+    """The grade of a requirement if none of its cases failed."""
     proving = [(check, count) for check, count in counts if count.proving]
     guards = sum(len(count.guarding) for _, count in counts)
     if requirement.keep and guards:
@@ -418,7 +419,8 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
         return Grade.SELF_TESTED, (words, reasons.NO_OTHER_CHECK), "attest"
     if guards and _all_green(counts):
         grade, why, lacks = _already_green(counts, guards, facts)
-        agreeing = lacks == "attest" and requirement.aside  # the plan marks it as done: an approval confirms that
+        # the plan marks the requirement as done: approving the contract confirms that
+        agreeing = lacks == "attest" and requirement.aside
         return (grade, (*why, requirement.aside), "approve") if agreeing else (grade, why, lacks)
     if facts.own_tests.failing:
         return Grade.UNPROVEN, (reasons.own_tests_fail(facts.own_tests.failing),), "nothing"
@@ -440,7 +442,7 @@ def _kept(counts: _Counts, facts: Facts) -> _Graded:
         words = reasons.NO_OTHER_DEPENDENCY if any(one.unchanged for one in read) else reasons.NO_NEW_DEPENDENCY
         if facts.unread:
             return Grade.TESTED, (words, reasons.may_bring_packages(facts.unread)), "attest"
-        if len(read) == len(counts):  # the engine itself read the manifests: the head cannot influence that
+        if len(read) == len(counts):  # the engine itself read the manifests, so the head could not influence the result
             return Grade.PROVEN, (words,), ""
     words = f"its {_still_pass(counts)}; {reasons.NO_NEW_BEHAVIOUR}"
     return _shown_green([(check, count.guarding) for check, count in counts], words, facts)
@@ -452,7 +454,7 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
         held = [(check, count.held) for check, count in counts]
         return _shown_green(held, reasons.already_satisfied(guards), facts)
     if facts.held_out and all(is_hidden_data(check) for check, _ in counts):
-        # An agent's cases about what stays as it is: approving the contract makes them the user's own.
+        # An agent wrote these cases about behaviour that must not change: approving the contract makes them the user's.
         return Grade.UNPROVEN, (reasons.ALL_GREEN_BEFORE, reasons.STAYS), "approve"
     words = [reasons.ALL_GREEN_BEFORE]
     words += [reasons.unused_tests(facts.left_out)] if facts.left_out else []
@@ -460,7 +462,7 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
 
 
 def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts: Facts) -> _Graded:
-    """The grade of what still passes: low if the head can change the check or runs in the same process."""
+    """The grade of cases that still pass: at most `tested` if the head can change the check or runs in its process."""
     data = [check for check, cases in held if cases and _users_data(check, facts)]
     if not data:
         return Grade.TESTED, (words, reasons.INFLUENCED), "attest"
@@ -475,7 +477,7 @@ def _users_data(check: Check, facts: Facts) -> bool:
 
 
 def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
-    """The grade if cases failed on the base and pass here: by who wrote them and who can see them."""
+    """The grade if cases failed on the base and pass here. It depends on who wrote them and who can see them."""
     proving = [(check, count) for check, count in counts if count.proving]
     shown = [(check, count) for check, count in proving if is_hidden_data(check)]
     data = sum(len(count.proving) for _, count in shown)
@@ -533,7 +535,7 @@ def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -
     ]
     if any(_lacks_module(tried) for _, tried in count.failed):
         failed += [Finding(what=f"{requirement.id}: {one}", requirement=requirement.id) for one in facts.undeclared]
-    return list(dict.fromkeys(failed))  # what the environment lacks is not a gap in the work
+    return list(dict.fromkeys(failed))  # without unjudged cases: what the environment lacks is not a gap in the work
 
 
 def _lacks_module(tried: Tried) -> bool:

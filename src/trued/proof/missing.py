@@ -1,7 +1,8 @@
 """Names what an environment lacks, and how to provide it. Pure.
 
-The name is safe to show to anybody: a case is unjudged only if the base lacks the same thing, or if a manifest of the
-head declares it. Anything else that a head reports missing counts as its own failure (`case_status.on_head`).
+The name of a missing thing is safe to show to anybody: a case is unjudged only if the base lacks the same thing, or if
+a manifest of the head declares it. Anything else that a head reports missing counts as the head's failure
+(`case_status.on_head`).
 """
 
 import re
@@ -45,7 +46,7 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
         what = tried.detail.removesuffix(f": {ADVICE}") or "there is no Chromium"
         return MissingFromEnvironment(name="chromium", what=what, fix=ADVICE)
     if kind == "program" and name:
-        # A run that asked about it has these words on record: other ones would make it another question.
+        # Runs have asked people with these words. With other words, a resumed run would ask once more.
         what, fix = f"the program {name} is not installed", f"install {name} on this machine"
         return MissingFromEnvironment(name=name, what=what, fix=fix)
     said = " ".join(tried.detail.split())[:LONGEST]
@@ -66,8 +67,8 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
 def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, tuple[MissingFromEnvironment, ...]]:
     """Requirement → what this machine lacks, as far as the runs on the base show it before any work starts.
 
-    A module counts only if a package that the base declares (`declared`) would provide it: the head may have to add or
-    declare any other.
+    A module counts only if a package that the base declares (`declared`) would provide it: the head may have the task
+    to add or declare any other module.
     """
     found: dict[str, tuple[MissingFromEnvironment, ...]] = {}
     for requirement in contract.every:

@@ -24,24 +24,24 @@ CONSTANT = "no entry point is asked for two different results: a constant passes
 ECHO = "every result is an input: an echo passes them"
 STUB = "nothing is asked for: a stub passes them"
 NOTHING: tuple[Any, ...] = (None, "", [], {}, {"$set": []}, {"$frozenset": []}, {"$iterator": []}, {"$bytes": ""})
-SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag → as it is rendered
+SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag of a case → letter of the probe
 JOINED = (" ", "", ",", ", ", "\n")
 BRACKETS = "()[]{}'\","
-LONGEST = 20_000  # characters: longer results are tried in no other wrapping
+LONGEST = 20_000  # characters: longer results are tried only as they are, in no other wrapping
 _EVERY_ANSWER_HAS = "content-type content-length date server connection keep-alive transfer-encoding"
 PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
 
 
 def passing_mutant(cases: Sequence[Shown]) -> str:
-    """The mutant that passes all cases of one entry point, or "" if none does: then the cases can tell working code
-    from a mutant.
+    """The mutant that passes all these cases, which are of one entry point. "" if none does: then the cases can tell
+    working code from a mutant.
     """
     left, echoed = list[Case](), False
     for one in cases:
         if isinstance(one, BrowserCheck):
             given = (unquote(one.page), *(each.type or each.choose or "" for each in one.actions))
             if any(word.strip() and not any(word in text for text in given) for word in (*one.sees, *one.tree)):
-                return ""  # what a page shows is compared with what a person would read there
+                return ""  # the page must show a text that nobody typed into it: no mutant knows it
         elif _passes(one, NOTHING):
             continue
         elif _passes(one, _inputs(one)) or _only_wraps(one):
@@ -57,8 +57,8 @@ def passing_mutant(cases: Sequence[Shown]) -> str:
 
 
 def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool:
-    """Whether a program passes that returns one of these values, in any wrapping. `like`: in everything else the
-    program does what this case asks."""
+    """Whether a program passes the case if it returns one of these values, in any wrapping. `like`: another case; in
+    everything besides its result, the program does what that case asks."""
     if isinstance(case, CallCase):
         return any(_called(case, record) for record in _records(case, values, like))
     every = {text: None for value in values for text in _texts(_json(value), 2 if like else 1)}
@@ -97,7 +97,7 @@ def _lineage(case: CallCase) -> str:
 
 
 def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
-    """Headers that a mutant may send: common ones for free, others only from the inputs or another case."""
+    """Headers that a mutant may send: any common header; others only with values from the inputs or another case."""
     telling = [name for name in case.headers if name.lower() not in PLAIN_HEADERS]
     plain = {name: value for name, value in case.headers.items() if name not in telling}
     yield plain

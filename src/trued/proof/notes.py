@@ -76,17 +76,17 @@ def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, st
 
 
 def not_run(suite: str) -> str:
-    """A test suite of the base that could not be run: `suite` says which, and why."""
+    """The note about a test suite of the base that could not be run. `suite`: which one, and why."""
     return f"existing tests not run: {suite}"
 
 
 def worst_counts() -> str:
-    """The same tree was judged before, and something failed then."""
+    """The note that the same tree was judged before and something failed then."""
     return FactNote("the same code failed earlier under the same contract: the worst result counts")
 
 
 def passed_alone(cases: int, turns: int) -> str:
-    """Something failed while two turns ran in parallel, and passed in all turns that ran one after the other."""
+    """The note that cases failed while two turns ran in parallel, and passed in all turns one after the other."""
     return FactNote(
         f"passed one after the other, {turns} times: {counted(cases, 'case')} that failed while two turns ran at once, "
         "perhaps for want of time"

@@ -1,4 +1,4 @@
-"""Which agents' objections the engine runs: those about known entry points, and only so many of each role."""
+"""Selects the agents' objections that the engine runs: about known entry points, and a limited number of each role."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,9 @@ from trued.proof.vacuous_cases import declares, entry_point, unnamed_entry, why_
 from trued.protocols import Workspace
 
 A_ROUND = 12  # new cases of one role in one round: no honest reviewer has written more
-A_DOOR = 3  # of these, about one requirement and entry point: enough to show a mistake, too few to leak data through
+# New cases of one role in one round about one requirement and entry point: enough to show a mistake, too few to find
+# out held-out data by trying.
+A_DOOR = 3
 A_RUN = 40  # cases of one role in a whole run
 
 
@@ -48,7 +50,7 @@ class ObjectionLimits:
         if len(door) >= A_DOOR:
             return f"more than {A_DOOR} about one requirement and entry point in one round"
         if name in new:
-            return ""  # the same case about another requirement
+            return ""  # the case is already counted, for another requirement
         if len(new) >= A_ROUND:
             return f"more than {A_ROUND} in one round"
         return f"more than {A_RUN} in one run" if len(mine) >= A_RUN else ""
@@ -57,7 +59,7 @@ class ObjectionLimits:
 async def split_runnable(
     workspace: Workspace, contract: Contract, objections: Sequence[Finding]
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:
-    """The objections whose case may be run, and the others, each with the reason why not."""
+    """The objections with a case that may be run; and the other objections, each with the reason why not."""
     words = "\n".join((*(one.text for one in contract.requirements), *contract.interface))
     known: KnownNames | None = None
     may, others = list[Finding](), list[tuple[Finding, str]]()

@@ -34,8 +34,8 @@ UNJUDGED_ON_BASE = "no case could be judged on the base"
 BROKEN_CHECK = "a check is broken, and no other check covers it"
 NOTHING_TURNED = "no case failed before and passes now"
 NOTHING_COUNTED = "no case could be counted"
-OBJECTION_CLOSED = "objection closed, its case passes: "  # a receipt sorts reasons by this beginning
-PARTS = "as good as the worst of its"  # stored verdicts are recognised by this beginning
+OBJECTION_CLOSED = "objection closed, its case passes: "  # receipts find these reasons by their beginning
+PARTS = "as good as the worst of its"  # a stored verdict whose reason begins so was made from its parts
 RUN_TWICE_FAILED = (
     "passed the first time and failed the second, in the same checkout: "
     "a case that writes files must write them to {files}"
