@@ -21,7 +21,7 @@ WITHIN_S = 900.0
 LINES = 6  # last lines of a build's output that are compared: the reason is among them
 ON_BASE = "it fails on the base in the same way:"
 NOT_ON_BASE = "the base is built in the same room, and this is not:"
-AROUND = ("environment", "prepare")  # failures outside the build itself
+AROUND = ("environment", "prepare")  # kinds of failure outside the build itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ async def _ended(workspace: Workspace, contract: Contract, command: str, commit:
                 one for one in own_drivers(command, bench.room, list(bench.frozen)) if here.get(one) != before.get(one)
             ]
             own += await _scripted(workspace, contract, command, bench) if here != before else []
-            # The change may alter how the project is built: that is only noted. Only commands that must keep passing
-            # are also run with the base's files.
+            # The change may alter how the project is built: `own` lists these files, and nothing more happens. Only
+            # commands that must keep passing are also run with the base's files.
             fact = await run_check(CommandCheck(command=command, within_s=WITHIN_S), bench, CaseSelection(red=(ID,)))
     except CannotJudge as error:
         return BuildResult(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))
@@ -94,7 +94,7 @@ async def _ended(workspace: Workspace, contract: Contract, command: str, commit:
 
 
 async def _scripted(workspace: Workspace, contract: Contract, command: str, bench: Bench) -> list[str]:
-    """Manifests of Node whose scripts differ from the base's, if the command runs a script."""
+    """Paths of each package.json in which scripts of the base differ; none if the command runs no script."""
     found = list[str]()
     for path in await workspace.blobs(contract.base) if _SCRIPTS.search(command) else ():
         place = bench.room / path

@@ -33,7 +33,7 @@ class EarlierFacts:
     """What an earlier verification found out about the same head: the worst result counts."""
 
     evidence: tuple[Evidence, ...] = ()
-    order_bound: frozenset[str] = frozenset()  # failures that do not count: also on the base, or by the date
+    order_bound: frozenset[str] = frozenset()  # tests that do not count: they fail on the base, too, or by the date
 
 
 class FactCache:
@@ -99,7 +99,7 @@ class FactCache:
     def keep_head(
         self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
     ) -> None:
-        """Keep only failures: no later pass outweighs them."""
+        """Keep the failing facts of a head, and no others: a later pass does not outweigh an earlier failure."""
         before = self.of_head(contract, tree, level)
         known = {one.id for one in before.evidence}
         checks = _checks((*contract.every, *contract.red_suites))
@@ -189,9 +189,11 @@ def _evidence(found: Any) -> tuple[Evidence, ...]:
 
 
 def _base_name(contract: Contract, tree: str, level: str) -> str:
-    """The cache key: everything that decides what a check shows on the base, but not who wrote or may read it."""
+    """The cache key: everything that decides what a check shows on the base. Who wrote or may read a check decides
+    nothing there."""
     data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
-    alone = ["each check finds its own files alone"] if contract.carried else []  # older facts must not match
+    # distinguishes the key from those of an earlier version, in which a check found other checks' files, too
+    alone = ["each check finds its own files alone"] if contract.carried else []
     return _name([tree, level, sorted(_checks(contract.every)), data, *alone])
 
 

@@ -64,7 +64,7 @@ def _counted(before: OwnTests, tried: "TriedOnBothSides", brought: Collection[st
 
 
 async def _brought(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> dict[str, str]:
-    """The files that the check is about, if the head has all of them and the base does not."""
+    """Path → base64 of the check's files that the base lacks; empty if the head lacks one, or if they are too large."""
     wanted = await _wanted(workspace, contract, commit, check)
     here = await workspace.blobs(commit) if wanted else {}
     if not all(any(is_below(path, named) for path in here) for named in wanted):
@@ -85,7 +85,7 @@ async def _absent(workspace: Workspace, contract: Contract, commit: str, check: 
 
 
 async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
-    """The check's files that the base lacks. A command without files is about all new tests, if the base has none."""
+    """The check's files that the base lacks. A check without files is about all new tests if the base has no tests."""
     known = {*await workspace.blobs(contract.base), *contract.carried}
     asked = recognise_runner(check.command, package_scripts(await workspace.read(contract.base, "package.json")))
     if files := files_of_check(check, asked):
@@ -103,7 +103,7 @@ def _unnamed(contract: Contract) -> Contract:
 
 @dataclass(frozen=True, slots=True)
 class BothSides:
-    """Base and head, both with the head's own tests, and without tests that came with the contract."""
+    """Base and head, both with the head's own tests (`brought`), and without tests that came with the contract."""
 
     workspace: Workspace
     contract: Contract

@@ -1,6 +1,7 @@
-"""Suites of which no test passes on the base: which of their files pass on a head, and which code and names they use.
+"""Runs red suites, in which no test passes on the base, on a head: finds the files that pass now and what they use.
 
-Test-first projects have only such suites. They guard nothing, but once they pass, what they test counts as checked.
+Test-first projects have only such suites. They guard nothing, but once they pass, the code that they test counts as
+checked.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from trued.protocols import Workspace
 
 @dataclass(frozen=True, slots=True)
 class TurnedTests:
-    """Test files of the base that fail there and pass on the head, whole and twice."""
+    """Test files of the base that fail there, and in which every test passes on the head, twice."""
 
     ran: frozenset[str] = frozenset()  # files of the head that were loaded, if every test file passes now
     names: frozenset[str] = frozenset()  # names that these test files use, by their text on the base

@@ -28,7 +28,7 @@ from trued.proof.room.held_out_tests import files_named_by
 from trued.proof.room.interpreter import Interpreter
 
 TRIES = 3  # attempts if the environment broke; a failed check is never retried
-PASSING = ("environment", "start")  # kinds of failure that may not occur at the next attempt
+PASSING = ("environment", "start")  # kinds of failure that may be gone at the next attempt
 
 
 async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
@@ -61,7 +61,7 @@ def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]
 
 
 def _clocked(check: Check, variables: Mapping[str, str]) -> Mapping[str, str]:
-    """Cases run in UTC by default: their expected results must not depend on the machine's time zone."""
+    """The variables; for cases with UTC as the default time zone, as results must not depend on the machine's zone."""
     return {"TZ": "UTC", **variables} if isinstance(check, DATA) else variables
 
 
@@ -87,20 +87,20 @@ def distinct_checks(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:
-    """One execution that serves several checks."""
+    """One execution of tests, and the checks that get their results from it."""
 
     check: Check
-    serves: Mapping[str, Check]  # by hash
+    serves: Mapping[str, Check]  # the checks, by their hash
 
 
 def shared_runs(
     requirements: tuple[Requirement, ...], known: Collection[str], carried: Collection[str] = ()
 ) -> list[SharedRun]:
-    """Group test checks that differ only in the files that they name: each group runs once.
+    """Group test checks that differ only in the files that they name. Each group runs once.
 
-    `known`: the files of base and contract; a check that names any other file breaks, so it runs alone. `carried`: the
-    contract's own files; a check that names one is never grouped with a check that names none. Checks whose files come
-    from one folder may be grouped: all are the user's held-out tests, which show `tested` at most and stay undisclosed.
+    `known`: the files of base and contract. A check that names any other file breaks, so it runs alone.
+    `carried`: the contract's own files, which are held out. A check that names one is never grouped with a check that
+    names none. Several that name some may be grouped: such tests show `tested` at most, and agents never see them.
     """
     together: dict[object, dict[str, Check]] = {}
     for name, check in distinct_checks(requirements).items():

@@ -38,11 +38,11 @@ from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
 from trued.protocols import Emit, Workspace
 
-SLOW_TURNS = 2  # at most so many extra runs of cases that took too long
-RUNNERS_START_S = 1.0  # a test runner's start, which a rerun of the failed tests costs on top of their own time
+SLOW_TURNS = 2  # the most extra runs of cases that took too long
+RUNNERS_START_S = 1.0  # seconds that a test runner takes to start: a rerun of failed tests costs them, too
 COPY_S = 0.0001  # seconds to copy and remove one file of a room
 BESIDE_THE_SECOND = "at the same time as the second, in an equal checkout"
-MOST_WHY = 200  # characters of why a suite could not be run
+MOST_WHY = 200  # characters of the reason why a suite could not be run
 PREPARED = "the preparation has the network, and may run the head's code: what it fetched is not looked at"
 
 
@@ -58,7 +58,7 @@ class SealTerms:
     undecided: Sequence[str] = ()
     unserved: str = ""  # why no server was found for pages that the requirements name
     recorded: Mapping[str, str] = field(default_factory=dict)  # versions that were installed at an earlier proof
-    known: Sequence[Evidence] = ()  # results on the base that exist already, of checks that have not changed
+    known: Sequence[Evidence] = ()  # earlier results on the base, of checks that have not changed since
 
 
 async def seal(
@@ -77,8 +77,8 @@ async def seal(
 def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     """The contract without these guards: the base does not pass them, they could not be run, or all are superseded.
 
-    Suites that could not be run are recorded in `unguarded`, because what only they reach stays unverified. So are
-    suites of which no test passes: they may lack something on this machine or fail everywhere.
+    Suites that could not be run are recorded in `unguarded`, because code that only they reach stays unverified. Suites
+    in which no test passes are recorded there, too: they may lack something on this machine, or fail everywhere.
     """
     suites = [check_hash(check) for one in contract.suites for check in one.checks]
     red = [name for name in suites if not _green_cases(contract, name)]
@@ -95,7 +95,7 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     kept = []
     for one in contract.requirements:
         checks = tuple(check for check in one.checks if check_hash(check) not in guards)
-        if checks or not one.checks or str(one.source):  # the user's own requirement stays, unproven
+        if checks or not one.checks or str(one.source):  # a requirement of the user stays, even without a check
             kept.append(one if checks == one.checks else one.model_copy(update={"checks": checks, "keep": False}))
     ids = {one.id for one in kept}
     return contract.model_copy(
@@ -218,8 +218,8 @@ async def _plugins(
 async def _take_red(
     workspace: Workspace, contract: Contract, tell: Emit, terms: SealTerms
 ) -> tuple[Contract, tuple[Evidence, ...]]:
-    """Run the checks on the base with the caller's interpreter; if that lacks something, with one that has everything
-    the base declares."""
+    """Run the checks on the base with the caller's interpreter. If it lacks packages, run them with an interpreter that
+    has everything the base declares."""
     packages, facts = contract.environment.packages, tuple[Evidence, ...]()
     known, recorded = terms.known, terms.recorded
     caller = await caller_interpreter(packages)
@@ -297,11 +297,11 @@ async def _run_on_base(
 
 
 async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
-    """Run all cases once, then twice more those that failed: a chance failure is not red."""
+    """Run all cases once, and those that failed twice more: a failure by chance must not count as red."""
     facts = [await run_check(check, bench, CaseSelection(on_base=True))]
     suspects = tuple(one.id for one in facts[0].tried if _is_suspect(one))
     facts += await _run_twice_more(check, bench, facts[0], suspects) if suspects else []
-    for _ in range(SLOW_TURNS):  # a busy machine is only slow: retry what took too long in some of the three runs
+    for _ in range(SLOW_TURNS):  # retry cases that took too long in some of the three runs: the machine may be busy
         if not (late := tuple(name for name in suspects if _is_late(name, facts))):
             break
         facts.append(await run_check(check, bench, CaseSelection(ids=late, on_base=True)))
@@ -309,9 +309,12 @@ async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
 
 
 async def _run_twice_more(check: Check, bench: Bench, first: Fact, suspects: tuple[str, ...]) -> list[Fact]:
-    """Run the failed cases twice more, in parallel if two cores are idle. The parallel runs are enough if both failed
-    as in the first run and left no files in the checkout. If they left files, run once more, with these files; if one
-    had another result, run twice more in sequence. Every run counts: a single pass makes the case unstable."""
+    """Run the failed cases twice more, in parallel if two cores are idle.
+
+    The parallel runs are enough if both failed as the first run did and left no files in the checkout. If they left
+    files, run once more, with these files. If one of them had another result, run twice more in sequence. Every run
+    counts: a single pass makes the case unstable.
+    """
     wanted = CaseSelection(ids=suspects, on_base=True)
     before = footprint(bench.room, besides=bench.frozen)
     alone = {name: how for name, how in _ways(first).items() if name in suspects}

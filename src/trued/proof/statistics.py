@@ -26,7 +26,7 @@ from trued.protocols import Emit, Workspace
 
 WITHIN_S = 300.0  # figures are not worth more time
 MOST_FILES, MOST_BYTES = 2000, 4 * 2**20
-MOST_SAID, MOST_TOLD = 4000, 8  # characters of failure output, and failed tests, that are reported
+MOST_SAID, MOST_TOLD = 4000, 8  # how many characters of failure output, and how many failed tests, are reported
 MOST_OUTPUT = 16 * 2**20
 OLDEST = (3, 10)  # the oldest Python that the engine's own coverage.py supports
 ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python that is not part of the product
@@ -46,7 +46,7 @@ async def measure_tests(
 ) -> Figures:
     """The check's figures on this commit: counts from its evidence, if there is any, else from the measuring run.
 
-    `of`: the files whose coverage is measured, if not all of the product's.
+    `of`: the files of which coverage is measured; without any, all files of the product.
     The measuring run uses the head's own tests, so the head can influence it: no grade depends on it.
     """
     asked = TestsCheck(command=check) if isinstance(check, str) else check
@@ -178,7 +178,7 @@ async def _python(check: TestsCheck, bench: Bench, product: Sequence[str]) -> tu
 
 
 def _ours(interpreter: Interpreter) -> tuple[dict[str, str], str]:
-    """The engine's coverage.py for an interpreter that has none, and why it cannot be used, if so."""
+    """The engine's coverage.py (name → folder) for an interpreter that has none; and if it cannot be used, why."""
     if "coverage" in interpreter.versions:
         return {}, ""
     spec = importlib.util.find_spec("coverage")

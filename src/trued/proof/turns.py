@@ -1,9 +1,9 @@
 """Runs every check on the head twice: in parallel if that cannot change the result, else one after the other.
 
-The second run must meet what the first left in the checkout (LAW-6). Parallel runs assume that the first leaves
-nothing: they use two equal rooms, and the second counts only if the first room is unchanged afterwards. What failed in
-parallel is run again, one after the other, before it counts against the head; if it passes then, it needs more passes
-than a check that never failed.
+The second run must meet all files that the first left in the checkout (LAW-6). Parallel runs use two equal rooms, so
+the second counts only if the first left nothing: its room is unchanged afterwards. Cases that failed in parallel are
+run again, one after the other, before they count against the head. If they pass then, they need more passes than cases
+that never failed.
 """
 
 import asyncio
@@ -18,8 +18,10 @@ from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import Graft, footprint
 from trued.proof.run_check import SharedRun, run_check
 
-STEADY_TURNS = 4  # sequential runs of what failed in parallel: fewer would give chance a second try
-USUAL_TIMES, PATIENCE_S = 2.0, 120.0  # timeout of parallel turns: what hangs is run again alone
+STEADY_TURNS = 4  # runs in sequence of cases that failed in parallel: with fewer, a case could pass by chance
+# Parallel turns are given up, and run in sequence, after this many times the usual time, or after this many seconds if
+# that is longer.
+USUAL_TIMES, PATIENCE_S = 2.0, 120.0
 BESIDE = "at the same time as the first, in an equal checkout"
 
 Record = Callable[[int, SharedRun, Fact], None]
@@ -28,7 +30,7 @@ Room = AbstractAsyncContextManager[tuple[Bench, Graft]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One execution within a turn."""
+    """One execution within a turn: which ids it runs, and how long that took on the base."""
 
     shared: SharedRun
     ids: tuple[str, ...]
@@ -41,7 +43,7 @@ class Turn:
     """The results of one turn: every planned check, run once."""
 
     facts: tuple[tuple[SharedRun, Fact], ...]
-    untouched: bool = False  # it changed nothing in the room
+    untouched: bool = False  # the turn changed nothing in the room
 
     @property
     def failures(self) -> frozenset[tuple[str, str]]:
@@ -92,7 +94,8 @@ async def take_turns(
 
 
 async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> bool:
-    """Whether the machine has room for two turns in parallel. Not after preparations: their files may name the room."""
+    """Whether two turns can run in parallel: two cores are idle, and no preparation has run. Files that a preparation
+    made may contain the room's path, so a copy of the room would not be equal."""
     if bench.prepared or bench.broken:
         return False
     return await bench.workspace.can_run_side_by_side(sum(one.usual_s for one in plan))
@@ -136,7 +139,7 @@ class _Sequence:
             self._record(len(self.turns), shared, fact)
 
     async def take(self, turns: int) -> None:
-        """Run so many more turns."""
+        """Run this number of further turns."""
         for _ in range(turns):
             number = len(self.turns) + 1
             turn = await _take_turn(
