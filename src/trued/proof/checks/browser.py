@@ -43,7 +43,7 @@ from trued.proof.room.bench import (
 from trued.protocols import Command, CommandResult, Server, Workspace
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-START_S = 60.0  # for Chromium and its driver to start on a busy machine; the page has its own time limit
+START_S = 60.0  # time for Chromium and its driver to start on a busy machine; the page has its own time limit
 OUTPUT_BYTES = 32 * 2**20  # includes a picture and a recording
 MOST_ACTIONS = 30
 TREE, PICTURE, TRACE = "tree.txt", "screenshot.png", "trace.zip"
@@ -57,13 +57,13 @@ class PageState:
 
     status: int
     url: str  # path and query
-    here: bool  # whether it is still on the contract's server
+    here: bool  # whether the page is still on the contract's server
     shown: str  # the text that a person sees, with white space collapsed
     meant: str  # the same text without upper case from style sheets
     lines: tuple[str, ...]  # the shown text, line by line
     tree: tuple[str, ...]
     errors: tuple[str, ...]
-    first: tuple[str, ...] = ()  # before the actions: the text as shown, as meant, then line by line
+    first: tuple[str, ...] = ()  # the text before the actions: `shown`, `meant`, then each of `lines`
     stuck: str = ""  # which action could not be done, and why
 
 
@@ -189,7 +189,7 @@ async def _browsed(
             argv=(sys.executable, "-I", "-B", str(INSIDE / "browse.py")),
             folder=Path(folder),
             stdin=json.dumps(order).encode(),
-            variables={"TMPDIR": folder},  # its path is short: a socket path may have at most 107 bytes
+            variables={"TMPDIR": folder},  # a folder with a short path: a socket path may have at most 107 bytes
             readable=(str(INSIDE), *chromium_folders(program)),
             within_s=_browser_s(check),
             output_bytes=OUTPUT_BYTES,
@@ -208,7 +208,7 @@ async def _browsed(
 
 
 async def _kept(bench: Bench, record: dict[str, Any]) -> dict[str, str]:
-    """The picture, the accessibility tree and the recording, for people."""
+    """Store the picture, the accessibility tree and the recording for people. Returns the name and hash of each."""
     kept = {TREE: str(record.get("tree", "")).encode("utf-8", "replace")}
     for name, part in ((PICTURE, "screenshot"), (TRACE, "trace")):
         with contextlib.suppress(ValueError):
@@ -351,7 +351,7 @@ def _met(kind: str, words: str, page: PageState) -> bool:
 
 
 def _same_line(words: str, line: str) -> bool:
-    """Whether a line of the tree is the wanted one; it may also have attributes, text or a colon after the name."""
+    """Whether a line of the tree is the wanted one. After the wanted words it may have attributes, text or a colon."""
     wanted = words.strip().removeprefix("- ")
     return line == wanted or line.startswith((f"{wanted} [", f"{wanted}:", f"{wanted} :"))
 

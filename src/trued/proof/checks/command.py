@@ -13,7 +13,8 @@ from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import CommandResult
 
 ID = "command"
-MOST_SETTINGS = 4  # files that may be settings or the product: the command is also run with the head's version of each
+# How many files that may be settings or the product are tried: the command is also run with the head's version of each.
+MOST_SETTINGS = 4
 BY_OWN_DRIVERS = "own drivers"  # kind of a pass that depends on the change's own drivers
 NOT_FOUND = 127  # a shell's exit code if there is no such program
 
@@ -45,9 +46,9 @@ async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) 
 
 
 async def _by_own_drivers(check: CommandCheck, bench: Bench, fact: Fact, tried: frozenset[str] = frozenset()) -> Fact:
-    """The passed fact, marked if the command does not pass without drivers that the change wrote.
+    """The fact of a pass, marked if the command passes only with drivers that the change wrote.
 
-    `tried`: drivers without which it has passed already.
+    `tried`: drivers of which the command has already passed with the base's version.
     """
     brought = await brought_drivers(bench, check.command)
     if brought <= tried:

@@ -1,8 +1,7 @@
 """Dependencies checks: the commit declares no package that the base does not. Manifests are read; nothing is run.
 
-Packages can also come in without a manifest: through a list of another name, a build file or an import.
-`unread_additions` names the changed files that may add one in such a way: if there are any, the manifests are not
-enough.
+A change can also add a package without a manifest: by a list with an unusual name, a build file or an import.
+`unread_additions` names the changed files that may do so. If there are any, reading the manifests is not enough.
 """
 
 import ast
@@ -37,16 +36,17 @@ SOURCES = (
 TABLES = ("pyproject.toml", "Pipfile", "Cargo.toml")
 LISTS = re.compile(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)|(?:dev|test|tests)\.(?:txt|in)")
 _DECLARING = re.compile(r"(?:.*dependenc(?:y|ies).*|requires|packages|dev-packages)", re.IGNORECASE)
-_REDIRECTING = re.compile(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)  # keys: name → source
+# Keys of tables that say from where a package comes (name → source).
+_REDIRECTING = re.compile(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z0-9@][\w./@-]*)")
 _GO = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+/\S+)\s+v\S+", re.MULTILINE)
 _REPLACED = re.compile(r"^[^\n]*=>\s*(\S+)", re.MULTILINE)
 _GEM = re.compile(r"\bgem[\s(]+[\"']([^\"']+)")
 NOT_PACKAGES = frozenset({"python"})  # poetry lists the interpreter among the packages
-CODE_MANIFESTS = ("setup.py", "Gemfile")  # programs, which may compute what they declare
+CODE_MANIFESTS = ("setup.py", "Gemfile")  # manifests that are programs, and may compute what they declare
 DRIVEN = (*CODE_MANIFESTS, "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
 DOCUMENTS = (".md", ".rst", ".adoc", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".webp", ".pdf")
-MARKUP = (".html", ".htm", ".css", ".scss")  # in these, anything from elsewhere has a URL
+MARKUP = (".html", ".htm", ".css", ".scss")  # these files can load something from elsewhere only by its URL
 COMPILED = (".go", ".rs")  # the compiler accepts only packages that go.mod or Cargo.toml names
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _REQUIRED = re.compile(r"(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
@@ -80,7 +80,7 @@ async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
 
 
 async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, str]:
-    """Every package that a commit's manifests declare, and the manifest that does. `exact`: with its version."""
+    """Every package that a commit's manifests declare → the manifest that declares it. `exact`: with its version."""
     found: dict[str, str] = {}
     for path in sorted(await workspace.blobs(commit)):
         if is_package_manifest(path):
@@ -91,7 +91,7 @@ async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False)
 
 
 def is_package_manifest(path: str) -> bool:
-    """Whether people declare packages in this file; lock files, which follow from such files, do not count."""
+    """Whether people declare packages in this file. Lock files do not count: tools make them from such files."""
     parts = PurePosixPath(path).parts
     name = parts[-1]
     known = name in (*TABLES, "setup.cfg", "setup.py", "package.json", "go.mod", "Gemfile") or LISTS.fullmatch(name)
@@ -100,8 +100,10 @@ def is_package_manifest(path: str) -> bool:
 
 
 def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
-    """The packages that a manifest declares, and the addresses from which they come, if named. If it cannot be parsed,
-    every line of it, so that nothing stays hidden. `exact`: each with its version."""
+    """The packages that a manifest declares, and the addresses from which they come, if it names them.
+
+    If it cannot be parsed, the result is all of its lines, so that nothing stays hidden. `exact`: with versions.
+    """
     try:
         entries = [one for one in _entries(PurePosixPath(path).name, text, exact=exact) if one]
     except (ValueError, SyntaxError, configparser.Error, RecursionError):
@@ -112,7 +114,7 @@ def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
 
 
 def _address(entry: str) -> str:
-    """`name @ address` if the entry has an address, else "": another address means another package."""
+    """`name @ address` if the entry has an address, else "". The same name from another address is another package."""
     name, at, place = entry.partition(" @ ")
     return f"{_normal(name)} @ {place.split(';')[0].strip()}" if at and _NAME.match(entry) else ""
 
@@ -135,8 +137,8 @@ def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
 
 
 def _of_tables(data: Any, *, exact: bool, declaring: bool = False, redirecting: bool = False) -> Iterator[str]:
-    """Entries of lists and keys of tables below a key that declares packages, at any depth; with ` @ ` and the source
-    of the package, if it is named."""
+    """The packages below every key that declares packages, at any depth: entries of lists and keys of tables. If a
+    package's source is named, ` @ ` and the source follow the name."""
     if isinstance(data, Mapping):
         for key, part in data.items():
             inner = bool(_DECLARING.fullmatch(str(key)))
@@ -220,12 +222,12 @@ async def unread_additions(
     """Changed files that may add a package without a manifest, each described in a few words.
 
     `own`: modules of the project and of Python. Only lines that a file did not have on the base count.
-    `exact`: other versions count as additions, too.
+    `exact`: another version of a known package counts as an addition, too.
     """
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
     inner = await workspace.submodules(commit)
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
-    others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text here
+    others: dict[str, tuple[str, str]] = {}  # files that are neither manifest nor code: path → text on base, text here
     for path in after:
         was, now = (one.get(path, b"").decode("utf-8", "replace") for one in (before, after))
         added = _added_lines(was, now)
@@ -341,8 +343,8 @@ def imported_packages(path: str, text: str) -> frozenset[str] | None:
 
 
 def _hidden_imports(text: str) -> set[str]:
-    """Statements of a Python file that may import a module whose name is not written there: a computed name, an import
-    function under another name, code in a string. Empty if the file cannot be parsed."""
+    """Statements of a Python file that may import a module without naming it: by a computed name, an import function
+    under another name, code in a string. Empty if the file cannot be parsed."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
         return {ast.unparse(node) for node in nodes if _hides_import(node)}

@@ -16,7 +16,8 @@ from trued.protocols import CommandResult
 from trued.support.plurals import counted
 
 BOUND_S = 30.0  # the longest time limit of a case that an agent wrote
-LEFT = "examples left files in the checkout, where later ones can read them"  # no file names: a head could choose them
+# The sentence names no file: a head could choose the names.
+LEFT = "examples left files in the checkout, where later ones can read them"
 NO_SERVER = "it needs a server, and the contract has none"
 
 _Named = list[tuple[str, Case]]
@@ -128,7 +129,7 @@ def with_time_limit(case: Case) -> Case:
 
 
 def case_flaw(case: Case) -> str:
-    """Why the case can never run, or "". Decided from the case alone, so that no answer from the sandbox matters."""
+    """Why the case can never run, or "". Only the case itself decides this, never an answer from the sandbox."""
     if not 0 < case.within_s < float("inf"):
         return "within_s must be a number of seconds above zero"
     if isinstance(case, HttpCase):

@@ -26,8 +26,8 @@ from trued.proof.room.bench import INSIDE, Bench, channel_records, keepable_text
 from trued.protocols import CommandResult
 
 NODE_FLAGS = ("--no-deprecation", "--no-warnings")
-MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # bytes over the channel, where each quotation mark takes two
-START_S = 30.0  # for the interpreter to start on a busy machine; the cases have their own time limits
+MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # bytes over the channel, in which each quotation mark takes two bytes
+START_S = 30.0  # time for the interpreter to start on a busy machine; the cases have their own time limits
 LONGEST_S = 1e9  # a longer duration must be forged
 _NAME = r"[A-Za-z_$][\w$]*"
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -44,7 +44,7 @@ class CallResult:
     files: tuple[str, ...] = ()  # the project's files, as the call reports them
 
 
-# -- is the case well formed? Decided from the case alone, so that no answer from the sandbox matters -----------------
+# -- is the case well formed? Only the case itself decides this, never an answer from the sandbox ----------------------
 
 
 def call_flaw(case: CallCase) -> str:
@@ -178,7 +178,7 @@ def _called(
 
 
 def _files(answer: dict[str, Any] | None) -> list[str]:
-    """The files that the call reports as loaded: they show whether the guards of a kept requirement reach the diff."""
+    """The files that the call reports as loaded. They show whether existing tests run code that the change touches."""
     listed = answer.get("ran") if answer else None
     return [one for one in listed if isinstance(one, str) and is_encodable(one)] if isinstance(listed, list) else []
 
@@ -241,8 +241,8 @@ def _foreign(case: CallCase, bench: Bench, module: str) -> str:
 
 
 def _is_one(case: CallCase, lineage: list[str]) -> bool:
-    """Whether the expected class is the raised one or one of its bases. It may be written as `package.module:Class`; a
-    built-in name means the built-in class."""
+    """Whether the expected class is the raised class or one of its bases. A case may name it as `package.module:Class`;
+    a built-in name means the built-in class."""
     name = (case.raises or "").replace(":", ".")
     if "." in name or is_node(case.call):
         return name in lineage

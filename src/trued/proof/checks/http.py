@@ -26,7 +26,7 @@ from trued.protocols import CommandResult, Server
 SERVER_OUTPUT = 16 * 2**20
 LOOK_S = 0.05  # polling interval while the server starts
 ANSWER_S = 5.0  # timeout of one answer while the server starts
-FINAL_S = 3.0  # a server that answers one of FINAL for so long will not change its answer
+FINAL_S = 3.0  # a server that answers with a status of FINAL for this long will not change its answer
 FINAL = (404, 405, 410, 501)
 ASCII = "".join(map(chr, range(33, 127)))  # characters of a path that are sent as written, escapes included
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
@@ -102,8 +102,8 @@ async def wait_until_up(serving: Server, ready: Ready) -> str:
 
 
 def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, str, str]:
-    """Outcome, kind and detail if the server did not start: the project has no server, or the environment lacks
-    something."""
+    """Outcome, kind and detail if the server did not start: it is missing in the project or fails, or the environment
+    lacks something."""
     assert bench.serve is not None  # noqa: S101
     argv = bench.serve.command
     program, error = argv[0], keepable_text(ran.stderr[-3000:].decode("utf-8", "replace"))
@@ -111,7 +111,7 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
     if is_not_installed(program, bench):
         return Outcomes.UNJUDGED, f"program {program}", f"{program} is not installed"
     target = missing_target(argv, bench, error.strip())
-    if target and _is_declared(target, bench):  # a framework's own command, such as `python -m flask`
+    if target and _is_declared(target, bench):  # the command starts a package, as `python -m flask` does
         return Outcomes.UNJUDGED, f"module {target}", f"module {target} is not installed"
     if target:
         return Outcomes.MISSING, "missing", detail
@@ -191,7 +191,7 @@ def _speak(connection: socket.socket, request: HttpRequest, port: int) -> HttpAn
     except (http.client.HTTPException, OSError, ValueError) as error:
         raise NoAnswer(f"{type(error).__name__}: {error}") from error
     finally:
-        over.close()  # an unfinished answer would also keep the connection open
+        over.close()  # otherwise an unfinished answer would keep the connection open
     if len(answer.body) > MOST_ANSWERED:
         raise NoAnswer(f"it is longer than {MOST_ANSWERED >> 20} MiB: not compared")
     if said.length:

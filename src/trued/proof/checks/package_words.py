@@ -1,7 +1,7 @@
 """Decides whether a changed file that is neither manifest nor code can add a package, by its readers and its words.
 
-It cannot in two cases. It is the project's own data: the base's code reads it, no other file names it, and a parser
-finds no package in it. Or it adds no new words: each added word was in it on the base, or is a path.
+It cannot add one if it is the project's own data: the base's code reads it, no other file names it, and a parser finds
+no package in it. Nor can it if it adds no new words: each added word was in it on the base, or is a path.
 """
 
 import ast
@@ -71,8 +71,8 @@ def _strings(path: str, text: str) -> list[str]:
 
 
 def is_read_by_code(path: str, names: Collection[str], others: Iterable[str]) -> bool:
-    """Whether it is data that the project's code names, by file or folder name, and that no other file (`others`: their
-    texts) names. Files in hidden folders belong to tools and do not count."""
+    """Whether the file is data that the project's code names, by file or folder name, and that no other file names.
+    `others`: the texts of these other files. Files in hidden folders belong to tools and do not count."""
     pure = PurePosixPath(path)
     hidden = any(part.startswith(".") for part in pure.parts)
     named = pure.name in names or (len(pure.parts) > 1 and pure.parts[-2] in names)

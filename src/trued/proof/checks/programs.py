@@ -30,7 +30,7 @@ def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
 
 
 def is_not_installed(program: str, bench: Bench) -> bool:
-    """Whether it is a program that the machine should have (not the project), and does not."""
+    """Whether the word names a program of the machine, not of the project, that is not installed."""
     if "/" in program or is_python(program):
         return False
     if program in _NODE:
@@ -39,7 +39,7 @@ def is_not_installed(program: str, bench: Bench) -> bool:
 
 
 def missing_target(argv: Sequence[str], bench: Bench, error: str) -> str:
-    """The module, script or program that the command line starts and the project does not have, or ""."""
+    """The module, script or program that the command line should start, if the project does not have it; else ""."""
     program = argv[0]
     if "/" in program:
         return "" if program.startswith("/") or (bench.room / program).exists() else program

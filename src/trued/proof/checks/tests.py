@@ -43,7 +43,8 @@ async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> F
         return await run_with_report(check, None, bench, wanted)
     if not check.e2e:
         return await _run(check, asked, bench, wanted)
-    python = asked.runner == "pytest"  # its plugin provides a page; tests of other runners start the browser themselves
+    # a plugin of pytest provides pages; tests of other runners start the browser themselves
+    python = asked.runner == "pytest"
     if lack := missing_browser(bench, wanted, python=python):
         return lack
     async with with_browser(bench, python=python) as staged:
@@ -58,7 +59,7 @@ async def _run(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseS
 
 
 async def base_scripts(bench: Bench) -> dict[str, str]:
-    """The scripts of the base's package.json: what `npm test` means is fixed before the work starts."""
+    """The scripts of the base's package.json. The head's are not used: it must not change what `npm test` does."""
     return package_scripts(await bench.workspace.read(bench.base, "package.json"))
 
 

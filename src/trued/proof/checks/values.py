@@ -20,20 +20,20 @@ from dataclasses import dataclass
 from typing import Any
 
 _TAGS = {"$tuple": "t", "$iterator": "g"}
-DEEPEST_WISH = 100  # so that stored JSON can be parsed again; a deeper answer is allowed, and differs
+DEEPEST_WISH = 100  # levels of an expected value: deeper JSON could not be parsed again; a deeper answer only differs
 MOST_WISHED = 24 << 20  # bytes of JSON that a case may contain: an equal answer always fits through the channel
 MOST_ANSWERED = 128 << 20  # bytes that a program may print and a server may answer; five times MOST_WISHED
 MOST_DRAWN = 1_000_000  # members of {"$iterator": …}: the probe in the sandbox reads no more
 LONGEST_NUMBER = 4000  # decimal digits; Python refuses to parse and print longer numbers
 DEEPEST_SHOWN = 20
 DEEPEST_HINT = 3
-_CONTAINERS = {1: "l", 2: "t", 3: "s", 4: "z", 5: "d", 6: "r", 7: "g"}  # as in answer.py and answer.mjs
+_CONTAINERS = {1: "l", 2: "t", 3: "s", 4: "z", 5: "d", 6: "r", 7: "g"}  # same numbers in answer.py and answer.mjs
 _NUMBERED = {10: "i", 11: "f", 12: "b", 13: "o"}
 LONGEST_KEY = 2000  # hexadecimal digits; Python refuses to print longer numbers as decimals
 _SCALARS = {
     "i": re.compile(r"-?[0-9a-f]+"),
     "f": re.compile(r"-?(inf|nan|[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?)"),
-    "b": re.compile(r"[0-9a-f]*"),  # that the digits come in pairs is checked when they are parsed
+    "b": re.compile(r"[0-9a-f]*"),  # whether the digits come in pairs is checked when they are parsed
     "o": re.compile(r".*", re.DOTALL),
 }
 UNDEFINED = ["o", "undefined"]  # only Node reports this: names from Python include a module
@@ -60,7 +60,7 @@ _UNFIT = {
 
 
 class UnsoundRendering(ValueError):
-    """What came over the channel does not have the format that the engine's own probe writes."""
+    """The data from the channel does not have the format that the engine's own probe writes."""
 
 
 def matches(expected: Any, node: Any) -> bool:
@@ -115,7 +115,7 @@ def _same_number(expected: int | float, node: Any) -> bool:
     if found is None:
         return False
     if _is_minus_zero(expected):
-        return _is_minus_zero(found)  # an expected -0.0 means exactly that; 0 stands for both
+        return _is_minus_zero(found)  # an expected -0.0 equals only -0.0; an expected 0 equals both zeros
     return found == expected or (found != found and expected != expected)  # only NaN differs from itself
 
 
@@ -141,7 +141,7 @@ def _as_bag(expected: list[Any], nodes: list[Any]) -> bool:
 
 
 def _hint(expected: Any, depth: int = 0) -> Any:
-    """A lookup key: equal values have equal keys."""
+    """A lookup key for a value. Equal values have equal keys; equal keys do not mean equal values."""
     if isinstance(expected, list | tuple):
         return _hints("q", expected, depth, _hint)
     if isinstance(expected, dict):
@@ -281,7 +281,7 @@ def size_flaw(*expected: Any) -> str:
 def read_rendering(said: Any) -> Any:
     """The rendering that a probe in the sandbox wrote, as nested lists. Raises UnsoundRendering if it is malformed.
 
-    It comes as a flat list, so that no depth is too large: containers begin with a number and end with 0.
+    The probe writes a flat list, so that no value can be too deep: a container begins with a number and ends with 0.
     """
     if isinstance(said, dict) and said.keys() == {"unfit"} and isinstance(said["unfit"], str):
         return UnfitAnswer(said["unfit"])

@@ -19,7 +19,7 @@ STATEMENT: Final = "https://in-toto.io/Statement/v1"
 PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"
 UNSIGNED = "unsigned: a changed byte shows, but whoever can write this file could forge it anew"
 SIGNED = "signed: it stands for as much as the key that signed it"
-DIFFERENCES = 20  # nobody reads more
+DIFFERENCES = 20  # differences that are listed; nobody reads more
 
 Result: TypeAlias = Literal["PASSED", "WARNED", "FAILED"]
 
@@ -79,7 +79,7 @@ class Circumstances(_Shape):
     interpreters: tuple[str, ...]
     versions: dict[str, str]
     records: tuple[EvidenceRecord, ...]
-    closed: tuple[str, ...]  # objections whose cases passed: these cases are not in the contract
+    closed: tuple[str, ...]  # objections with a case that passed; these cases are not in the contract
 
 
 class Account(_Shape):
@@ -87,11 +87,11 @@ class Account(_Shape):
 
     format: Literal[1] = 1
     note: str
-    signer: str  # the public key in base64; "" if it is unsigned
+    signer: str  # the public key in base64; "" if the receipt is unsigned
     subject: str
     grade: Grade
     accept: Grade
-    why: tuple[str, ...]  # why it is not a success
+    why: tuple[str, ...]  # why the verdict is not a success
     base: str
     held_out: bool
     held_out_why: str
