@@ -1,7 +1,7 @@
 """Installs packages that only the head declares, on top of the base's environment, and caches them by hash.
 
-They are for the code under test only. The runner and its plugins come from the base and are loaded first. None of these
-packages runs code at the start of an interpreter or replaces a package of the base's environment.
+These packages are for the code under test only. The runner and its plugins come from the base and are loaded first. No
+added package runs code at the start of an interpreter or replaces a package of the base's environment.
 """
 
 import os
@@ -85,7 +85,7 @@ async def _built(
     if len(needed) == 1 or why.startswith(UNREACHED):
         return None, dict.fromkeys(map(package_name, needed), why)
     lost: dict[str, str] = {}
-    for one in needed:  # one that cannot be installed must not stop the others
+    for one in needed:  # each alone: a package that cannot be installed must not stop the others
         _, why = await build_environment(
             workspace, interpreter, replace(recipe, requirements=(one,)), workspace.environments
         )
@@ -117,7 +117,7 @@ def with_added_packages(bench: Bench, added: AddedPackages) -> Bench:
     """The bench with these packages, which are searched after the base's own."""
     if not added.environment:
         return bench
-    programs = f"{added.environment}/bin"  # no program in it has the name of one that exists without it
+    programs = f"{added.environment}/bin"  # besides Python and pip, it has only programs that exist nowhere else
     return replace(
         bench,
         prepared=added.environment,

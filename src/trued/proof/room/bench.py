@@ -19,7 +19,7 @@ from trued.proof.room.services import run_with_services
 from trued.protocols import Command, CommandResult, Workspace
 
 INSIDE = Path(__file__).parents[1] / "probes"
-HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # failures are printed at the end of an output
+HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # of a long output; most from its end, where failures are printed
 _CONTROLS = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles and links
@@ -42,10 +42,10 @@ class Bench:
     variables: Mapping[str, str]
     modules: frozenset[str]  # top-level modules that the project itself has, on base or here
     broken: str = ""  # why no check can run here: a preparation failed
-    frozen: Mapping[str, str] = field(default_factory=dict)  # frozen file → hash; restored before a check
+    frozen: Mapping[str, str] = field(default_factory=dict)  # frozen file → its hash; restored before each check
     guarded: frozenset[str] = frozenset()  # frozen files that no run may change: code, and files that a check names
     settled: frozenset[str] = frozenset()  # test configuration that existed when the room was ready
-    plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: no PYTHONPATH unless asked for
+    plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: no PYTHONPATH unless the user asks
     serve: Serve | None = None  # the server of http and browser checks: the contract's, never the head's
     carried: Mapping[str, str] = field(default_factory=dict)  # files written over the checkout: path → base64
     withheld: Mapping[str, str] = field(default_factory=dict)  # held-out tests, for the check that names them
@@ -58,7 +58,7 @@ class Bench:
     stage: BrowserStage | None = None  # for tests that drive a page
     measuring: CoverageOrder | None = None  # measures coverage: figures for people, never evidence
     added: AddedPackages = NO_PACKAGES  # packages that only the commit declares
-    second: bool = False  # run everything in another setting than the first time
+    second: bool = False  # this is the second run: use other surroundings than in the first
     words: frozenset[str] = frozenset()  # words of the requirements' texts
 
     async def execute(
@@ -117,7 +117,7 @@ class Bench:
 
     @property
     def python(self) -> str:
-        """What `python` means in the user's command lines. No test runner whose tests are counted uses it."""
+        """What `python` means in the user's command lines. Runners that count tests use `interpreter` instead."""
         return f"{self.prepared}/bin/python" if self.prepared else self.interpreter.path
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
@@ -148,9 +148,9 @@ def _has_module(root: Path, name: str) -> bool:
 class CaseSelection:
     """Which cases of a check to run, and how."""
 
-    ids: tuple[str, ...] | None = None  # None: all that the check has
-    on_base: bool = False  # the base's code has no reason to forge results
-    second: bool = False  # use another order than the first time
+    ids: tuple[str, ...] | None = None  # None: all cases of the check
+    on_base: bool = False  # the code under test is the base's, which has no reason to forge results
+    second: bool = False  # this is the second run: use another order than in the first
     red: tuple[str, ...] = ()  # ids that failed on the base: a head would forge these first
 
 
@@ -168,7 +168,7 @@ class Fact:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     ran: frozenset[str] = frozenset()  # the project's own files that were loaded
-    setting: str = ""  # what was different the second time; filled in for every kind of check
+    setting: str = ""  # what was different in this run from the first one; filled in for every kind of check
     artifacts: Mapping[str, str] = field(default_factory=dict)  # name → hash of a file that is kept for people
     pictures: tuple[Shot, ...] = ()
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from trued.proof.room.interpreter import Interpreter
 
-DRIVER = ("playwright", "greenlet", "pyee", "typing_extensions")  # with dependencies that some versions need
+DRIVER = ("playwright", "greenlet", "pyee", "typing_extensions")  # Playwright, and what some of its versions need
 # Environment variables in which tools of other runners look for a browser.
 NAMED = ("CHROME_PATH", "CHROMIUM_PATH", "CHROME_BIN", "PUPPETEER_EXECUTABLE_PATH")
 
@@ -20,7 +20,7 @@ class BrowserStage:
     """The browser for one run of one check, and the packages supplied for it."""
 
     chromium: str
-    folder: str  # its path is short: a socket path may have at most 107 bytes
+    folder: str  # a temporary folder with a short path: a socket path may have at most 107 bytes
     readable: tuple[str, ...] = ()
     supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's own Playwright, if the project has none
     versions: Mapping[str, str] = field(default_factory=dict)

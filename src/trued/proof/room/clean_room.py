@@ -37,17 +37,17 @@ from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
-MOST_BYTES = 64 * 2**20  # bytes of a frozen file that are compared; of a larger one the rest is compared by size
+MOST_BYTES = 64 * 2**20  # bytes of a frozen file that are compared; of what follows only the size is compared
 
 
 @dataclass(frozen=True, slots=True)
 class Graft:
-    """How a head's tests and test settings differ from the base's: listed in the report; never lowers a grade."""
+    """How a head's tests and test settings differ from the base's. Reports list this; it never lowers a grade."""
 
-    restored: tuple[str, ...] = ()  # changed or removed by the head; the base's are used
-    removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; not used
-    added: tuple[str, ...] = ()  # added by the head: named like tests, and perhaps the product's own; not run
-    merged: tuple[str, ...] = ()  # its scripts and test runner settings are the base's, the rest is the head's
+    restored: tuple[str, ...] = ()  # files that the head changed or removed; the base's are used
+    removed: tuple[str, ...] = ()  # the head's new test configuration, files among tests and compiled code; not used
+    added: tuple[str, ...] = ()  # the head's new files named like tests: not run, but left, as the product may use them
+    merged: tuple[str, ...] = ()  # each package.json with the base's scripts and test settings and the head's rest
     made_up: tuple[str, ...] = ()  # placeholders for files that only a build writes, on base and head
     lacking: tuple[str, ...] = ()  # sentences about absent large files and submodules, and about packages that differ
 
@@ -72,7 +72,7 @@ async def clean_room(
 
     `over` (path → base64): files that replace the commit's as long as the room exists; never anything held out.
     `withheld`: the contract's own test files; `lay_held_out_files` writes those of one check while it runs. Callers
-    that open a room for another purpose pass none, so that no check in it can reach them.
+    that need the room for something else pass none, so that nothing in it can reach them.
     `packages_of`: the commit whose manifests add packages to the base's; by default `commit`.
     """
     over, withheld = over or {}, withheld or {}
@@ -145,13 +145,13 @@ async def _graft(
     ]
     surplus += [path for path in here if is_customizing(path) and path not in on_base]
     surplus += [path for path in strange if path not in on_base and _runs_unasked(room, path)]
-    # Behind such a link, files have other paths than those by which packages and their programs are recognised.
+    # The engine recognises packages and their programs by path, and a link instead of a folder gives them other paths.
     surplus += [path for path in here if on_base.get(path) != here[path] and _leads_to_packages(room, path)]
     for path in surplus:
         unlink_in(room, path)
     if restored or linked:
         async with workspace.room(contract.base) as original:
-            # The content is the same, but the head made it a link.
+            # These files have the same content, but the head turned them into links.
             restored += [path for path in linked if not (original / path).is_symlink()]
             for path in restored:
                 copy_into(original, room, path)
@@ -167,7 +167,8 @@ def _leads_to_packages(room: Path, path: str) -> bool:
 
 
 def _runs_unasked(room: Path, path: str) -> bool:
-    """Whether the runner would also run this new test: Go compiles it in, script runners collect it."""
+    """Whether the runner would run this new test although no check names it: Go compiles it in, script runners collect
+    it."""
     if path.endswith(".py") or not is_named_like_a_test(path):
         return False
     place = room / path
@@ -182,7 +183,7 @@ def _without_shadows(
     room: Path,
     interpreter: Interpreter,
 ) -> Graft:
-    """Remove new files of the head that would be imported instead of a module that a frozen test means."""
+    """Remove new files of the head that a frozen test would import instead of the module that it means."""
     on_base, here = sides
     tests = [path for path, blob in contract.frozen.items() if blob and path.endswith(".py") and is_test(path)]
     added = [path for path in here if path not in on_base and path not in graft.removed]
@@ -204,7 +205,7 @@ async def _manifests(
     on_base, here = sides
     changed = [path for path in here if is_package_json(path) and on_base.get(path) != here[path]]
     found: dict[str, str] = {}
-    for path in changed if contract.frozen or contract.serve else []:  # `npm start` must do what the base says
+    for path in changed if contract.frozen or contract.serve else []:  # a server may be started by `npm start`
         place = room / path
         if contract.frozen.get(path):
             continue
@@ -234,8 +235,8 @@ async def _made_up(workspace: Workspace, contract: Contract, known: set[str], ro
 
 
 def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Collection[str]) -> list[str]:
-    """Link the packages that the engine installed. They replace a `node_modules` that only the head has, because it
-    could fake anything that tests import. Returns the files that were in it."""
+    """Link the packages that the engine installed as `node_modules`. They replace a `node_modules` that only the head
+    has, because it could fake anything that tests import. Returns the files that were in it."""
     place = room / NODE_MODULES
     if any(path.startswith(f"{NODE_MODULES}/") for path in on_base):
         return []  # the base has its packages in the repository
@@ -245,7 +246,7 @@ def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Coll
 
 
 def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:
-    """Whether it is an `__init__.py` beside frozen tests: a new one changes how they are imported."""
+    """Whether the file is an `__init__.py` beside frozen tests: a new one changes how the tests are imported."""
     folder, _, name = path.rpartition("/")
     return name == "__init__.py" and any(one.rpartition("/")[0] == folder and is_test(one) for one in frozen)
 
@@ -343,8 +344,8 @@ def replace_files(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
 
 
 def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
-    """The frozen files that no run may change: code, and files that a check names. Tests may write data files beside
-    them, which are only restored."""
+    """The frozen files that no run may change: code, and files that a check names. Tests may change frozen data files,
+    which are only restored."""
     checks = [one for each in contract.every for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
     named = {name.removeprefix("./") for check in checks for name in check.files}
     drivers = {path for path in contract.frozen if not is_among_tests(path)}
@@ -353,10 +354,10 @@ def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
 
 
 def footprint(room: Path, besides: Collection[str] = ()) -> frozenset[tuple[str, int, int]]:
-    """Every file of the room with its inode and change time (which no program can set back), and every folder: equal
-    footprints mean that nothing was written. A folder's time is left out, because the engine's own files change it.
+    """Every folder of the room, and every file with its inode and change time, which no program can set back.
 
-    `besides`: files of the room to ignore.
+    Equal footprints mean that nothing was written. A folder's time is left out, because the engine's own files change
+    it. `besides`: files of the room to ignore.
     """
     found, unseen = set(), {f"{room}/{one}" for one in besides}
     for folder, inside, names in os.walk(room):
@@ -439,7 +440,7 @@ def _taken_out(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> N
             remove_path(place)
             _move(kept, place)
         for folder in made:
-            with contextlib.suppress(OSError):  # the folder is not empty
+            with contextlib.suppress(OSError):  # a folder that is not empty stays
                 folder.rmdir()
     except OSError as error:
         raise CannotJudge(f"tests of the contract could not be taken out of the room: {error.strerror}") from error
@@ -478,7 +479,7 @@ def _as_digest(content: str) -> str:
 def _configuration(room: Path) -> set[str]:
     found = set()
     for folder, inside, names in os.walk(room):
-        inside[:] = [one for one in inside if one != "node_modules"]  # packages may bring their own
+        inside[:] = [one for one in inside if one != "node_modules"]  # packages may bring their own configuration
         inner = PurePosixPath(folder).relative_to(room)
         found |= {str(inner / name) for name in names if is_configuration(str(inner / name))}
     return found
@@ -493,8 +494,8 @@ def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _asked(room: Path, contract: Contract) -> tuple[str, ...]:
-    """The import folders for commands: none, unless the contract names some, because a command's tools must not find
-    the head's modules first."""
+    """The import folders for commands, if the contract names some; else none, because a command's tools must not find
+    the head's modules before their own."""
     return _roots(room, contract.environment.path) if contract.environment.path else ()
 
 
@@ -503,7 +504,7 @@ def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[s
     return {
         "PATH": f"{Path(interpreter.path).parent}:{programs}",
         "LANG": "C.UTF-8",
-        **({"PYTHONPATH": ":".join(roots)} if roots else {}),  # for programs that checks start; ours run isolated
+        **({"PYTHONPATH": ":".join(roots)} if roots else {}),  # for programs that checks start; our scripts ignore it
         "PYTHONDONTWRITEBYTECODE": "1",
         **more,
     }

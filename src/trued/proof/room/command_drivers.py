@@ -20,7 +20,7 @@ from trued.proof.runners.command_parser import scripts_started
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 
-MOST_FILES, MOST_BYTES = 200, 200_000  # limits: files that are followed, and bytes read of each
+MOST_FILES, MOST_BYTES = 200, 200_000  # most files that are followed, and most bytes that are read of each
 # Files that hold settings of many tools.
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
@@ -36,8 +36,10 @@ SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
 
 
 def _shadowed(path: str, base: "Drivers") -> tuple[str, str] | None:
-    """The folder of a script of the base that would import this new file, perhaps instead of the module that it means
-    (a new `configparser.py` beside it), and the module's name; None if there is no such script."""
+    """Where a script of the base would import this new file: the script's folder, and the module's name; else None.
+
+    A script beside a new `configparser.py` would import that file instead of the module that it means.
+    """
     pure = PurePosixPath(path)
     for folder, names in base.imports.items():
         inner = pure.relative_to(folder).parts if pure.is_relative_to(folder) else ()
@@ -52,9 +54,9 @@ class Drivers:
 
     runs: set[str] = field(default_factory=set)
     settings: set[str] = field(default_factory=set)
-    imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of a script → modules that it names
+    imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of scripts → modules that they import
     words: set[str] = field(default_factory=set)  # words of all these texts, among them the programs that are started
-    beside: dict[str, set[str]] = field(default_factory=dict)  # module beside a script at the top → names asked of it
+    beside: dict[str, set[str]] = field(default_factory=dict)  # module beside a script at the top → names used there
 
     @property
     def tool_settings(self) -> set[str]:
@@ -73,8 +75,8 @@ class Drivers:
 async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
     """The drivers of a command on this commit, found from its own text and the text of the files that it names.
 
-    `product`: also modules that a script at the top of the project imports, which are more often the product than a
-    part of the script. Without it, they are in `beside`.
+    `product`: count modules that a script at the top of the project imports as drivers, too. They are more often the
+    product than a part of the script. Without `product`, they are in `beside`.
     """
     blobs = await workspace.blobs(commit)
     found, waiting, seen = Drivers(), [("", command)], set[str]()
@@ -212,7 +214,7 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
 
 
 async def brought_drivers(bench: Bench, command: str) -> frozenset[str]:
-    """Drivers that the head changed or added, for a command that failed on the base: they may be why it passes."""
+    """Drivers that the head changed or added, and that may be why a command passes that failed on the base."""
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     base = await find_drivers(bench.workspace, bench.base, command, product=False)
     here = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
@@ -225,8 +227,11 @@ async def brought_drivers(bench: Bench, command: str) -> frozenset[str]:
 
 
 def _stands_before(bench: Bench, base: Drivers, path: str, known: Collection[str]) -> bool:
-    """Whether a new file replaces a module that a script of the base imports. A module that only a script at the top
-    imports, and that exists nowhere on the base, is the work itself and does not count."""
+    """Whether a new file takes the place of a module that a script of the base imports.
+
+    If only a script at the top imports it, and no module of that name exists on the base or is installed, the new file
+    is the work itself and does not count.
+    """
     found = _shadowed(path, base)
     if found is None:
         return False
@@ -237,8 +242,11 @@ def _stands_before(bench: Bench, base: Drivers, path: str, known: Collection[str
 
 
 async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
-    """Whether a module beside a script at the top is what the script checks, and not a part of the script: its version
-    on the base lacks names that the script uses, a requirement names it, or other code of the base imports it."""
+    """Whether a script at the top checks this module beside it, and the module is not a part of the script.
+
+    It is so if the module lacks on the base names that the script uses, a requirement names it, or other code of the
+    base imports it.
+    """
     name, asked = _module(path), base.beside[path]
     if bench.words & {name, *asked} or await _lacks_names(bench, base, path):
         return True
@@ -295,7 +303,7 @@ async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None
 
 
 def _in_the_way(room: Path, paths: Collection[str]) -> set[Path]:
-    """What the head has at these paths, or in place of a folder above them: a link or a file."""
+    """The files, folders and links that the head has at these paths, or in the place of a folder above them."""
     found: set[Path] = set()
     for path in paths:
         place = room

@@ -35,7 +35,7 @@ from trued.support import atomic_files
 
 FOLDER = "environments"
 BUILD_S = 900.0
-TRY_AGAIN_S = 120.0  # after a failed build: later checks of the same verification do not wait for it again
+TRY_AGAIN_S = 120.0  # no new build for this long after a failed one: later checks of a verification must not wait again
 DONE, FAILED = "complete", "failed"
 ABOUT = "about.json"  # what the environment's own Python reported about itself
 LOOK_S = 60.0
@@ -63,8 +63,8 @@ class Recipe:
     requirements: tuple[str, ...]
     locked: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
-    exact: bool = False  # the pinned versions may not be relaxed
-    over: str = ""  # identity of the interpreter whose packages it also finds; "" if it stands alone
+    exact: bool = False  # the pinned versions must not be relaxed
+    over: str = ""  # identity of the interpreter that also lends its packages; "" if the environment stands alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class EnvironmentChoice:
 
     interpreter: Interpreter
     said: tuple[str, ...] = ()
-    why: str = ""  # the installer's message, if none could be built
+    why: str = ""  # the installer's message, if no environment could be built
 
 
 async def caller_interpreter(packages: tuple[str, ...] = ()) -> Interpreter | None:
@@ -155,7 +155,7 @@ def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[s
 
 
 def _otherwise(requirements: Iterable[str], caller: Interpreter, recorded: Mapping[str, str]) -> list[str]:
-    """The requirements that were recorded in another version than the caller has now."""
+    """The requirements of which another version was recorded than the caller has now."""
     here = _versions(caller.versions)
     before = _versions(recorded)
     named = [(one, str(canonicalize_name(found.name))) for one in requirements if (found := parse_requirement(one))]
@@ -243,7 +243,7 @@ async def build_environment(
             why = await _build(workspace, caller, recipe, folder)
             if (
                 _CONFLICT.search(why) and recipe.pinned and not recipe.exact
-            ):  # the caller's versions may conflict with the missing packages
+            ):  # the caller's versions may conflict with the missing packages: build without them
                 await asyncio.to_thread(remove_folder, folder)
                 why = await _build(workspace, caller, replace(recipe, pinned=()), folder)
             if why:
@@ -379,7 +379,7 @@ def remove_folder(folder: Path) -> None:
 
 @asynccontextmanager
 async def exclusive_build(folder: Path) -> AsyncIterator[None]:
-    """Hold the lock on an environment: two verifications that need the same one build it once."""
+    """Hold the lock on an environment, so that two verifications that need the same environment build it once."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = folder.with_suffix(".lock").open("a")

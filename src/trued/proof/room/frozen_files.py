@@ -1,4 +1,4 @@
-"""Finds the files that decide how tests are judged: they come from the base, whatever the head did to them."""
+"""Finds frozen files: they decide how tests are judged, so they come from the base, whatever the head did to them."""
 
 import configparser
 import re
@@ -34,7 +34,7 @@ _CONFIGURING = re.compile(
     r"(vitest|jest|ava|playwright|cypress)\.(config|workspace|setup)\..+|(karma|wdio)\.conf\..+|setupTests\..+"
     r"|\.(mocharc|nycrc|c8rc|taprc|npmrc|yarnrc|pnpmfile)(\..+)?"
 )
-# Runner → files that it reads, but mainly builds: frozen only if a check may start that runner.
+# Runner → files that it reads, but that mainly builds read. They are frozen only if a check may start that runner.
 _SHARED = {
     "vitest": [f"vite.config{one}" for one in SCRIPTS if not one.endswith("x")],
     "jest": [
@@ -92,7 +92,8 @@ def is_script(path: str) -> bool:
 
 
 def is_among_tests(path: str) -> bool:
-    """Whether it lies in a folder like `tests`, or in `test` at the top of the project; a script, in any `test`."""
+    """Whether the file lies in a folder like `tests`, or in `test` at the top of the project. For JavaScript and
+    TypeScript, any folder `test` counts."""
     parts = PurePosixPath(path).parts
     if "node_modules" in parts:
         return False
@@ -146,7 +147,7 @@ def is_below(path: str, named: str) -> bool:
 def files_to_freeze(
     requirements: Iterable[Requirement], blobs: Mapping[str, str], scripts: Collection[str] = ()
 ) -> dict[str, str]:
-    """Path → blob on the base of every file that decides a result; "" for a file that a check names and the base lacks.
+    """Path → blob on the base of every file that decides a result. "": a check names the file, and the base lacks it.
 
     `scripts`: texts of the base's package.json scripts, any of which a package manager may start.
     """

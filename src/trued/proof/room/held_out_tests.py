@@ -9,7 +9,8 @@ from trued.proof.room.frozen_files import is_below
 
 
 def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
-    """Folder that a `from` names → the files from it, without those that checks of other folders name."""
+    """Folder that a check's `from` names → the contract's files from it, without files that checks with another `from`
+    name."""
     checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
     found: dict[str, frozenset[str]] = {}
     for name in {one.from_ for one in checks}:
@@ -22,7 +23,7 @@ def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
 
 
 def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The carried files that lie in the room while this check runs: its `files`, or all from its `from`."""
+    """The contract's own files that lie in the room while this check runs: its `files`, else all from its `from`."""
     if not isinstance(check, TestsCheck | CommandCheck):
         return frozenset()
     if check.files:
@@ -32,7 +33,7 @@ def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[st
 
 
 def hidden_files(contract: Contract, check: Check) -> frozenset[str]:
-    """The check's carried files that nobody can read on the base."""
+    """The check's files that came with the contract and that nobody can read on the base."""
     named = files_named_by(check, contract.carried, files_by_folder(contract)) if contract.carried else frozenset[str]()
     return frozenset(path for path in named if not _on_base(contract, path))
 

@@ -18,8 +18,8 @@ from typing import Any
 from trued.errors import CannotJudge
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # all of pytest, pure Python
-OLDEST_FOR_OURS = (3, 11)  # on older ones pytest needs packages that the engine does not supply
-_LOOKING = Lock()  # one thread looks; the others then find the cached answer
+OLDEST_FOR_OURS = (3, 11)  # on an older Python, pytest needs packages that the engine does not supply
+_LOOKING = Lock()  # one thread looks at a time; threads that waited find the cached answer
 LOOK = """
 import json, os, sys
 from importlib import metadata, util

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trued.proof.room.interpreter import Interpreter
 
-TRUSTED = "trued-trusted.pth"  # makes an environment also find the packages of the trusted one
+TRUSTED = "trued-trusted.pth"  # makes an environment also find the packages of the interpreter below it
 BEHIND = "added"  # folder of packages that are searched last
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS = ("/usr/", "/opt/")  # folders that every sandbox shows, and that only the machine's owner can write
@@ -25,8 +25,9 @@ _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
 
 
 def machine_path(path: str, home: str) -> str:
-    """The PATH for checks: the system's folders, then those of the user's PATH that every sandbox shows
-    (`/usr/local/go/bin`, `/opt/…`), but none below HOME, and no project's own (a virtual environment, `node_modules`).
+    """The PATH for checks: the system's folders, then folders of the user's PATH that every sandbox shows, such as
+    `/usr/local/go/bin` and `/opt/…`. Folders below HOME and of a project (a virtual environment, `node_modules`) are
+    left out.
     """
     more = (Path(os.path.normpath(one)) for one in path.split(":") if one.startswith(PROGRAMS))
     found = [str(one) for one in more if str(one).startswith(PROGRAMS) and not _is_own(one, home)]
@@ -72,8 +73,8 @@ def lay_programs(environment: Path, interpreter: Interpreter) -> None:
 
 
 def replaced_folder(environment: Path, interpreter: Interpreter) -> str:
-    """A folder of the environment that an installation has replaced by a link or file, or "": the engine's files would
-    land elsewhere."""
+    """A folder of the environment that an installation has replaced by a link or a file, or "". Through a link, the
+    engine's files would land elsewhere."""
     site = site_packages(environment, interpreter)
     every = (environment / "bin", *reversed([one for one in site.parents if environment in one.parents]), site)
     return next((str(one.relative_to(environment)) for one in every if one.is_symlink() or not one.is_dir()), "")
@@ -112,8 +113,10 @@ def disarm(site: Path) -> None:
 
 
 def put_behind(environment: Path, interpreter: Interpreter) -> Path:
-    """Move the installed packages to a folder that is searched after the interpreter's own packages, so that they never
-    replace one of these, and remove programs that would replace one. Returns the folder."""
+    """Move the installed packages to a folder that is searched after the interpreter's own packages, and return it.
+
+    So no installed package replaces one of the interpreter's. Programs that would replace another are removed.
+    """
     site, behind = site_packages(environment, interpreter), environment / BEHIND
     disarm(site)
     _remove(behind)
