@@ -14,7 +14,7 @@ from trued.proof.checks import browser
 from trued.proof.room.bench import Bench, CaseSelection, Fact, keepable_text, unjudged_fact
 from trued.proof.room.browser_stage import playwright_packages, set_up_stage
 
-MOST = 20  # tests of one run of which pictures are kept; failing ones first
+MOST = 20  # most tests of one run with pictures that are kept; failing tests come first
 MOST_BYTES = 4 * 2**20  # bytes of one picture or recording
 ALL_BYTES = 32 * 2**20
 

@@ -13,7 +13,7 @@ from trued.support.shell_words import sequential_commands
 DEEPEST = 8  # levels of scripts that start scripts
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
-# Programs that choose an environment and then start the rest of the line: the engine has chosen one already.
+# Programs that choose an environment and then start the rest of the line. They are skipped: the engine chooses it.
 _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
     ("uv", "run"): frozenset(
         (

@@ -20,7 +20,7 @@ _OUTCOMES = {
     "error": Outcomes.FAILED,
     "skipped": Outcomes.SKIPPED,
     "marked": Outcomes.SKIPPED,  # skipped by the test file itself, not while the test ran
-    "xfailed": Outcomes.SKIPPED,  # expected to fail: it shows nothing
+    "xfailed": Outcomes.SKIPPED,  # the test is expected to fail, so it shows nothing
     "xpassed": Outcomes.SKIPPED,
 }
 
@@ -40,10 +40,11 @@ class CountedRun:
     """The results of one run, by test id."""
 
     outcomes: Mapping[str, CountedTest]  # by id
-    collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # file → how its collection failed, text
+    # file that could not be collected → how that failed, and the text of the error
+    collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     canaries: Mapping[str, str] = field(default_factory=dict)  # test with a random name that must fail → how it ended
     copies: Mapping[str, str] = field(default_factory=dict)  # id of a test whose copy must fail → how the copy ended
-    ended: int | None = None  # exit code; None if it did not finish
+    ended: int | None = None  # the run's exit code; None if it did not finish
     started: bool = True  # the runner was loaded; later failures are not the environment's fault
     left_out: tuple[str, ...] = ()
     ran: tuple[str, ...] = ()
@@ -116,7 +117,7 @@ def _one(name: str | None) -> tuple[str, ...]:
 def _seen(record: dict[str, Any]) -> CountedTest:
     outcome, phase = str(record["outcome"]), str(record.get("when", "call"))
     if outcome not in _RANK:
-        outcome = "failed"  # "rerun", for instance: it failed, whatever the next run shows
+        outcome = "failed"  # "rerun", for instance, means that the test failed, whatever its next run shows
     if outcome == "failed" and phase != "call":
         outcome = "error"
     return CountedTest(outcome, phase, strip_controls(str(record.get("text", ""))), float(record.get("seconds", 0.0)))
@@ -204,7 +205,7 @@ def why_worthless(bench: Bench, ran: CommandResult, counted: CountedRun, words: 
 
 
 def _passed(counted: CountedRun, name: str) -> bool:
-    """Whether the test itself passed. Only then does its failing copy show anything: a skipped one is skipped again."""
+    """Whether the test itself passed. Only then does its copy show anything: the copy of a skipped test is skipped."""
     return name in counted.outcomes and counted.outcomes[name].outcome == "passed"
 
 

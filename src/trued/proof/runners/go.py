@@ -103,7 +103,7 @@ class _GoTestArguments:
 
     flags: list[tuple[str, list[str]]]  # name and words of each flag
     packages: list[str]
-    rest: list[str]  # `-args` and what follows: for the tests themselves
+    rest: list[str]  # `-args` and all words after it: arguments of the tests themselves
 
 
 def _given(arguments: Iterable[str]) -> _GoTestArguments:
@@ -189,7 +189,7 @@ class GoTestFiles:
         if any(part[0] in "._" or part in ("testdata", "vendor") for part in folder.parts):
             return False
         home = next((str(one) for one in (folder, *folder.parents) if str(one) in self.modules), ".")
-        if home != ".":  # a separate module, which `go test` does not reach from here
+        if home != ".":  # the file is in a separate module, which `go test` at the top of the project does not reach
             return False
         return any(_covers(self.folder(one), str(folder)) for one in packages or ["."])
 
@@ -277,8 +277,9 @@ def _counted(ran: CommandResult, held: GoTestFiles, wanted: CaseSelection, canar
     failing = {one.package for one in ended if one.outcome == "failed" and one.test}
     broken = {one.package: one.text for one in ended if one.outcome == "failed" and one.package not in failing}
     errors = ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:]
-    broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}  # in older versions
-    # On the base nothing is forged: if a package crashes there, tests that it did not reach are only unknown.
+    # Older versions of Go report packages that cannot be built only in this way.
+    broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}
+    # The base forges nothing: if a package crashes there, nothing is known about the tests that it did not reach.
     cut = [one for one in ended if one.outcome == "failed" and _BROKE_OFF.search(one.text)]
     off = {held.folder(one.package) for one in cut} if wanted.on_base else set()
     whole = {path: ("failed", text or errors) for package, text in broken.items() for path in _of(held, package)}
@@ -305,7 +306,7 @@ def _caught(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -
 
 
 def _keeps(wanted: CaseSelection, name: str) -> bool:
-    """Whether the id is wanted, itself or with its whole file; a file also if any test in it is wanted."""
+    """Whether a test or a file is wanted: its own id, its whole file or, for a file, any of its tests."""
     ids = wanted.ids
     if ids is None or name in ids or name.split("::")[0] in ids:
         return True

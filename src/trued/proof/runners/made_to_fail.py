@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 WHY = "a copy that must fail"
-# A condition, so that no linter sees unreachable code; it does not depend on anything that a test may stub.
+# The error has a condition, so that no linter finds unreachable code. Nothing that a test may stub can change it.
 FAILS = f'if ("{WHY}".length) throw new Error("{WHY}");'
 _TITLE = r"""(?P<quote>['"`])(?P<title>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
 _OPTIONS = r"(?:\{[^{}]*\}\s*,\s*)?"
@@ -71,7 +71,7 @@ def failing_go(content: str) -> FailingFile:
     def with_error(match: re.Match[str]) -> str:
         titles.append(match.group("title"))
         name, begun = match.group("name"), match.group()
-        if name == "_":  # a panic would end all other tests of the package
+        if name == "_":  # give the parameter a name for `Fatal`: a panic would end all other tests of the package
             name = "failing"
             begun = begun[: match.start("name") - match.start()] + name + begun[match.end("name") - match.start() :]
         return f'{begun} if true {{ {name}.Fatal("{WHY}") }};'

@@ -204,7 +204,7 @@ def _text(bench: Bench, path: str) -> str:
 
 def _failing(bench: Bench, path: str) -> FailingFile:
     text = _text(bench, path)
-    if not _USES.search(text):  # a plain script: if it calls process.exit, let that fail
+    if not _USES.search(text):  # a plain script: its own calls of process.exit must fail, too
         return FailingFile(f"{_EXITS.sub('process.exit(7, ', text)}\n;{FAILS}\n", ())
     return failing_javascript(text)
 
@@ -227,7 +227,7 @@ def _canary(bench: Bench, model: str) -> Iterator[_NodeCanary]:
 def with_node_canary(content: str, path: str, name: str, kind: str) -> str:
     """The text of a test file with additional tests that must fail."""
     module = is_es_module(path, content, kind)
-    if not _USES.search(content) and _EXITS.search(content):  # process.exit must not end it before the canaries ran
+    if not _USES.search(content) and _EXITS.search(content):  # process.exit must not end the script before its canaries
         content = f"{_EXITS.sub(f'{name}x(', content)}\n{_LATER.format(n=name)}\n"
     load = _IMPORTED.format(n=name) if module else _REQUIRED
     tests = "\n".join(_TEST.format(name=name, way=way, body=body) for way, body in _WAYS.items())
@@ -269,7 +269,7 @@ def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanar
     try:
         return _told_apart(said, bench, canaries, wanting)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return CountedRun({})  # not the records of the engine's driver: nothing was counted
+        return CountedRun({})  # the records are not from the engine's script: nothing counts
 
 
 def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _Wanting) -> CountedRun:
@@ -308,7 +308,7 @@ def _id(record: dict[str, Any], key: str) -> str:
 
 
 def _counts(record: dict[str, Any]) -> bool:
-    """Whether the record counts: tests do, and plain scripts that did not fail; groups do not, only their tests."""
+    """Whether the record counts. Tests count, and plain scripts that did not fail; of a group, only its tests count."""
     return not record["group"] and not (not record["way"] and record["outcome"] == "failed")
 
 

@@ -19,7 +19,7 @@ from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, 
 from trued.proof.runners.made_to_fail import unittest_failures
 from trued.proof.runners.reporting_script import python_order, run_reporting_script
 
-# The engine loads plugins itself, so pytest does not know their distributions: it cannot check `required_plugins`.
+# The engine loads plugins itself, so pytest does not know their distributions and cannot check `required_plugins`.
 NEUTRAL = (
     *("-p", "no:cacheprovider", "--continue-on-collection-errors", "--maxfail=0", "--color=no"),
     *("-o", "required_plugins="),
@@ -61,7 +61,7 @@ def {name}_ways():
 CANARIES = ("", "_raises", "_unit", "_ways")
 _STOPS = {3: "pytest broke down", 4: "pytest could not start"}
 _OPTION = re.compile(r"(?:unrecognized arguments|no such option|Unknown config option): (-*[\w-]+)")
-# Options that show which plugin is missing; options that only measure are accepted and ignored by the probe.
+# Option that pytest does not know → the missing plugin. Options that only measure are not here: the probe ignores them.
 _PLUGINS = {
     "asyncio": "pytest-asyncio",
     "benchmark": "pytest-benchmark",
@@ -154,8 +154,8 @@ async def _configuration(bench: Bench, arguments: tuple[str, ...]) -> tuple[str,
 
 
 def _disguised(path: str) -> str:
-    """A random name for the configuration, which a head cannot predict, in the same folder, because its paths are
-    relative."""
+    """A random path for the configuration, which a head cannot predict. It is in the same folder, because paths in the
+    configuration are relative to it."""
     pure = PurePosixPath(path)
     return str(pure.with_name(f".{nonce()[:12]}{'.ini' if pure.name == '.pytest.ini' else pure.suffix}"))
 

@@ -33,8 +33,8 @@ from trued.proof.runners.script_runner_options import runner_arguments
 from trued.protocols import CommandResult
 
 NOT_FOUND = 127
-MOST_ALONE = 40  # test files that are run one by one
-# Where Vite writes a configuration that is an ES module before it loads it: this fails, as packages are read-only.
+MOST_ALONE = 40  # most test files that are run one by one
+# Vite writes a configuration that is an ES module here before it loads it. This fails, because packages are read-only.
 _UNWRITABLE = b"node_modules/.vite-temp"
 _UNRESOLVED = re.compile(r"(?:Failed to resolve import|Failed to load url) \"?([^\"'./ ][^\"' ]*)")
 _ONLY = re.compile(r"\b(test|it|specify|describe|suite|context)\.only\b")
@@ -191,8 +191,11 @@ def _started(room: _Room, ran: CommandResult) -> bool:
 
 
 async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
-    """Run each test file alone, because mocha runs nothing if one file cannot be loaded. Only on the base, where a test
-    may need code that does not exist yet; a head that breaks its own runner has failed."""
+    """Run each test file alone, because mocha runs nothing if one file cannot be loaded.
+
+    This is done only on the base, where a test may need code that does not exist yet. A head that breaks its own runner
+    has failed.
+    """
     outcomes: dict[str, CountedTest] = {}
     collected: dict[str, tuple[str, str]] = {}
     for number, path in enumerate(_test_files(room)[:MOST_ALONE]):
@@ -295,14 +298,14 @@ def with_runner_canary(content: str, runner: str, name: str, path: str) -> str:
     ways += [("a", f"assert {way}", body) for way, body in _ASSERTED.items()]
     tests = "\n".join(f"  t('{name} {way}', fails({able}, () => {{ {body}; }}));" for able, way, body in ways)
     body = _CANARY.format(**given, name=name, value=random.SystemRandom().random(), tests=tests)
-    # For a type checker, a file without imports and exports is a global script: its names clash with the original's.
+    # A type checker takes a file without imports and exports for a global script: names of copy and original clash.
     apart = "\nexport {};\n" if typed and not vitest and not is_es_module(path, content, "") else ""
     return f"{content}{_IMPORTED.format(n=name) if vitest else apart}{body}"
 
 
 async def _apart(room: _Room, chosen: list[str], counted: CountedRun, stray: str) -> tuple[CountedRun, str]:
-    """Run what must fail: the tests of the chosen files, changed in place to fail, and canaries. Returns the count with
-    how they ended, and why no result can be trusted, or ""."""
+    """Run tests that must fail: those of the chosen files, changed in place to fail, and canaries. Returns `counted`
+    with how they ended, and the reason why no result can be trusted, or ""."""
     copies = {path: failing_javascript(_every(room, path)) for path in chosen}
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
     ours = [one for one in passed if (made := copies.get(one.split("::")[0])) and _title(one) in made.titles]
@@ -375,8 +378,8 @@ def _is_of(canary: str, file: str, one: ReportedTest) -> bool:
 
 
 def _caught(placed: list[tuple[str, ReportedTest]], canary: str) -> str:
-    """Returns "failed" if all of the engine's own tests in this file failed, or if it could not be loaded, like its
-    model; else ""."""
+    """Returns "failed" if all canaries in this file failed, or if it could not be loaded, like the file that it copies;
+    else ""."""
     ours = [(file, one) for file, one in placed if _is_of(canary, file, one)]
     ended = {id_in_file(one, file): one.outcome for file, one in ours if f"{canary} " in one.name}
     if not ended:

@@ -3,11 +3,11 @@
 import random
 from collections.abc import Iterable
 
-MOST = 16  # red files; if there are more, every turn makes a new random choice
+MOST = 16  # most red files that are copied; if there are more, every turn makes a new random choice
 
 
 def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
-    """Every file with a test that was red on the base, because a head may forge a single file; and one other."""
+    """All files with a test that was red on the base, because a head may forge just one of them; and one other file."""
     chance = random.SystemRandom()
     known = sorted(set(files))
     forged_first = set(red)

@@ -46,14 +46,14 @@ async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
         command=f"{bench.interpreter.path} -I -B units.py ← {check.command}",
         lacks=bench.foreign,
         stops=_STOPS,
-        canaries=2 + len(ways),  # plus a plain assert, and an expected exception that is not raised
+        canaries=2 + len(ways),  # the 2: a plain assert, and an expected exception that is not raised
         nothing=nothing_collected(wanted),
     )
     return counted_fact(bench, report.ran, counted, words, stray=report.stray)
 
 
 def _apart(record: dict[str, Any], canary: str) -> dict[str, Any]:
-    """The record; if it is a canary's, its id begins with the canary's name, because canaries are in no file."""
+    """The record. The id of a canary gets the canary's name in place of the file's, because canaries are in no file."""
     _, found, rest = str(record.get("id", "")).partition(f"::{canary}::")
     return {**record, "id": f"{canary}::{rest}"} if found else record
 
