@@ -1,4 +1,4 @@
-"""Scripted agents for the command line's tests: team A lies once about 1A, and what it logs would steer a terminal."""
+"""Scripted agents for the command line's tests: team A lies once about 1A, and logs terminal control sequences."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a run began with, as little of it as there can be: for runs that a test writes into the journal itself."""
+"""The smallest possible inputs of a run, for runs that a test itself writes into the journal."""
 
 from typing import Any
 

@@ -34,7 +34,7 @@ def journal(home: Path) -> Iterator[SqliteJournal]:
 
 @pytest.fixture
 def record(journal: SqliteJournal, tmp_path: Path) -> RunRecord:
-    """A run that somebody began and nobody drives."""
+    """A run in the journal that has begun and that nobody drives."""
     repository = str(tmp_path / "project")
     one = RunRecord(
         id=RUN, workflow="purple", title="Slugs", repository=repository, base="b" * 40, branch=f"trued/{RUN}"
@@ -45,7 +45,7 @@ def record(journal: SqliteJournal, tmp_path: Path) -> RunRecord:
 
 @pytest.fixture
 def trued(waiting: Warm, home: Path, tmp_path: Path) -> Trued:
-    """`trued ARGS`, as a shell would start it: no terminal, private state of its own."""
+    """Runs `trued ARGS` as a shell would, without a terminal and with a state folder of its own."""
 
     def call(
         *args: str, cwd: Path | None = None, variables: Mapping[str, str] | None = None
@@ -59,7 +59,7 @@ def trued(waiting: Warm, home: Path, tmp_path: Path) -> Trued:
 
 @pytest.fixture
 def each(trued: Trued) -> Each:
-    """Several commands one after the other."""
+    """Runs several commands one after the other."""
 
     def call(
         *lines: Sequence[str], cwd: Path | None = None, variables: Mapping[str, str] | None = None
@@ -70,7 +70,7 @@ def each(trued: Trued) -> Each:
 
 
 def clean_environment() -> dict[str, str]:
-    """Without anything that a run would take from whoever tests: settings, logins."""
+    """The environment without settings and logins of the person who runs the tests."""
     ours, keys = ("TRUED_", "XDG_", "CI"), ("_KEY", "_TOKEN")
     return {name: value for name, value in os.environ.items() if not name.startswith(ours) and not name.endswith(keys)}
 
@@ -135,7 +135,7 @@ class World:
 
     @property
     def work(self) -> list[str]:
-        """What `run` is given."""
+        """The arguments of `trued run`."""
         script = Path(__file__).with_name("agents_for_cli.py")
         return ["PLAN.md", "--requirements", str(self.top / "requirements.yaml"), "--agent", f"scripted:{script}"]
 

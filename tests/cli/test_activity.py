@@ -1,4 +1,4 @@
-"""What agents do right now, and watching a run from another terminal."""
+"""The current activity of agents, and watching a run from another terminal."""
 
 import json
 import subprocess
@@ -69,5 +69,5 @@ def test_a_run_is_watched_from_another_process_until_it_ends_with_its_exit_code(
     assert watched.returncode == 0, watched.stderr
     assert "done: proven, 2 of 2 requirements met" in watched.stdout
     assert "ended: done" in watched.stderr
-    again = world.trued("watch", "--json")  # of a run that nobody drives: as it is
+    again = world.trued("watch", "--json")  # nobody drives the run, so it is printed as it is
     assert (again.returncode, json.loads(again.stdout)["state"]) == (0, "done")

@@ -1,4 +1,4 @@
-"""`trued agents`, `init`, `doctor` and a run that names nobody, on machines where this and that is installed."""
+"""`trued agents`, `init`, `doctor` and a run that names no agent, on machines with different agents installed."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ Installed = Callable[..., dict[str, str]]
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Installed:
-    """Programs on PATH, and which of them a user is logged in to; the variables of that user."""
+    """Puts programs on PATH and logs a user in to some of them; returns that user's environment variables."""
 
     def make(*programs: str, logged_in: str = "", **variables: str) -> dict[str, str]:
         place = tmp_path / "programs"
@@ -105,7 +105,7 @@ def test_with_nothing_installed_the_shortest_ways_to_an_agent_are_said_and_what_
     (roles,) = [one for one in told if one["name"] == "roles"]
     assert (roles["state"], "npm install" in roles["fix"]) == ("missing", True)
     (left,) = [one for one in told if one["name"] == "login" and one["state"] == "broken"]
-    assert "r-xyzab" in left["says"]  # a copy of a login that a killed supervisor left
+    assert "r-xyzab" in left["says"]  # a killed supervisor left a copy of a login in this run
     assert "trued cancel r-xyzab" in left["fix"]
 
 
@@ -115,7 +115,7 @@ def test_a_run_that_names_nobody_takes_what_is_installed_and_says_so(
 ) -> None:
     (done,) = each(["run", "Do it", "--json"], cwd=project, variables=installed("claude", logged_in="claude"))
     assert all(fact in done.stderr for fact in ("claude in every role", "~/.claude"))
-    assert json.loads(done.stdout)["state"] == "waiting"  # nobody writes a case: a person is asked first
+    assert json.loads(done.stdout)["state"] == "waiting"  # nobody writes cases, so a person is asked first
     assert "planted" not in done.stdout + done.stderr
 
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_started_is_refused_before_a_run_is_stored(
 def test_a_program_of_the_repository_is_no_agent_and_is_not_run(
     trued: Trued, project: Path, installed: Installed, entry: str
 ) -> None:
-    """An empty entry of PATH, a colon too many, means the working folder."""
+    """An empty entry of PATH (one colon too many) means the working folder."""
     for name in ("codex", "git"):
         file = project / entry / name
         file.parent.mkdir(parents=True, exist_ok=True)

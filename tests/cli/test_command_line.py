@@ -1,4 +1,4 @@
-"""The real command line: what it says to a newcomer, to a script, and to bad input."""
+"""The real command line: what it prints for newcomers, for scripts, and for bad input."""
 
 import json
 import resource
@@ -26,7 +26,7 @@ AGENT = ("--agent", "command:true")
 
 
 def one_sentence(done: subprocess.CompletedProcess[str], code: int = 2) -> str:
-    """What bad input gets: one line on stderr that begins with our name, nothing on stdout, no traceback."""
+    """The one line on stderr that bad input gets: it begins with our name; stdout is empty, no traceback."""
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     said = [line for line in done.stderr.splitlines() if line.startswith("trued: ")]
@@ -55,7 +55,7 @@ def test_help_names_every_command_in_groups(trued: Trued) -> None:
 
 @pytest.mark.spec("USE-2")
 def test_every_command_has_help_of_its_own() -> None:
-    """In one process: each would need one of its own otherwise, and most of the time goes into imports."""
+    """All commands run in one process, because imports take most of the time."""
     code = (
         "import sys\nfrom trued.cli import COMMANDS, main\nfor name in COMMANDS:\n"
         "    sys.argv = ['trued', name, '--help']\n"
@@ -67,8 +67,8 @@ def test_every_command_has_help_of_its_own() -> None:
 
 
 def test_help_is_instant() -> None:
-    """At most twice a bare interpreter and 0.3 s, or as much more as the machine is slower. Counted in processor
-    time, since it may be busy."""
+    """Help takes at most twice as long as a bare interpreter plus 0.3 s, or more on a slower machine. Processor time is
+    measured, because the machine may be busy."""
 
     def spent(*command: str) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -227,7 +227,7 @@ def test_a_state_folder_that_cannot_be_used_is_named(trued: Trued, project: Path
 def test_a_mistake_of_ours_is_one_sentence_and_a_file(
     trued: Trued, journal: SqliteJournal, record: RunRecord, home: Path
 ) -> None:
-    """The run in the journal has no inputs: nothing writes such a run, so nothing foresees it."""
+    """The run in the journal has no inputs. No command writes such a run, so no code handles it."""
     journal.add(record.model_copy(update={"id": "r-empty"}))
     said = one_sentence(trued("resume", "r-empty"), code=1)
     (file,) = (home / "tracebacks").iterdir()

@@ -1,4 +1,4 @@
-"""`trued compare`: looking at runs that there are, asking for what makes no sense, and whole comparisons."""
+"""`trued compare`: tables of existing runs, refused options, and whole comparisons."""
 
 import json
 import os
@@ -33,7 +33,7 @@ WHOLE = {
 
 
 def add(journal: SqliteJournal, name: str, workflow: str, *, cost: str = "computed", agent: str = "claude") -> None:
-    """A run that has ended, as far as its journal can tell."""
+    """Add a run to the journal that has ended. Nothing else of it exists."""
     record = RunRecord(
         id=name, workflow=workflow, title=HOSTILE, repository="/nowhere", base="b" * 40, branch=f"trued/{name}"
     )

@@ -103,7 +103,7 @@ WAITS = (wait("attest", "goal-1"), wait("attest", "ship-1"), wait("approve"))
 
 
 def screen(one: RunEnd, width: int = 80) -> list[str]:
-    """As a terminal of this width shows it."""
+    """The end screen's lines on a terminal of this width."""
     console = Console(file=io.StringIO(), force_terminal=True, width=width, no_color=True, highlight=False)
     for text in (*result_lines(one, console), *need_lines(one.needs(), console)):
         console.print(text, soft_wrap=True)
@@ -126,7 +126,7 @@ def test_the_end_fits_a_screen_and_says_each_fact_once(width: int) -> None:
     assert commands == [f"trued approve {RUN} goal-1 ship-1", f"trued approve {RUN}"]
     assert f"trued amend {RUN} --add FILE" in words
     assert f"1A, 1B pass on cases by {AGENT} that nobody has approved" in words
-    assert "the response shows no more than a status" in words  # why goal-1 has no case
+    assert "the response shows no more than a status" in words  # the reason why goal-1 has no case
     assert "environment built" not in words
 
 
@@ -154,7 +154,7 @@ def test_a_failed_case_shows_expected_and_got_below_each_other() -> None:
     assert expected.split(maxsplit=1) == ["expected", "{'rain': 3, 'sun': 4}"]
     assert got.split(maxsplit=1) == ["got", "{}"]
     assert expected.index("{") == got.index("{")
-    assert "○ examined" in " ".join(lines)  # 1A holds, but nobody is asked to approve a refuted run
+    assert "○ examined" in " ".join(lines)  # 1A holds, but the run is refuted, so no approval is asked for
     assert "need you" not in " ".join(lines)
 
 

@@ -31,7 +31,7 @@ def every_event() -> Iterator[tuple[str, type[JournalEvent]]]:
 
 
 def sample(annotation: Any, name: str) -> Any:
-    """A value of this type: two of a list, one of a number, words that tell which field they are."""
+    """A sample value of this type: two items for a list, 1 for a number, the field's name for a text."""
     origin, options = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         return next(sample(one, name) for one in options if one is not type(None))

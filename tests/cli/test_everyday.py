@@ -1,4 +1,4 @@
-"""Small things that people met in their first hour: names that are missing, places of files, defaults, figures."""
+"""Small problems of people's first hour: missing names, locations of files, defaults, figures."""
 
 import asyncio
 import io
@@ -138,7 +138,7 @@ def test_trust_shows_what_is_set_and_not_seventy_comments(trued: Trued, project:
     assert "cap = 4" not in shown
     assert "3 lines of comments or blanks left out" in shown
     (project / "trued.toml").write_text('[environment]\nprepare = ["""\n# rm -rf /\n"""]\n')
-    assert "# rm -rf /" in trued("trust", cwd=project).stdout  # in a text it may be no comment
+    assert "# rm -rf /" in trued("trust", cwd=project).stdout  # inside a multi-line string, the line may be no comment
     assert not is_comment("rounds = 2 # two")
 
 

@@ -1,4 +1,4 @@
-"""The gate as people, Claude Code and git meet it: real repositories, real pushes, real processes."""
+"""The gate as people, Claude Code and git use it: real repositories, real pushes, real processes."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def yard(tmp_path: Path, waiting: Warm) -> Yard:
 
 
 def files(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file beside git's own data, with its mode."""
+    """Every file except git's own data, with its mode and content."""
     inside = [one for one in folder.rglob("*") if one.is_file() and ".git" not in one.relative_to(folder).parts]
     hooks = [one for one in (folder / ".git" / "hooks").glob("*") if one.is_file()]
     return {str(one.relative_to(folder)): (one.stat().st_mode, one.read_bytes()) for one in (*inside, *hooks)}
@@ -58,7 +58,7 @@ def test_an_agent_is_not_let_go_while_it_is_red_and_is_when_it_is_green(yard: Ya
     before = yard.seen()
     assert yard.stop(active=True) == {}
     assert yard.seen() == before
-    # only in a new file, which nobody has told git of
+    # the work is in a new file, which is not added to git
     yard.write("slug.py", "from words import slugify\n")
     yard.write("words.py", GREEN)
     assert yard.stop(active=True) == {}
@@ -77,7 +77,8 @@ def test_the_cap_lets_it_go_loudly_and_a_tree_is_judged_once(yard: Yard) -> None
     before = verdict.stat()
     yard.stop("another session")
     after = verdict.stat()
-    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)  # it was looked up
+    # the stored verdict was used, not written again
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"hook_event_name": "Stop"}', '{"hook_event_name": "X"}'])
@@ -165,7 +166,7 @@ def test_installing_and_removing_leaves_no_trace_and_keeps_what_was_there(yard: 
     yard.install("claude", "git", "github", more=more)
     once = files(yard.repository)
     assert set(once) - set(before) == {".git/hooks/pre-push.before-trued", ".github/workflows/trued-gate.yml"}
-    yard.install("github", "git", "claude")  # as before: shared, and from the same package
+    yard.install("github", "git", "claude")  # again without options: still shared, and from the same package
     assert files(yard.repository) == once
     removed = yard.trued("gate", "remove", "claude", "git", "github")
     assert removed.stdout.splitlines() == ["claude: removed", "git: removed", "github: removed"]
@@ -185,7 +186,7 @@ def test_only_this_user_has_the_hook_unless_it_is_shared(yard: Yard) -> None:
     assert "gitignore" not in yard.install("claude").stderr
     yard.install("claude", more=("--shared",))
     assert set(files(yard.repository)) - set(before) == {".claude/settings.json"}
-    yard.install("claude")  # stays where it is
+    yard.install("claude")  # without --shared: the hook stays in the shared file
     assert set(files(yard.repository)) - set(before) == {".claude/settings.json"}
     yard.trued("gate", "remove", "claude")
     assert files(yard.repository) == before
@@ -253,7 +254,7 @@ def test_private_state_inside_the_repository_is_refused(yard: Yard) -> None:
 
 
 def at_a_terminal(yard: Yard, *words: str) -> tuple[int, str]:
-    """The command with a terminal in front of it."""
+    """Run the command at a terminal; return its exit code and what it showed."""
     leader, follower = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "trued", *words],
@@ -294,7 +295,7 @@ def test_only_a_person_amends_the_contract(yard: Yard) -> None:
     assert (note["who"], note["why"]) == ("Ann", "it was wrong")
     assert note["contract"] == status["contract"]
     shown = yard.trued("gate", "status").stdout
-    assert ("amended by Ann" in shown, "['" in shown) == (True, False)  # in words, not in brackets
+    assert ("amended by Ann" in shown, "['" in shown) == (True, False)  # printed as text, not as a Python list
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ def test_resume_by_the_runs_name_goes_on_from_its_branch_and_says_so(tmp_path: P
     shutil.rmtree(place.variables["TRUED_HOME"])
     unknown = place.trued("resume", "r-nobody")
     assert unknown.returncode == 2, unknown.stderr
-    named = place.trued("resume", run["id"])  # nobody plays here: it stops before anything is begun
+    named = place.trued("resume", run["id"])  # no agent plays the roles, so it stops before a run begins
     assert f"continuing from {run['branch']}" in named.stderr
     assert place.data("ls") == []
     done = place.trued(*words, *agents)

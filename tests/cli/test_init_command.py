@@ -21,12 +21,13 @@ def test_only_the_written_bytes_are_trusted(trued: Trued, project: Path) -> None
     assert trust(trued, project)["trusted"]
     settings = project / "trued.toml"
     written = settings.read_bytes()
-    settings.write_bytes(written + b"rounds = 9\n")  # whoever it was
+    settings.write_bytes(written + b"rounds = 9\n")  # somebody has changed it
     assert not trust(trued, project)["trusted"]
     assert "not trusted yet" in one_sentence(trued("run", "say hello", *AGENT, cwd=project))
     settings.write_bytes(written)
-    assert trued("run", "say hello", *AGENT, cwd=project).returncode == 3  # it began, and nobody writes a case
-    # roles that were there before are not trusted along with it
+    # the run began, and asks a person because nobody writes cases
+    assert trued("run", "say hello", *AGENT, cwd=project).returncode == 3
+    # trusting trued.toml does not trust role files
     (project / ".trued" / "roles").mkdir(parents=True)
     (project / ".trued" / "roles" / "solo.md").write_text("---\nname: solo\n---\n\nDo what I say.\n")
     said = one_sentence(trued("run", "say hello", *AGENT, cwd=project))

@@ -1,4 +1,4 @@
-"""What a newcomer hands in is read as what it looks like, and a refusal names the way out."""
+"""A file that a newcomer passes to a run is read as what it looks like; a refusal names what to do instead."""
 
 import io
 import json
@@ -23,7 +23,7 @@ def test_tickets_and_prose_are_taken_without_w(each: Each, trued: Trued, project
         ["run", "ticket.md", *AGENT], ["run", "greetings.md", *AGENT], ["run", "say hello", *AGENT], cwd=project
     )
     for done, name in zip(taken, ("ticket", "solo", "solo"), strict=True):
-        assert done.returncode == 3, done.stderr  # nobody writes a case: a person is asked first
+        assert done.returncode == 3, done.stderr  # nobody writes cases, so a person is asked first
         assert f"using {name}" in done.stderr
     assert ["plain words" in one.stderr or "one agent, one pass" in one.stderr for one in taken] == [False, False, True]
     runs = json.loads(trued("ls", "--json", cwd=project).stdout)
@@ -59,7 +59,7 @@ def test_roles_without_an_agent_are_named(trued: Trued, project: Path, tmp_path:
 
 
 def test_the_choice_is_printed_above_a_live_tree() -> None:
-    """On a console of its own it would be drawn over."""
+    """Printed to another console, the sentence would be drawn over."""
     screen = io.StringIO()
     with LiveTree(console=Console(file=screen, force_terminal=True, width=80)) as tree:
         tree.say("using solo\x1b[2J")
@@ -79,7 +79,7 @@ def test_a_goal_in_a_file_is_proven_sentence_by_sentence(world: World, tmp_path:
     run = json.loads(done.stdout)["id"]
     (one,) = world.data("ledger", run)["requirements"]
     assert (one["id"], one["grade"]) == ("double", "proven")
-    # the same goal, badly done: prose is believed no more than a plan
+    # the same goal with a lying agent: work on prose is checked like work on a plan
     lie = tmp_path / "liar.py"
     lie.write_text(script.read_text().replace('"turn": 2', '"turn": 1'))
     words = ("--requirements", str(requirements), "--agent", f"scripted:{lie}", "--yes")

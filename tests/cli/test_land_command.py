@@ -1,4 +1,4 @@
-"""`trued land` as people type it: what it says, what it gives to programs, how it ends."""
+"""`trued land` as people type it: its messages, its JSON and its exit codes."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Commands that only look load nothing that works: what is not loaded takes no time."""
+"""Commands that only show something load no code that drives runs or proves, so they start fast."""
 
 import subprocess
 import sys
@@ -42,7 +42,7 @@ def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def one_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the state of a run that was proven, with calls, evidence and events of every part."""
+    """A state folder with one proven run: calls, evidence, and events of all kinds."""
     folder = tmp_path_factory.mktemp("light")
     demo(folder / "state")
     return folder
@@ -57,7 +57,7 @@ SPENDING = ("trued.wire",)
 NEVER = ("importlib.metadata", "asyncio", "email", "logging", "trued.run.state", "trued.inputs.settings.loader")
 
 
-# What a command does not print, it does not load: these are most of the time of a short command.
+# Modules that a command must not load, because it does not need them: loading them would take most of its time.
 @pytest.mark.parametrize(
     ("words", "unneeded"),
     [

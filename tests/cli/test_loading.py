@@ -1,4 +1,4 @@
-"""What a command loads: its own modules, and nothing that happens to be installed beside them."""
+"""A command loads its own modules, and nothing else that happens to be installed."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Notifications: at ends and waits, by a person's own command, and never to the harm of a run."""
+"""Notifications when a run ends or waits, by the person's own command. A failing one does not disturb a run."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Inputs and places that nobody plans for: one clear sentence, or none needed, and never a mistake of ours."""
+"""Unusual inputs and folders: they work, or give one clear sentence, and never a traceback."""
 
 import json
 import os

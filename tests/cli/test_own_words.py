@@ -41,7 +41,7 @@ def test_an_agents_question_takes_any_words_but_none(each: Each, journal: Sqlite
 
 @contextmanager
 def terminal(patch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The other end of a terminal at which a person sits."""
+    """The other end of a terminal that stdin is connected to, as if a person sat there."""
     mine, theirs = pty.openpty()
     with open(theirs, closefd=False) as given, open(theirs, "w", closefd=False) as told:
         patch.setattr("sys.stdin", given)

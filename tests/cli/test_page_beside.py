@@ -1,4 +1,4 @@
-"""`trued run --page`: the page lives as long as the run's own process, however that ends."""
+"""`trued run --page`: the page ends with the run's process, however that ends."""
 
 import os
 import re
@@ -41,6 +41,6 @@ def test_the_page_beside_a_run_ends_with_it(tmp_path: Path, killed: bool) -> Non
             os.kill(run.pid, signal.SIGKILL)
         else:
             run.stdin.close()
-        run.stderr.read()  # until the page has ended, too: it holds the other end
+        run.stderr.read()  # ends only when the page has ended, too: it holds the other end of the pipe
         assert not _answers(int(found[1]))
     assert not (tmp_path / "page").exists()

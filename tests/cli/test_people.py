@@ -1,4 +1,4 @@
-"""Commands by which a person speaks: the contract is shown, and changed by nobody else."""
+"""Commands by which a person decides: the contract is shown first, and nobody else can change it."""
 
 import asyncio
 import json
@@ -110,7 +110,7 @@ def waiting(world: World) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.spec("RUN-8", "RUN-2")
 def test_the_list_is_the_same_after_kill_9_and_nothing_that_was_answered_is_asked_again(world: World) -> None:
-    """Killed while a look is already waited for and another chunk is at work; then again before the end."""
+    """The engine is killed while a manual check waits and another chunk is at work, and again before the end."""
     asks = '  - {id: look, text: it reads well, covers: ["1A"], checks: [{kind: manual, steps: [read it]}]}\n'
     file = world.top / "requirements.yaml"
     file.write_text(file.read_text() + asks)
@@ -122,7 +122,8 @@ def test_the_list_is_the_same_after_kill_9_and_nothing_that_was_answered_is_aske
         until = time.monotonic() + 600
         while waiting(world) != expected:
             assert time.monotonic() < until
-            assert driver.poll() is None or waiting(world) == expected  # it may have ended while we looked
+            # the run may have ended since `waiting` was called
+            assert driver.poll() is None or waiting(world) == expected
             time.sleep(0.2)
         driver.send_signal(signal.SIGKILL)
     assert waiting(world) == expected

@@ -1,4 +1,4 @@
-"""`trued preview`: a run's work for a person to look at, and nothing left of it afterwards."""
+"""`trued preview` shows a run's work to a person, and leaves nothing behind."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""`trued requirements`: a scaffold from words and repository, and approved cases as a file of one's own."""
+"""`trued requirements`: a scaffold from the user's words and the repository, and export of approved cases."""
 
 import json
 from pathlib import Path
@@ -73,7 +73,8 @@ def test_only_cases_that_a_person_approved_become_the_users_own(world: World) ->
     assert done.returncode == 3, done.stderr
     file, name = world.top / "own.yaml", world.data("ls")[0]["id"]
     refused = world.trued("requirements", "export", name, "-o", str(file))
-    assert "no case that a person wrote or approved" in one_sentence(refused)  # examined must not become proven so
+    # an exported file must not turn examined cases into proven ones
+    assert "no case that a person wrote or approved" in one_sentence(refused)
     assert not file.exists()
     given = ("--as", "Bea", "--reason", "I read them")
     assert world.trued("approve", name, *given).returncode == 0

@@ -1,4 +1,4 @@
-"""`trued roles` and `trued lint`: what there is, where it comes from, and how others get it."""
+"""`trued roles` and `trued lint`: which roles exist, where each comes from, and how they are exported."""
 
 import json
 import re

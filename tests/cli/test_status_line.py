@@ -1,4 +1,4 @@
-"""Where a pipeline or a team stands, on a terminal and without one."""
+"""The status of a pipeline or a team, on a terminal and without one."""
 
 import io
 import json
@@ -23,7 +23,7 @@ HOSTILE = "\x1b[31mred\x1b]0;title\x07 [bold]not bold[/bold]\nnext \u202etfel"
 
 
 def until(events: Iterable[Event], kind: str, times: int = 1) -> Progress:
-    """As it stood after the event of this kind."""
+    """The progress after the last of `times` events of this kind."""
     seen = Progress()
     for event in events:
         seen.add(event)
@@ -73,7 +73,7 @@ def test_the_foot_of_the_tree_says_what_a_team_works_on_and_how_much_is_left() -
 def test_at_the_end_features_tasks_recoveries_tokens_cost_and_time_are_one_line() -> None:
     (last,) = ending(Progress(team()))
     assert last.plain == "2/2 features · 4/4 tasks · 2 recoveries · 232.2k tok · $0.72 · 33s"
-    assert not standing(Progress(team()))  # nobody works any more
+    assert not standing(Progress(team()))  # the run has ended, so nothing is in progress
 
 
 @pytest.mark.spec("TEAM-5", "TEAM-10")

@@ -1,4 +1,4 @@
-"""What a terminal shows of a run, without a terminal."""
+"""The tree of a run, as lines, without a terminal."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""After a verification: what only waits for a person has its command, and skipped tests are no failures."""
+"""Advice after a verification: a command for each thing that only waits for a person; skipped tests are no failures."""
 
 import pytest
 

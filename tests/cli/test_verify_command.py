@@ -63,9 +63,10 @@ def _is_on_record(found: dict[str, object], trued: Trued, repo: Path, home: Path
     facts |= {"repository": str(repo), "state": "not proven", "met": 0, "requirements": 1}
     facts |= {"requirements_file": str(asked)}
     assert {name: record[name] for name in facts} == facts
-    assert "double(21)" not in (home / "verified.jsonl").read_text()  # no case, and no evidence
+    assert "double(21)" not in (home / "verified.jsonl").read_text()  # the log holds neither cases nor evidence
     assert "1 verification, 0 with every requirement met" in trued("stats", cwd=repo).stdout
-    assert json.loads(trued("stats", "--json", cwd=home).stdout)["verifications"] == [record]  # of every repository
+    # outside a repository: of all repositories
+    assert json.loads(trued("stats", "--json", cwd=home).stdout)["verifications"] == [record]
 
 
 def _why_can_be_asked_after_it(trued: Trued, repo: Path, home: Path) -> None:

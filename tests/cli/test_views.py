@@ -1,4 +1,4 @@
-"""Views are made from the journal, and from nothing else."""
+"""Views are made from the journal alone."""
 
 import json
 import time
@@ -16,7 +16,7 @@ TOKENS = {"in": 900, "out": 100, "cached": 50, "peak": 1000, "estimated": False}
 
 
 def a_run(journal: RunJournal) -> None:
-    """One chunk that is refuted once, mended, and asked about."""
+    """Write a run with one chunk that is refuted once, then fixed, and then waits for an answer."""
     store = writer(journal)
     store("run began", title="Slugs", workflow="purple", branch="trued/r-abcde", level="bubblewrap")
     store("checking", "seal", requirement="slug", side="base", kind="examples", turn=1)

@@ -1,4 +1,4 @@
-"""A call that waits for its provider, as people see it."""
+"""How a call that waits for its provider is shown."""
 
 import time
 from dataclasses import replace

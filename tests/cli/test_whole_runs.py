@@ -27,7 +27,7 @@ class Finished:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, waiting: Warm) -> Finished:
-    """One run, from a detached head, that everybody here may look at."""
+    """One run, started from a detached HEAD, that all tests here share and none changes."""
     world = world_in(tmp_path_factory.mktemp("finished"), waiting)
     git(world.repository, "checkout", "-q", "--detach")
     done = world.trued("run", *world.work, "--yes")
@@ -92,7 +92,7 @@ def test_why_shows_the_evidence_with_commit_isolation_and_whose_word_it_is(finis
     said = finished.world.trued("why", "doub", finished.id).stdout
     assert said.startswith("double proven\n")
     assert "rests on: your own checks in " in said
-    assert "tiny:double(21) → 42" in said  # the run is over: nothing has to be hidden any more
+    assert "tiny:double(21) → 42" in said  # the run is over, so held-out cases are shown
     assert re.search(r"examples on base [0-9a-f]{10}, turn 1, held out: 0 passed, 2 failed", said)
     assert re.search(r"examples on head [0-9a-f]{10}, turn 2, held out: 2 passed, 0 failed", said)
     assert "isolation: " in said
@@ -102,7 +102,7 @@ def test_why_shows_the_evidence_with_commit_isolation_and_whose_word_it_is(finis
 def test_what_agents_print_is_harmless_in_the_terminal(finished: Finished) -> None:
     said = finished.world.trued("logs", finished.id, "--call", "chunk 1A/purple-team-a#1").stdout
     assert "all tests [bold]pass[/bold]" in said
-    assert "attempt 1, resume no" in said  # words, and no values of Python
+    assert "attempt 1, resume no" in said  # printed as text, not as Python values
     assert "\x1b" not in said
     assert "\x07" not in said
 
@@ -119,7 +119,7 @@ def test_logs_are_one_line_an_event_and_the_same_as_json(finished: Finished) -> 
     objects = [json.loads(line) for line in finished.world.trued("logs", finished.id, "--json").stdout.splitlines()]
     assert len(lines) == len(objects)
     assert (objects[0]["kind"], objects[-1]["kind"]) == ("run began", "ended")
-    followed = finished.world.trued("logs", "-f", finished.id)  # of a run that nobody drives: it ends by itself
+    followed = finished.world.trued("logs", "-f", finished.id)  # nobody drives the run, so the command ends
     assert followed.stdout.splitlines() == lines
 
 
@@ -181,10 +181,10 @@ def test_without_a_terminal_a_question_is_parked_and_answered_later(world: World
     (run,) = world.data("ls")
     assert (run["state"], world.data("show")["questions"][0]["options"]) == ("waiting", ["yes", "stop", "redo"])
     assert world.trued("answer", run["id"], "perhaps").returncode == 2
-    hidden = world.trued("why", "double").stdout  # agents may be asked again, so values stay where they are
+    hidden = world.trued("why", "double").stdout  # agents may be called again, so held-out values are not shown
     assert "2 cases" in hidden
     assert "double(21)" not in hidden
-    said = world.data("answer", "stop")  # the newest run of this repository is meant
+    said = world.data("answer", "stop")  # without an id: the newest run of this repository
     assert (said["answer"], bool(said["who"])) == ("stop", True)
     paused = world.trued("resume", "--json")
     assert paused.returncode == 3
@@ -207,7 +207,7 @@ def test_a_plan_can_be_seen_and_approved_before_anybody_works(world: World) -> N
     assert (unsigned.returncode, unsigned.stdout) == (2, "")
     approved = world.trued("approve", "--as", "Ada", "--reason", "these are my words")
     assert approved.returncode == 0, approved.stderr
-    shown = approved.stderr  # before the word is given
+    shown = approved.stderr  # the contract is shown before the approval is recorded
     for part in ("double(x) returns twice its argument", "tiny:double(21) → 42", "2 cases", "agents_for_cli.py"):
         assert part in shown
     assert "no requirement 'quadruple'" in world.trued("approve", world.data("ls")[0]["id"], "quadruple").stderr
@@ -247,7 +247,7 @@ def test_ctrl_c_ends_with_130_and_the_way_to_go_on(world: World) -> None:
 
 
 class Terminal:
-    """A person's terminal: what they see so far, and what they type."""
+    """A terminal with a person: collects what is shown, and types."""
 
     def __init__(self, world: World, *args: str, **variables: str) -> None:
         self.screen, self._hand = "", -1

@@ -1,4 +1,4 @@
-"""The demo shows what really happened, in about a minute, and touches nothing of the user's."""
+"""The demo shows what really happened, in about a minute, and touches none of the user's files."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from trued.cli.demo.bill import Bill, bill
 from trued.cli.demo.facts import LIE, VICTIM, DemoEnd, check_facts
 from trued.model import Event, Grade
 
-pytestmark = pytest.mark.timeout(1800)  # on a very busy machine; the demo itself gives up before
+pytestmark = pytest.mark.timeout(1800)  # seconds on a very busy machine; the demo itself gives up earlier
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Shown:
     code: int
     out: str
     err: str
-    seconds: float  # of the processor: the machine may be busy with other things
+    seconds: float  # processor time, because the machine may be busy with other things
     outside: Path
     waiting: Warm
 
@@ -91,7 +91,7 @@ def test_the_demo_shows_a_lie_refuted_a_kill_survived_and_a_ledger(shown: Shown)
 
 @pytest.mark.spec("USE-1")
 def test_the_demo_takes_about_a_minute(shown: Shown) -> None:
-    assert shown.seconds < 45  # a quarter of it is usual; agents that only wait take the rest of half a minute
+    assert shown.seconds < 45  # usually a quarter of it; the demo takes longer on the clock, because its agents wait
 
 
 @pytest.mark.spec("USE-1", "RUN-2")
@@ -180,7 +180,8 @@ PAID = Bill(Counter({"a": 1}), frozenset({"a"}))
     [
         (GOOD, PAID, []),
         (DemoEnd(EVENTS, Grade.PROVEN, True, 0, Grade.PROVEN), PAID, [0]),  # the lie went through
-        (DemoEnd(EVENTS[::2], Grade.REFUTED, True, 0, Grade.PROVEN), PAID, [0]),  # nobody believed it
+        # no event shows that team B believed the lie
+        (DemoEnd(EVENTS[::2], Grade.REFUTED, True, 0, Grade.PROVEN), PAID, [0]),
         (DemoEnd(EVENTS, Grade.REFUTED, False, 0, Grade.PROVEN), PAID, [1]),
         (DemoEnd(EVENTS[:2], Grade.REFUTED, True, 0, Grade.PROVEN), PAID, [2]),
         (GOOD, Bill(Counter({"a": 2}), frozenset({"a"})), [3]),  # a call was made twice
