@@ -18,7 +18,7 @@ Begin: TypeAlias = Callable[..., GitWorkspace]
 
 
 def git_in(folder: Path, *arguments: str) -> str:
-    """git as a user has it, but without the configuration of whoever runs these tests."""
+    """Run git as a user does, without the configuration of the person who runs these tests."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     clean |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(folder)}
     ran = subprocess.run(["git", *arguments], cwd=folder, env=clean, capture_output=True, check=False)
@@ -27,7 +27,7 @@ def git_in(folder: Path, *arguments: str) -> str:
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    """Every file below, byte for byte; links by their target."""
+    """Path → content of every file below the folder; for a link, its target."""
     found: dict[str, bytes] = {}
     for path in sorted(folder.rglob("*")):
         if path.is_symlink():
@@ -39,7 +39,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    """A small repository of the user's, in a folder with a blank and an umlaut."""
+    """A small repository of a user, in a folder with a blank and an umlaut."""
     folder = tmp_path / "my prójekt"
     folder.mkdir()
     git_in(folder, "init", "-q", "-b", "main")
@@ -59,7 +59,7 @@ def repo(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def begin(repo: Path, tmp_path: Path) -> Begin:
-    """A workspace on the repository's HEAD; the same state folder each time, as after a restart."""
+    """Makes workspaces on the repository's HEAD, all with the same state folder, as after a restart."""
 
     def make(level: str = "bubblewrap", run: str = "r1", **more: object) -> GitWorkspace:
         if not level_state(level).works:

@@ -52,7 +52,7 @@ def sent(kind: int, address: object) -> bool:
 
 
 def ways(asked: dict[str, str]) -> dict[str, Callable[[], bool]]:
-    """Files of the system are opened and not written, the clock is set to what it says, a mount would be our own."""
+    """Every way out by its name. All are harmless: system files are only opened, the clock is set to its own time."""
     outside, engine, name = asked["outside"], int(asked["engine"]), asked["name"]
     own_pids = Path("/proc/self/ns/pid").readlink() != Path(asked["pidns"])
     return {

@@ -1,4 +1,4 @@
-"""Clones: made from the store, taken from by content, gone only when nothing is lost."""
+"""Clones are made from the store, committed by content, and removed only if no work is lost."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ async def test_a_clone_is_what_the_commit_is_and_git_in_it_agrees(workspace: Git
 
 @pytest.mark.spec("RUN-9")
 async def test_a_clone_knows_no_other_work(workspace: GitWorkspace, repo: Path) -> None:
-    """The answer must not lie in the object folder: not on other branches, not from other agents."""
+    """The object folder must not contain the answer: neither other branches nor other agents' work."""
     git_in(repo, "checkout", "-q", "-b", "answer")
     (repo / "answer.txt").write_text("42")
     git_in(repo, "add", "-A")
@@ -65,7 +65,7 @@ async def test_a_clone_knows_no_other_work(workspace: GitWorkspace, repo: Path) 
 
 @pytest.mark.spec("RUN-9")
 async def test_a_clone_is_one_commit_deep_also_when_it_is_brought_to_another(workspace: GitWorkspace) -> None:
-    """Neither the cost of a clone nor what can be looked up in it grows with the run."""
+    """A clone does not grow with the run: neither its cost nor the history that can be looked up in it."""
     head = workspace.base
     for number in range(4):
         work, _ = await workspace.clone("a session", head, token=str(number))
@@ -102,13 +102,14 @@ async def test_an_agent_that_changed_nothing_leaves_the_head(workspace: GitWorks
     work, _ = await workspace.clone("a", workspace.base, token="1")
     (work / "app.py").touch()
     (work / "debug.log").write_text("ignored")
-    (work / "lib" / "__pycache__").mkdir()  # two that ran the same module would leave a conflict that nobody wrote
+    # if caches were committed, two agents that run the same module would conflict
+    (work / "lib" / "__pycache__").mkdir()
     (work / "lib" / "__pycache__" / "app.cpython-311.pyc").write_bytes(b"\0compiled")
     assert await take(workspace, "a", workspace.base) == (workspace.base, ())
 
 
 async def test_a_change_within_the_second_of_the_checkout_is_seen(workspace: GitWorkspace) -> None:
-    """git tells changes by times in seconds and by size; a quick agent changes neither."""
+    """Git recognises changes by size and by times in seconds; a quick agent may change neither."""
     await asyncio.sleep(1.02 - time.time() % 1)
     work, _ = await workspace.clone("a", workspace.base, token="1")
     (work / "app.py").write_text("print('hullo')\n")
@@ -190,7 +191,7 @@ async def test_what_nobody_took_is_rescued_before_a_session_goes_on(workspace: G
 
 
 async def test_a_session_survives_an_agent_that_collects_garbage(workspace: GitWorkspace) -> None:
-    """New objects alone are added to the clone, but only while all that was put there is still there."""
+    """Only new objects are added to a used clone, but only if it still has all objects from before."""
     work, _ = await workspace.clone("a", workspace.base, token="1")
     (work / "mine").write_text("1")
     head, _ = await take(workspace, "a", workspace.base)

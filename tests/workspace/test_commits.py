@@ -1,4 +1,4 @@
-"""Commits beside the line: pictures without a history, and commits that an agent made by itself."""
+"""Commits outside the run's branch: pictures without a history, and commits that an agent made itself."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Commands of checks: confined, bounded, and nothing of them left."""
+"""Commands of checks are confined and limited, and leave no process behind."""
 
 import asyncio
 import os
@@ -109,7 +109,7 @@ async def test_time_ends_the_whole_tree(begin: Begin, level: str) -> None:
         async with workspace.room(workspace.base) as room:
             ran = await workspace.execute(Command(["sh", "-c", script], room, within_s=within_s))
         assert (ran.exit_code, ran.timed_out) == (None, True)
-        if ran.stdout:  # else the machine is so busy that it never began
+        if ran.stdout:  # otherwise the machine was so busy that the command never began
             break
     assert ran.stdout == b"started\n"
     assert await gone(marker)
@@ -226,7 +226,7 @@ async def test_a_command_may_write_in_all_of_its_room(begin: Begin, level: str) 
 @leveled
 @pytest.mark.spec("LAW-6")
 async def test_a_command_cannot_pass_its_failure_off_as_the_sandboxes(begin: Begin, level: str) -> None:
-    """Else a failed check would be tried again until it passes."""
+    """Otherwise a failed check would be retried until it passes."""
     workspace = begin(level)
     await workspace.begin()
     words = "import sys; print('bwrap: cannot mount', file=sys.stderr); sys.exit(1)"

@@ -1,4 +1,4 @@
-"""Clones whose agent sets traps: the engine reads files and runs nothing that it finds."""
+"""Clones in which an agent set traps: the engine reads their files and runs nothing from them."""
 
 import os
 import socket
@@ -14,7 +14,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 @pytest.fixture
 def trap(tmp_path: Path) -> Path:
-    """A program that tells when somebody ran it."""
+    """A program that leaves a mark when somebody runs it."""
     program = tmp_path / "trap.sh"
     program.write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\ncat\n")
     program.chmod(0o755)
@@ -26,7 +26,7 @@ def shell(script: str, folder: Path) -> None:
 
 
 async def whole_life(workspace: GitWorkspace, name: str) -> str:
-    """All that the engine ever does with a clone."""
+    """Do everything with a clone that the engine ever does."""
     head, _ = await take(workspace, name, workspace.base)
     await workspace.clone(name, head, token="again")
     await workspace.drop_clone(name, "end")

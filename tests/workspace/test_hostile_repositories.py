@@ -1,4 +1,4 @@
-"""Whatever a repository is told to run when git looks at it is not run, and a room holds the bytes of the commit."""
+"""Programs that a repository tells git to run are not run, and a room has exactly the bytes of the commit."""
 
 import contextlib
 import os
@@ -92,7 +92,7 @@ async def test_nothing_that_a_repository_names_is_run_and_no_byte_is_changed(rep
 async def test_a_tree_that_holds_a_repository_of_its_own_gives_no_room_that_git_would_obey(
     repo: Path, begin: Begin, name: str
 ) -> None:
-    """Refused in a sentence, or, where it is only a name, no repository to anybody."""
+    """The commit is refused with a sentence, or the folder only has an odd name and git does not use it."""
     blob = git_in(repo, "hash-object", "-w", "app.py")
     inner = _tree(repo, f"100644 blob {blob}\tconfig\n")
     outer = _tree(repo, f"040000 tree {inner}\t{name}\n")

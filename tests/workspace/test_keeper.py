@@ -1,4 +1,4 @@
-"""The keeper: with the engine goes everything that it had started, at whatever instant the engine died."""
+"""The keeper ends everything that the engine started, at whatever moment the engine dies."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ launch = ConfinedCommand(argv, environment, folder, b"", 900.0, 1000, reports_ex
 print("starts", flush=True)
 asyncio.run(run_confined(launch, channel=True))
 """
-MOMENTS = range(0, 120, 20)  # milliseconds: a sandbox needs about 60 to start where the machine is idle
+MOMENTS = range(0, 120, 20)  # milliseconds: on an idle machine a sandbox starts in about 60
 
 
 @pytest.mark.spec("RUN-5")
@@ -57,7 +57,7 @@ def test_nothing_is_started_for_a_parent_that_has_died_already(script: str) -> N
 
 @pytest.mark.spec("RUN-5")
 async def test_a_process_that_left_its_family_ends_with_the_parent_of_the_keeper(tmp_path: Path) -> None:
-    """What bubblewrap leaves of itself when it dies while it starts: no parent, no session, nothing to wait for."""
+    """If bubblewrap dies while it starts, it leaves such a process: with another parent and a session of its own."""
     marker = f"{7_000_000 + os.getpid()}"
     script = tmp_path / "script.py"
     script.write_text(

@@ -1,4 +1,4 @@
-"""Files that are not the agent's, one commit for several attempts, side branches, set-up in a clone, pushing."""
+"""Files that agents may not change, one commit for several attempts, side branches, set-up in a clone, pushing."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A start that is cancelled ends, at whatever moment."""
+"""Cancelling the start of a process never hangs, at whatever moment it comes."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ async def test_a_sandbox_that_is_ended_while_it_comes_up_leaves_nothing(begin: B
     marker = f"{5_000_000 + os.getpid()}.{level == 'landlock':d}"
     async with workspace.room(workspace.base) as room:
         for milliseconds in range(0, 40, 5):
-            for _ in range(3):  # what does not end never does; a busy machine is only slow now and then
+            for _ in range(3):  # three tries: a bug would hang in each of them, a busy machine is only slow in some
                 running = asyncio.ensure_future(workspace.execute(Command(["sleep", marker], room)))
                 await asyncio.sleep(milliseconds / 1000)
                 began = time.monotonic()

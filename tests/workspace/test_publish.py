@@ -1,4 +1,4 @@
-"""The run's branch in the user's repository: moved forward, and nothing else there touched."""
+"""Publishing moves the run's branch in the user's repository forward, and touches nothing else there."""
 
 import os
 import time

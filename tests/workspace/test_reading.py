@@ -1,4 +1,4 @@
-"""What a commit holds is asked of git once: its files, its tree, what is in them."""
+"""Files, trees and contents of a commit are asked from git only once."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ COUNTING = '#!/bin/sh\necho "$@" >> "{log}"\nexec "{git}" "$@"\n'
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A git on the path that writes down what it is asked."""
+    """A git on the path that logs its command lines."""
     real = shutil.which("git")
     assert real
     folder, log = tmp_path / "bin", tmp_path / "asked.txt"

@@ -1,4 +1,4 @@
-"""Where a run can start, and one sentence where it cannot."""
+"""Repositories in which a run can start; otherwise one sentence says why not."""
 
 import os
 import subprocess

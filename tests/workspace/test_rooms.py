@@ -1,4 +1,4 @@
-"""Clean rooms: what is checked is the commit, and nothing that lies around it."""
+"""Clean rooms contain the commit, and nothing else of the repository."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The levels of the sandbox: what gets out of each, and what is said where one does not work."""
+"""The levels of the sandbox: what escapes from each, and the message if one does not work."""
 
 import json
 import os
@@ -22,17 +22,17 @@ from trued.workspace.sandbox.command_line import confine
 from trued.workspace.sandbox.levels import LEVELS, check_agent_network, choose_level, level_state, probe_levels
 from trued.workspace.sandbox.visible_folders import interpreter_folders, parts_without
 
-# what a level does not promise; everything else that escapes.py tries must fail in it
+# ways out that a level does not close; everything else that escapes.py tries must fail in it
 OPEN = {
     "bubblewrap": set[str](),
     "landlock": {"see processes of the host"},
 }
-# inside, these belong to the sandbox itself: nobody outside sees what is left there
+# these succeed, but only in the sandbox's own folders: nobody outside sees what is left there
 OWN = {
     "bubblewrap": {"leave a file in shared memory", "leave a file in the shared scratch folder"},
     "landlock": set[str](),
 }
-# what a control may try where nothing confines: it changes nothing on the machine, whoever runs it
+# ways out that are also tried without a sandbox, as a control: they change nothing on the machine, even run by root
 HARMLESS = (
     "write outside",
     "read outside",
@@ -121,7 +121,7 @@ def test_nothing_is_left_in_shared_folders(level: str) -> None:
 
 
 def test_the_ways_out_are_ways_out_where_nothing_confines() -> None:
-    """Control: a probe that cannot succeed proves nothing."""
+    """Control: an attempt that cannot succeed anywhere would prove nothing about the sandbox."""
     assert [way for way in HARMLESS if not tried("none")[way]] == []
 
 
@@ -153,7 +153,7 @@ def test_network_is_what_was_asked_for(level: str, network: str, tmp_path: Path)
         ("bubblewrap", "loopback"): "own alone",
         ("bubblewrap", "host"): "own host",
         ("landlock", "none"): "nothing alone",
-        ("landlock", "loopback"): "nothing alone",  # Landlock knows ports, not addresses: none was named
+        ("landlock", "loopback"): "nothing alone",  # Landlock restricts ports, not addresses, and no port was named
         ("landlock", "host"): "own host",
     }
     assert " ".join(ran.stdout.split()) == expected[level, network]
@@ -254,7 +254,7 @@ for wanted in ("bubblewrap", "auto"):
 
 
 def test_a_machine_without_bubblewrap_says_how_to_get_it(tmp_path: Path) -> None:
-    """A search path without bwrap stands for a machine without it; Landlock then is the best there is."""
+    """A search path without bwrap stands for a machine without it; then Landlock is the best level."""
     source = str(Path(__file__).parents[2] / "src")
     ran = subprocess.run(
         [sys.executable, "-c", NO_SANDBOX],

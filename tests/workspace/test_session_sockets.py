@@ -1,4 +1,4 @@
-"""What speaks for a person on this machine (windows, buses, terminals, key agents) is out of a confined one's reach."""
+"""A confined process cannot reach sockets by which it could act as the user: windows, buses, terminals, key agents."""
 
 import signal
 import socket
@@ -86,7 +86,7 @@ def test_an_abstract_socket_of_the_host_is_out_of_reach_with_the_hosts_network(
 ) -> None:
     ask = _python(CONNECT, f"abstract:{abstract}")
     assert _ran(ask, _sight(level), tmp_path).split() == ["refused"]
-    # Control: without the scope it is reached, so the refusal above is the scope's.
+    # Control: without the scope the socket can be reached, so the scope caused the refusal above.
     assert _ran(ask, _sight(level, scoped=False), tmp_path).split() == ["reached"]
 
 
@@ -127,7 +127,8 @@ def test_the_probe_finds_what_is_open_and_nothing_where_it_is_closed() -> None:
     assert reachable_sockets(closed) == (() if scope.can_scope() else ("abstract unix sockets",))
     assert reachable_sockets(_sight("bubblewrap", scoped=False)) == ("abstract unix sockets",)
     assert reachable_sockets(_sight("bubblewrap", scoped=False, network="none")) == ()
-    assert "unix sockets by path" in reachable_sockets(_sight("landlock"))  # Landlock knows no connections by path
+    # Landlock cannot restrict connections to unix sockets by path
+    assert "unix sockets by path" in reachable_sockets(_sight("landlock"))
     assert reachable_sockets(Confinement(level="none")) == ("everything",)
 
 
@@ -139,7 +140,7 @@ def test_a_canary_that_cannot_run_is_no_proof_that_all_is_closed(tmp_path: Path)
 
 @pytest.mark.spec("LAW-7")
 def test_no_wish_brings_the_hosts_own_scratch_folder_or_its_sockets_inside(tmp_path: Path) -> None:
-    """An interpreter whose folder is /tmp itself would have brought all of it, the sockets of windows included."""
+    """If an interpreter's folder were /tmp itself, all of /tmp would be visible, with the sockets of windows."""
     with socket.socket(socket.AF_UNIX) as listener:
         address = f"/tmp/trued-{uuid.uuid4().hex}"
         listener.bind(address)
@@ -157,7 +158,8 @@ def test_run_of_the_host_is_not_there_even_where_it_is_named(tmp_path: Path) -> 
     for folder in ("/run", "/var/run"):
         sight = _seeing(folder)
         there = {one.split("/")[-1] for one in _ran(look, sight, tmp_path).split()}
-        assert there <= {"systemd", "resolvconf", "NetworkManager", "connman"}  # where name servers may be written
+        # folders in which the system may keep its name servers
+        assert there <= {"systemd", "resolvconf", "NetworkManager", "connman"}
 
 
 def test_what_the_record_says_of_a_sandbox_names_what_is_open() -> None:

@@ -1,4 +1,4 @@
-"""The second time a check runs elsewhere, as somebody else and on another day; and how much it may take."""
+"""The second run of a check has other folders, another user and another day; and the limits on its resources."""
 
 import json
 import os
@@ -69,7 +69,7 @@ async def test_the_second_time_is_elsewhere_as_somebody_else_on_another_day(begi
         {"host", "uid", "name", "owner"} if level == "bubblewrap" else set()
     )
     assert {name for name in first if first[name] != second[name]} == differing
-    assert second["uid"] == second["owner"]  # what is in the room is theirs
+    assert second["uid"] == second["owner"]  # the files in the room belong to that user
     for word in ("HOME", "TMPDIR", "time zone", *(("host name",) if level == "bubblewrap" else ())):
         assert word in workspace.describe_second_surroundings()
 
@@ -125,7 +125,7 @@ def test_groups_of_a_killed_engine_are_swept() -> None:
     place = cgroup.cgroup_parent()
     if place is None:
         pytest.skip("no groups can be made here")
-    left = place.folder / f"{cgroup.PREFIX}4194305-dead"  # no process has such a number
+    left = place.folder / f"{cgroup.PREFIX}4194305-dead"  # no process can have this number
     left.mkdir()
     cgroup.remove_stale_groups()
     assert not left.exists()

@@ -39,7 +39,7 @@ def test_path_leads_to_nothing_that_cannot_be_seen(tmp_path: Path) -> None:
 
 @pytest.mark.spec("DAY-14")
 def test_a_folder_on_path_that_is_another_users_own_is_left_out(tmp_path: Path) -> None:
-    """As after `su`, which keeps root's PATH."""
+    """This happens after `su`, which keeps root's PATH."""
     closed = tmp_path / "root" / ".cargo" / "bin"
     closed.mkdir(parents=True)
     (tmp_path / "root").chmod(0)

@@ -1,4 +1,4 @@
-"""What an agent may write, where that is one document or all but a folder."""
+"""Agents that may write only one document, or everything except a folder."""
 
 from pathlib import Path
 

@@ -142,7 +142,7 @@ async def test_an_unnamed_base_is_where_the_branch_began(repo: Path, tmp_path: P
 
 @pytest.mark.spec("LAW-9")
 async def test_what_was_pushed_of_the_same_branch_is_no_beginning(repo: Path, tmp_path: Path) -> None:
-    """Else whoever pushes gutted tests first has them as the base. An upstream of another name is a beginning."""
+    """Otherwise somebody could push gutted tests first and make them the base. An upstream with another name counts."""
     start = git(repo, "rev-parse", "HEAD")
     git(tmp_path, "init", "-q", "--bare", "origin")
     git(repo, "remote", "add", "origin", str(tmp_path / "origin"))

@@ -1,4 +1,4 @@
-"""The store through which work travels: by hash alone, whatever its refs say, and whatever a repository holds."""
+"""The store through which work travels: commits are fetched by hash, and neither refs nor hooks there matter."""
 
 import asyncio
 import subprocess
@@ -53,7 +53,7 @@ async def begun(repository: Path, home: Path) -> tuple[Store, str]:
 
 
 async def empty(tmp_path: Path, base: str) -> Store:
-    """The private repository of another machine, which does not have the user's."""
+    """The private repository of another machine, which does not have the user's repository."""
     store = Store(Path("/nonexistent/repo"), tmp_path / "other", "r-one")
     await store._create(base)
     return store
@@ -64,18 +64,18 @@ async def test_refs_are_made_once_and_what_counts_is_the_hash(tmp_path: Path, re
     one, base = await begun(repository, tmp_path / "home")
     hub, ref = opened(shared), f"refs/trued/r-one/commit/{base}"
     await hub.push(one, [base])
-    await hub.push(one, [base])  # again, after a crash
+    await hub.push(one, [base])  # once more, as after a crash
     assert await hub.refs("r-one") == {ref: base}
     (repository / "a.txt").write_text("b\n")
     git(repository, "commit", "-qam", "somebody else's")
     other = git(repository, "rev-parse", "HEAD")
-    git(repository, "push", "-q", str(shared), f"+{other}:{ref}")  # replaced, even by a descendant
+    git(repository, "push", "-q", str(shared), f"+{other}:{ref}")  # somebody moves the ref, here to a descendant
     two = await empty(tmp_path, base)
     await hub.fetch(two, [base])
-    assert (await two.refs("commit/"))[ref] == base  # by hash, whatever the ref says
+    assert (await two.refs("commit/"))[ref] == base  # fetched by its hash, although the ref names another commit
     with pytest.raises(StateFailed, match=f"its ref {ref} names another commit"):
         await hub.push(one, [base])
-    assert git(shared, "rev-parse", ref) == other  # nobody moves it back
+    assert git(shared, "rev-parse", ref) == other  # our push did not move it back
 
 
 @pytest.mark.spec("HUB-6")
@@ -121,8 +121,9 @@ async def test_a_store_that_works_on_what_it_got_is_not_asked_again_and_the_user
     one, base = await begun(repository, tmp_path / "home")
     asked, hook, ssh, own = tmp_path / "asked", shared / "hooks" / "pre-receive", tmp_path / "ssh", tmp_path / "config"
     hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\necho once >>{asked}\nsleep 3\n")  # three times as long as git may be silent
-    ssh.write_text('#!/bin/sh\nfor word; do last="$word"; done\nexec sh -c "$last"\n')  # to this machine
+    hook.write_text(f"#!/bin/sh\necho once >>{asked}\nsleep 3\n")  # git is silent for three times as long as allowed
+    # an ssh that runs the command on this machine
+    ssh.write_text('#!/bin/sh\nfor word; do last="$word"; done\nexec sh -c "$last"\n')
     for program in (hook, ssh):
         program.chmod(0o755)
     own.write_text("[push]\n\tgpgSign = true\n\tpushOption = ci.skip\n")
@@ -163,7 +164,7 @@ async def test_a_hostile_repository_runs_nothing_on_the_second_machine(
     odd = "refs/trued/r-one/commit/$(touch${IFS}x)"
     git(repository, "push", "-q", "--receive-pack=git -c core.hooksPath=/dev/null receive-pack", "--no-verify",
         str(shared), f"{base}:{odd}")  # fmt: skip
-    ran.unlink(missing_ok=True)  # by our own git above
+    ran.unlink(missing_ok=True)  # the push above may have run the hook
     one, head = await begun(repository, tmp_path / "home")
     hub = opened(shared)
     await hub.push(one, [head])
@@ -175,7 +176,7 @@ async def test_a_hostile_repository_runs_nothing_on_the_second_machine(
     await two.check_out(head, work, tmp_path / "index")
     assert (work / "a.txt").read_text() == "a\n"
     assert not ran.exists()
-    assert list(await two.refs("")) == [two.ref(f"commit/{head}")]  # nothing that was not asked for
+    assert list(await two.refs("")) == [two.ref(f"commit/{head}")]  # only the commit that was asked for
 
 
 @pytest.mark.spec("HUB-6", "HUB-7")
@@ -197,7 +198,7 @@ def test_a_login_in_the_address_is_shown_to_nobody() -> None:
 
 
 class PrivateStore(BaseHTTPRequestHandler):
-    """Asks for a login, has nothing, and looks at all command lines of this machine whenever it is asked."""
+    """A server that asks for a login, has no repository, and on request reads all command lines of this machine."""
 
     password: ClassVar = "only-for-this-test-7xk2p"
     login: ClassVar = f"Basic {b64encode(f'ann:{password}'.encode()).decode()}"
@@ -216,12 +217,12 @@ class PrivateStore(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.mark.spec("HUB-7")
 async def test_the_login_of_the_address_is_in_no_command_line_and_not_shown_to_who_has_none(tmp_path: Path) -> None:
-    """Command lines of all processes can be read in the sandbox landlock."""
+    """At the sandbox level landlock, agents can read the command lines of all processes."""
     with ThreadingHTTPServer(("127.0.0.1", 0), PrivateStore) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         at = f"http://ann:{PrivateStore.password}@127.0.0.1:{server.server_port}/w.git"
@@ -238,7 +239,7 @@ async def test_the_login_of_the_address_is_in_no_command_line_and_not_shown_to_w
 
 @pytest.mark.spec("HUB-7")
 def test_who_has_no_login_uses_no_connection_that_the_user_has_open(tmp_path: Path) -> None:
-    """Else a store that asks for a login is refused as an open one."""
+    """Otherwise a store that asks for a login would be taken for an open one, and refused."""
     own = tmp_path / "config"
     own.write_text("Host *\n  ControlMaster auto\n  ControlPath ~/.ssh/%C\n  GSSAPIAuthentication yes\n")
     said = subprocess.run([*ANYBODY.split(), "-F", str(own), "-G", "host"], check=True, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Large files and submodules are in the clean room by their hashes; what is not here is said."""
+"""Large files and submodules are copied into the clean room by hash; missing ones are reported."""
 
 import hashlib
 from pathlib import Path
@@ -16,7 +16,7 @@ def pointer(content: bytes) -> str:
 
 
 def with_large_file(repo: Path, stored: bytes | None) -> None:
-    """A commit with a pointer, and the content where git-lfs keeps it."""
+    """Commit a pointer, and store the content (if given) where git-lfs keeps it."""
     (repo / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
     (repo / "large.bin").write_text(pointer(LARGE))
     git_in(repo, "add", "-A")
@@ -67,7 +67,7 @@ async def test_a_large_file_that_only_the_head_names_stays_a_pointer(repo: Path,
 
 
 def with_submodule(repo: Path, library: Path) -> str:
-    """The repository with a library in it, as `git submodule add` leaves it."""
+    """Add a library as a submodule, as `git submodule add` does."""
     library.mkdir()
     git_in(library, "init", "-q", "-b", "main")
     (library / "lib.py").write_text("VALUE = 7\n")

@@ -1,4 +1,4 @@
-"""Commits brought onto another commit in the private store: the same ones every time, and never a guess."""
+"""Rebasing in the private store gives the same commits every time, and never guesses."""
 
 from pathlib import Path
 
