@@ -1,4 +1,4 @@
-"""Heads as an attacker writes them: the whole of a file, or what is done to a checkout."""
+"""Heads as an attacker writes them: the content of a file, or a function that changes a checkout."""
 
 import compileall
 import importlib.util
@@ -240,7 +240,7 @@ IN_PROCESS = {
 
 
 def compiled(folder: Path) -> None:
-    """Source that does nothing, compiled code that does everything, and a flag that says: do not compare them."""
+    """Write source that does nothing, compiled code that is right, and the flag that keeps Python from comparing."""
     lay(folder, core(HONEST))
     cache = importlib.util.cache_from_source(str(folder / "calc" / "core.py"))
     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH

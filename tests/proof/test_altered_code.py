@@ -1,4 +1,4 @@
-"""What a change did to code that the base had, and what the user's cases reach of it."""
+"""Which code of the base a change alters, and which of it the user's cases reach."""
 
 import pytest
 

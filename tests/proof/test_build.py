@@ -1,4 +1,4 @@
-"""The engine's own build: what it holds against work, and what it does not."""
+"""The engine's own build: which results count against the work, and which do not."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ async def test_a_build_that_breaks_is_held_against_the_work_and_one_that_cannot_
 
 @pytest.mark.spec("PIPE-14")
 async def test_no_words_of_the_head_excuse_a_build_that_passes_on_the_base(tmp_path: Path) -> None:
-    """A module that is said to be missing is the environment's fault only where the base lacks it, too."""
+    """A module that the output calls missing is the environment's fault only if the base lacks it, too."""
     base = {**BASE, "Makefile": "build:\n\t@true\n"}
     one = Trial(tmp_path, base, [{"id": "a", "text": "a", "checks": [{"kind": "command", "command": "false"}]}])
     await one.workspace.begin()
@@ -73,12 +73,12 @@ NO_ROUTE, NO_NUMPY = ended("failed", "exit 1", "no route"), ended("unjudged", "m
     ("head", "base", "outcome"),
     [
         (NO_ROUTE, NO_ROUTE, "unjudged"),
-        (NO_ROUTE, ended("failed", "exit 2", "no route"), "failed"),  # the same words, another end
+        (NO_ROUTE, ended("failed", "exit 2", "no route"), "failed"),  # the same output with another exit code
         (NO_ROUTE, ended("passed"), "failed"),
         (NO_ROUTE, NO_NUMPY, "failed"),
         (NO_NUMPY, ended("passed"), "failed"),
         (NO_NUMPY, NO_NUMPY, "unjudged"),
-        (NO_NUMPY, NO_ROUTE, "unjudged"),  # nobody could build the base here, either
+        (NO_NUMPY, NO_ROUTE, "unjudged"),  # the base cannot be built here, either
         (ended("unjudged", "environment", "no room"), ended("passed"), "unjudged"),
         (ended("unjudged", "prepare", "no registry"), ended("passed"), "unjudged"),
     ],

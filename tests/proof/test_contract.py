@@ -1,4 +1,4 @@
-"""Contracts by their hash, people's words, and how a run ends."""
+"""The hash of a contract, people's approvals, and how a verdict ends a run."""
 
 import pytest
 
@@ -60,7 +60,8 @@ def test_an_approved_contract_makes_a_criterion_on_what_stays_satisfied() -> Non
     assert ALL_GREEN_BEFORE not in found.why
     (other,) = apply_approvals(verdict(stays), [Approval(requirement="else", who="Ada", why="")]).requirements
     assert other == stays
-    idle = verdict(stays, remarks=(Finding(what="the diff is empty"),))  # who did nothing is not helped by it
+    # an approval does not help work that changed nothing
+    idle = verdict(stays, remarks=(Finding(what="the diff is empty"),))
     assert not is_success(apply_approvals(idle, [Approval(requirement="*", who="Ada", why="")]))
 
 

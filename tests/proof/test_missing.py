@@ -1,4 +1,4 @@
-"""What only the environment lacks is named, is no gap in the work, and never a head's excuse."""
+"""Verdicts name what the environment lacks. It is no gap in the work, and a head cannot use it as an excuse."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Notes of a verdict: what was done is told from what was not checked, by the note's kind."""
+"""Notes of a verdict: notes about what was done are told apart from notes about what is not checked, by their kind."""
 
 import base64
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_every_note_about_the_files_that_were_used_is_a_fact() -> None:
 
 @pytest.mark.spec("LAW-11", "DAY-12")
 def test_words_in_a_note_do_not_make_it_a_fact() -> None:
-    """A file can be called like the words that facts had in earlier versions."""
+    """A file's name can begin like the notes about facts of earlier versions."""
     said = "no check runs src/quick: the base's version was used, which was changed"
     contract = Contract(base="0" * 40, requirements=(), reported=("built",), undecided=("built",))
     notes = [said, FactNote("seen"), "built"]
@@ -44,13 +44,13 @@ def test_notes_of_yesterdays_verdicts_are_told_apart_by_their_words() -> None:
     del stored["reported"]
     assert [*facts_of(Verdict.model_validate(stored))] == facts
     contract = Contract(base="0" * 40, requirements=(), undecided=(*UNCHECKED, facts[2]))
-    assert "reported" not in contract.model_dump()  # its hash is as it was
+    assert "reported" not in contract.model_dump()  # so the contract's hash stays the same
     assert reported_notes(contract, contract.undecided) == (facts[2],)
 
 
 @pytest.mark.spec("LAW-11", "DAY-12")
 async def test_that_a_proven_requirement_also_has_ordinary_tests_is_no_gap_in_its_checks(tmp_path: Path) -> None:
-    """Its grade accounts for that: nothing is unchecked beside `proven`."""
+    """The grade accounts for the tests already: the requirement is `proven`, and nothing is left unchecked."""
     cases = [{"call": "tiny:double", "args": [n], "returns": 2 * n} for n in (21, 5)]
     checks = [{"kind": "examples", "cases": cases}, {"kind": "tests", "files": ["tests/test_tiny.py"]}]
     base = {

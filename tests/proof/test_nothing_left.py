@@ -1,4 +1,4 @@
-"""No check leaves a process, a file or a mount behind: looked for afterwards, on the whole machine."""
+"""No check leaves a process, a file or a mount behind: the tests search the whole machine afterwards."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from trued.wire import Confinement
 from trued.workspace.sandbox import cgroup
 from trued.workspace.sandbox.levels import level_state
 
-# Twice forked, in a session of its own, out of every folder: what a daemon does to be forgotten.
+# Forks twice, starts a session of its own and leaves every folder, as a daemon does to stay alive.
 HEAD = """
 import os, subprocess, sys, tempfile
 
@@ -85,7 +85,7 @@ async def test_no_check_leaves_a_process_a_file_or_a_mount(tmp_path: Path, level
     contract = await trial.seal()
     verdict = await trial.prove(contract, await trial.head({"m.py": HEAD.format(mark=mark, home=home)}))
     assert {one.isolation.split(" ")[0] for one in verdict.evidence} == {level}
-    assert {one.outcome for fact in verdict.evidence for one in fact.tried} == {Outcomes.PASSED}  # so all of it ran
+    assert {one.outcome for fact in verdict.evidence for one in fact.tried} == {Outcomes.PASSED}  # so all checks ran
     for _ in range(600):
         if not processes(mark):
             break

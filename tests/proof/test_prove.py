@@ -1,4 +1,4 @@
-"""Proving: what a head, objections and earlier facts make of a sealed contract."""
+"""Proving: the verdict on a sealed contract from a head, objections and earlier facts."""
 
 import sys
 from pathlib import Path

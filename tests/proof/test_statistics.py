@@ -57,11 +57,11 @@ async def test_counts_come_from_evidence_where_there_is_some_and_the_verdict_sta
     contract = await one.seal()
     commit = await one.head({"shop.py": SHOP, "tests/test_shop.py": OWN})
     verdict = await one.prove(contract, commit)
-    assert verdict.grade is Grade.UNPROVEN, verdict.requirements[0].why  # one of its own tests fails
+    assert verdict.grade is Grade.UNPROVEN, verdict.requirements[0].why  # one of the head's own tests fails
     assert len(results_in_evidence(verdict.evidence, CHECK, commit)) == 4
     found = await measure_tests(one.workspace, contract, CHECK, commit, verdict.evidence)
     assert found.model_copy(update={"said": ""}) == Figures(passing=3, total=4, coverage=83.3)
-    assert found.said.startswith("tests/test_shop.py::test_points[3] failed: ")  # and nothing of the canaries
+    assert found.said.startswith("tests/test_shop.py::test_points[3] failed: ")  # it contains no output of the canaries
     assert found.said.count("failed: ") == 1
     lying = "import os\nos._exit(0)\n"
     cheat = await one.head({"shop.py": SHOP, "tests/test_shop.py": OWN, "tests/conftest.py": lying})

@@ -1,4 +1,4 @@
-"""A whole is as good as the worst of its parts, and rises with them by a person's word."""
+"""A requirement made of others has the worst grade of its parts, and rises when a person approves them."""
 
 import pytest
 from hypothesis import given
@@ -84,7 +84,7 @@ def test_no_approval_makes_a_whole_better_than_a_part_or_than_what_it_is_without
     alone = judged("goal", Grade.UNPROVEN if bare else own, why=why, parts=tuple(one.id for one in parts))
     found = judge_by_parts(alone, parts, ("called background",) if capped and bare else ())
     verdict = Verdict(subject="plan", commit="c", requirements=(*parts, found))
-    for one in (verdict, verdict.about({"goal"})):  # also where the parts are judged beside it
+    for one in (verdict, verdict.about({"goal"})):  # with and without the parts in the same verdict
         after = apply_approvals(one, _words(approved))
         (whole_after,) = (each for each in after.requirements if each.id == "goal")
         lifted = apply_approvals(verdict.about({each.id for each in parts}), _words(approved))
@@ -126,5 +126,5 @@ def _words(names: set[str]) -> list[Approval]:
 
 
 def _of_an_earlier_version(verdict: Verdict) -> Verdict:
-    """As it was stored before a whole kept what it is without its parts."""
+    """The verdict as versions before the field `own` stored it."""
     return Verdict.model_validate(verdict.model_dump(mode="json", exclude={"requirements": {"__all__": {"own"}}}))

@@ -1,4 +1,4 @@
-"""Two turns at once show what two turns one after the other show, or they are taken again."""
+"""Two parallel turns give the same results as two turns in sequence, or they are run again."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +24,7 @@ CHECKS = [
     {"kind": "tests", "command": "python -m pytest -q"},
     {"kind": "examples", "cases": [{"call": "calc:double", "args": [at], "returns": 2 * at} for at in (3, 4)]},
 ]
-# A file of the machine that every sandbox shows: whoever holds it sees whether another turn runs right now.
+# Locks a file of the machine that every sandbox shows: the lock fails if another turn runs at the same time.
 LOCK = (
     "import fcntl, os, time\n    if 'PYTEST_CURRENT_TEST' in os.environ: own = open(os.__file__); "
     "fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB); time.sleep(1.2)"
@@ -62,7 +62,7 @@ async def test_turns_follow_each_other_where_no_core_is_idle(tmp_path: Path) -> 
 
 @pytest.mark.spec("LAW-6")
 async def test_a_core_that_is_busy_for_a_moment_costs_no_whole_turn(tmp_path: Path) -> None:
-    """The longer the checks took on the base, the longer a quiet moment is waited for; a busy machine is not."""
+    """The longer the checks took on the base, the longer the engine waits for idle cores, but never for long."""
     workspace = Trial(tmp_path, BASE, []).workspace
     looks = iter([1, 1, 1, 2])
     workspace.idle_cores = lambda: next(looks, 0)
@@ -77,7 +77,7 @@ async def test_a_core_that_is_busy_for_a_moment_costs_no_whole_turn(tmp_path: Pa
     [
         "import pathlib; pathlib.Path(__file__).with_name('cache').mkdir()",
         "import pathlib; here = pathlib.Path(__file__).with_name('done'); assert not here.exists(); here.touch()",
-        # the same bytes and time as before: only the change time tells
+        # content and modification time stay the same: only the change time shows the write
         "import os, pathlib; me = pathlib.Path(__file__); assert not me.stat().st_mtime == 9; os.utime(me, (9, 9))",
     ],
     ids=["folder", "file", "time"],
@@ -102,7 +102,7 @@ async def test_a_head_that_fails_always_is_refuted_by_a_turn_of_its_own(tmp_path
 async def test_a_head_that_collides_with_itself_only_is_not_refuted_for_it(tmp_path: Path) -> None:
     found = await verdict(tmp_path, LOCK)
     assert found.requirements[0].grade is Grade.PROVEN, found.requirements[0].why
-    if len(turns(found)) > 2:  # they met: that needs both turns to run at the same instant
+    if len(turns(found)) > 2:  # the turns met, which happens only if both run at the same instant
         assert [one.turn for one in turns(found)] == list(range(1, STEADY_TURNS + 1))
         assert any(one.startswith(f"passed one after the other, {STEADY_TURNS} times") for one in found.undecided)
 
@@ -110,7 +110,7 @@ async def test_a_head_that_collides_with_itself_only_is_not_refuted_for_it(tmp_p
 @pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_a_head_that_failed_beside_itself_has_no_second_throw_of_the_dice(tmp_path: Path) -> None:
-    """It fails in one turn of three: two turns alone after a failure would have let it pass."""
+    """The head fails in one turn of three: after a failure, two turns in sequence would have let it pass."""
     thrice = (
         f"{LOCK}; import pathlib; here = pathlib.Path(__file__).parent; "
         "names = [one for one in os.listdir(here) if one.startswith('turn')]; assert len(names) != 2; "
@@ -131,7 +131,7 @@ def third():
 """
 
 
-# A copied file is younger than what it holds: by that code can tell that it runs beside another.
+# A copied file has a newer change time than modification time: so code can tell that it runs in the second room.
 KNOWING = """import os
 
 
@@ -147,7 +147,7 @@ def raises_beside():
 
 
 async def on_the_base(place: Path, call: str, *, idle: int) -> tuple[Base, list[str]]:
-    """How a case of `call` stands on the base, and what is said of each of its runs there."""
+    """The status on the base of a case that calls `call`, and the setting of each of its runs."""
     check = {"kind": "examples", "cases": [{"call": call, "args": [], "returns": True}]}
     base = {"counting.py": COUNTED, "knowing.py": KNOWING, "calc.py": "def never():\n    return False\n"}
     trial = Trial(place, base, [{"id": "r", "text": "it is true", "checks": [check]}])
@@ -166,7 +166,7 @@ async def test_red_is_taken_a_second_and_third_time_at_once_where_cores_are_idle
 
 @pytest.mark.spec("LAW-6")
 async def test_what_passes_on_what_two_runs_left_is_not_red(tmp_path: Path) -> None:
-    """Two runs at once would both meet the first one's leavings only: something was written, so one more is made."""
+    """Two parallel runs both meet only the files of the first run. Files were written, so one more run is made."""
     assert await on_the_base(tmp_path, "counting:third", idle=8) == (Base.UNSTABLE, ["", "", BESIDE_THE_SECOND, ""])
 
 
@@ -175,7 +175,7 @@ async def test_what_passes_on_what_two_runs_left_is_not_red(tmp_path: Path) -> N
 async def test_what_goes_otherwise_beside_another_run_is_tried_alone_again(
     tmp_path: Path, call: str, stands: Base
 ) -> None:
-    """What passed once is never red; what failed in another way is red only by three runs that nothing disturbed."""
+    """A case that passed once is never red. One that fails otherwise in parallel is red after three runs alone."""
     stood, runs = await on_the_base(tmp_path, call, idle=8)
     assert stood is stands
     assert runs == ["", "", BESIDE_THE_SECOND, "", ""]

@@ -1,4 +1,4 @@
-"""Held-out test files lie in no room but their own check's, for as long as it runs; and objections learn nothing."""
+"""Held-out test files exist in a room only while their own check runs, and objections learn nothing about them."""
 
 import base64
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ BASE = {
     "tests/test_old.py": "from calc import half\n\n\ndef test_half():\n    assert half(8) == 4\n",
 }
 DOUBLED = BASE["calc.py"] + "\n\ndef double(x):\n    return x + x\n"
-# Reads all that it can reach, and says so wherever it can: on stdout, in an error, in a file for later.
+# Reads every file that it can reach, and leaks it wherever it can: on stdout, in an error, in a file for later.
 LOOKS = """
 import pathlib
 
@@ -73,7 +73,7 @@ async def sealed(place: Path, *checks: dict[str, Any], base: Mapping[str, str | 
 
 
 def told(verdict: Verdict) -> str:
-    """All that agents may be told of it."""
+    """Everything about the verdict that agents may read."""
     judged = (*verdict.requirements, *verdict.beside)
     reasons = [one.reason for one in judged]
     return "\n".join([*(f"{gap.what} {gap.where}" for gap in verdict.gaps), *reasons])
@@ -165,7 +165,7 @@ async def test_a_build_that_prints_its_room_prints_nothing_held_out(tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-7")
 async def test_a_preparation_and_a_visible_check_find_nothing_held_out(tmp_path: Path) -> None:
-    """What `prepare` copies away, and what a visible test or command prints, is what agents can be told."""
+    """Agents may read files that `prepare` copies, and the output of visible tests and commands."""
     prints = f"{LOOKS}\n\ndef half(x):\n    raise AssertionError(everything())\n"
     copies = f"{LOOKS}\npathlib.Path('kept.txt').write_text(everything())\n"
     visible = ({"kind": "command", "command": "python look.py"}, BY_OLD, BY_HIDDEN)
@@ -185,7 +185,7 @@ async def test_a_preparation_and_a_visible_check_find_nothing_held_out(tmp_path:
 
 @pytest.mark.spec("LAW-7")
 async def test_of_a_held_out_test_that_fails_agents_learn_requirement_and_kind(tmp_path: Path) -> None:
-    """Ids with parameters and assertions hold the answers; people still see them."""
+    """Test ids with parameters and assertions contain the answers; only people see them."""
     text = (
         f"import pytest\n\n\n@pytest.mark.parametrize('x', ['{SECRET}'])\ndef test_it(x):\n"
         "    from calc import double\n    assert double(x) == x * 2\n"
@@ -210,7 +210,7 @@ async def test_where_nothing_is_held_out_a_failing_test_is_told_whole(tmp_path: 
 
 @pytest.mark.spec("LAW-6", "LAW-7")
 async def test_which_visible_tests_fail_after_held_out_ones_ran_is_no_channel(tmp_path: Path) -> None:
-    """The head reads the held-out test while it runs, keeps it, and lets visible tests fail by what it read."""
+    """The head reads the held-out test while it runs, stores it, and makes visible tests fail according to it."""
     suite = (
         "import pytest\nfrom calc import kept\n\n\n@pytest.mark.parametrize('bit', range(8))\n"
         "def test_bit(bit):\n    assert not kept(bit)\n"
@@ -272,7 +272,7 @@ def asks(number: int, call: str = "calc:double", **more: Any) -> Finding:
 
 @pytest.mark.spec("LAW-7")
 async def test_objections_read_nothing_that_a_head_kept_of_held_out_cases(tmp_path: Path) -> None:
-    """Each asks for one bit of the input that the head has stored; all of them get the same answer."""
+    """Each objection asks for one bit of the input that the head has stored; all get the same answer."""
     trial, contract = await sealed(tmp_path, CASES)
     commit = await trial.head({"calc.py": STORES})
     bits = [asks(number) for number in range(8)]
@@ -341,7 +341,7 @@ def test_objections_are_rationed_by_role_round_and_entry_point() -> None:
 
 
 async def scanned(place: Path, head: str, tried: list[dict[str, Any]]) -> tuple[Verdict, list[str]]:
-    """A visible test fails and prints what the head gives it to print; and what was put on record."""
+    """The verdict on a head whose failing visible test prints text of the head's choice, and the recorded events."""
     trial, contract = await sealed(place, BY_OLD, CASES)
     events: list[str] = []
 
@@ -391,7 +391,7 @@ def test_short_values_shapes_and_imports_are_not_looked_for() -> None:
 
 
 def test_a_reason_for_agents_names_no_existing_test_by_its_id() -> None:
-    """Of a requirement that only existing tests refute: which of them fail is told by their own gaps, if at all."""
+    """The requirement is refuted only by existing tests. Which of them fail is said by their own gaps, if at all."""
     why = (f"{EXISTING_TESTS} fail: tests tests/test_bits.py::test_bit[3]: failed", "4 cases pass")
     refuted = Judged(id="double", text="twice", grade=Grade.REFUTED, why=why, holds=False)
     assert refuted.reason == f"{EXISTING_TESTS} fail"

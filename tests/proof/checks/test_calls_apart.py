@@ -1,4 +1,4 @@
-"""Each call knows its own case and nothing else; nobody answers for the engine's script; no case ends the engine."""
+"""A call can see only its own case, nothing can answer for the engine's script, and no case can stop the engine."""
 
 import json
 import math
@@ -29,7 +29,7 @@ ROUND_TRIP = checked_by(
     {"call": "codec:encode", "args": ["Hello"], "returns": "Uryyb"},
     {"call": "codec:decode", "args": ["Uryyb"], "returns": "Hello"},
 )
-# What a process can find: its own memory, and everything of the others that the kernel lets it read.
+# Searches its own memory, and everything about other processes that the kernel lets it read.
 LOOKS_AROUND = r"""import gc, os, re, sys
 
 
@@ -134,7 +134,7 @@ async def test_honest_calls_are_proven_also_when_they_are_awaited(tmp_path: Path
     assert only(await Trial(tmp_path, BASE, asked).verdict({"m.py": text})).grade is Grade.PROVEN
 
 
-# -- cases that are none -----------------------------------------------------------------------------------------------
+# -- malformed cases --------------------------------------------------------------------------------------------------
 
 DEEP: list[Any] = []
 for _ in range(200):

@@ -1,4 +1,4 @@
-"""Command lines of the project: its own programs, what they are fed, and what a missing one shows."""
+"""Cases with command lines: the project's programs, their input, and missing programs."""
 
 import shutil
 from pathlib import Path
@@ -109,7 +109,7 @@ async def test_a_command_that_passes_only_by_what_the_head_wrote_to_run_it_is_it
 
 @pytest.mark.spec("LAW-8", "DAY-9")
 async def test_a_command_of_the_base_that_the_work_turns_green_is_tested(tmp_path: Path) -> None:
-    """Also where the head changed something of what drives it that does not decide."""
+    """This holds even if the head changed a driver in a way that does not affect the result."""
     requirement = {"id": "it", "text": "make check passes", "checks": [{"kind": "command", "command": "make check"}]}
     head = {"product.txt": "good\n", "tools/check.py": f"# clearer\n{CHECKED}"}
     assert only(await Trial(tmp_path, DRIVEN, [requirement]).verdict(head)).grade is Grade.TESTED

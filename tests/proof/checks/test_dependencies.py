@@ -1,4 +1,4 @@
-"""What manifests declare, read as text: nothing new may hide in any of them."""
+"""Packages that manifests declare are read from their text, and no new one can hide in any manifest."""
 
 from pathlib import Path
 
@@ -145,7 +145,7 @@ async def graded(place: Path, heads: dict[str, dict[str, str | None]], **check: 
 
 @pytest.mark.spec("DAY-9", "LAW-11")
 async def test_no_new_dependency_is_proven_only_where_every_change_was_read(tmp_path: Path) -> None:
-    """Manifests alone do not tell it all: what may bring a package in another way is left to a person."""
+    """Manifests are not enough: a change that may add a package in another way is left to a person."""
     found = await graded(tmp_path, {**HONEST, **REFUTED, **UNREAD})
     expected = dict.fromkeys(HONEST, Grade.PROVEN) | dict.fromkeys(REFUTED, Grade.REFUTED)
     assert found == expected | dict.fromkeys(UNREAD, Grade.TESTED)

@@ -1,4 +1,4 @@
-"""Exchanges with a server that the contract starts: asked by the engine, compared by the engine."""
+"""HTTP exchanges with the contract's server: the engine sends the requests and compares the answers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -85,7 +85,8 @@ async def test_exchanges_go_in_order_to_a_fresh_server_twice_and_prove_what_was_
     trial = Trial(tmp_path, BASE, CASES, serve=SERVE)
     contract = await trial.seal()
     first = contract.base_facts[0].tried
-    assert [one.kind for one in first] == ["missing", "missing", "missing", "missing", ""]  # 404, and a guard
+    # four times 404, and one case that passes already
+    assert [one.kind for one in first] == ["missing", "missing", "missing", "missing", ""]
     verdict = await trial.prove(contract, await trial.head({"shop/pages.py": DONE}))
     assert only(verdict).grade is Grade.PROVEN, (only(verdict).why, verdict.evidence)
     assert "python -m shop" in verdict.evidence[0].command
@@ -93,7 +94,7 @@ async def test_exchanges_go_in_order_to_a_fresh_server_twice_and_prove_what_was_
 
 
 async def _cheats_are_refuted(trial: Trial, contract: Contract) -> None:
-    """The same contract for heads that only look right."""
+    """Check that heads which only look right are refuted by the same contract."""
     hostile = {
         "returned only what was asked first": (
             DONE.replace('{"items": items, "total"', '{"items": [], "total"'),
@@ -112,7 +113,7 @@ async def _cheats_are_refuted(trial: Trial, contract: Contract) -> None:
         assert kind in kinds(verdict).values(), (what, kinds(verdict))
         told = " ".join(gap.what for gap in only(verdict).gaps)
         assert "/items" not in told
-        assert "Location" not in told  # nothing of a held-out case leaves the engine but its kind
+        assert "Location" not in told  # agents learn only the kind of a held-out case's failure
 
 
 STOPS = """

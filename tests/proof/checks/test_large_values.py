@@ -1,4 +1,4 @@
-"""Large, deep and odd values: an honest head is never refused for their size, and no lie hides in it."""
+"""Large, deep and odd values: an honest head is not refused for their size, and no lie can hide in them."""
 
 import json
 import math
@@ -37,7 +37,7 @@ export const deep = (depth) => {
 };
 """,
 }
-# What `double` does with the numbers and with what it made of them, in Python and in Node.
+# Wrong implementations of `double`, in Python and in Node.
 LIES = {
     "the last element is another": ("made[-1] = 0", "made[made.length - 1] = 0;"),
     "one in the middle is not a number": ("made[15_000] = float('nan')", "made[15000] = NaN;"),

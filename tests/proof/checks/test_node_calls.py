@@ -1,4 +1,4 @@
-"""Functions of Node modules: called in a process of their own, answered as data, compared in the engine's."""
+"""Functions of Node modules: each call has its own process, and the engine compares the answer as data."""
 
 import shutil
 from pathlib import Path
@@ -27,7 +27,7 @@ def returns(name: str, value: Any, *args: Any, **more: Any) -> dict[str, Any]:
 
 
 def shown(verdict: Verdict) -> dict[str, tuple[str, str]]:
-    """The last time of each case."""
+    """Case → kind and detail of its last run."""
     return {one.id: (one.kind, one.detail) for fact in verdict.evidence for one in fact.tried}
 
 

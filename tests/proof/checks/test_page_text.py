@@ -1,4 +1,4 @@
-"""What a page shows instead, in words: the nearest, not the whole."""
+"""Sentences about a page quote the text that is nearest to the expected one, not the whole page."""
 
 import pytest
 

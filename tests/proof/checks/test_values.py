@@ -1,4 +1,4 @@
-"""Values as data: what the sandbox says of them, and when that is what a person wrote down."""
+"""How values are rendered in the sandbox, and when a rendering matches the value in a requirements file."""
 
 import collections
 import enum
@@ -34,7 +34,7 @@ class Word(enum.StrEnum):
 
 
 class Name(str):
-    """Nothing of its own."""
+    """A subclass of str that adds nothing."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class Vain(list[int]):
 
 
 def answered(value: Any) -> Any:
-    """As the engine reads what the script in the sandbox wrote."""
+    """The value as the script in the sandbox writes it and the engine reads it."""
     return read_rendering(json.loads(Rendering()(value)))
 
 
@@ -243,7 +243,7 @@ def test_a_value_that_contains_itself_is_told_and_equals_nothing() -> None:
 def test_a_value_that_is_in_another_twice_contains_no_cycle() -> None:
     inner = [1]
     assert matches([[1], [1], {"a": [1]}], answered([inner, inner, {"a": inner}]))
-    fresh = ([one] for one in range(1000))  # each may get the number of the one before it
+    fresh = ([one] for one in range(1000))  # each list may get the id() of the list before it
     assert matches({"$iterator": [[one] for one in range(1000)]}, answered(fresh))
 
 

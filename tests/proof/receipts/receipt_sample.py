@@ -1,4 +1,4 @@
-"""A contract and its verdict as values, for receipts that nothing has to be run for."""
+"""A sample contract and its verdict, for tests of receipts that run no checks."""
 
 from trued.model import Approval, Author, Contract, Evidence, Finding, Grade, Judged, Requirement, Tried, Verdict
 from trued.proof.receipts.statement import Statement, Surroundings, statement

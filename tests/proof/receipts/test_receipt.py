@@ -1,4 +1,4 @@
-"""Receipts: one canonical encoding, every byte of it under a digest, and what a statement says."""
+"""Receipts: one canonical encoding, a digest over every byte, and the content of a statement."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ DESCRIPTOR = {
     "additionalProperties": False,
 }
 NAMES = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
-# The published shape of Statement v1 and of the predicate test-result v0.1, written down from their specifications.
+# The structure of Statement v1 and of the predicate test-result v0.1, according to their specifications.
 IN_TOTO = {
     "type": "object",
     "required": ["_type", "subject", "predicateType", "predicate"],
@@ -152,7 +152,8 @@ def test_a_receipt_is_read_as_it_was_written(key: signing.SigningKey) -> None:
     for signer in (None, key):
         data = encode_receipt(stated(), signer)
         found = parse_receipt(data)
-        assert encode_receipt(found.statement, signer) == data  # ed25519 signs the same bytes alike
+        # an ed25519 signature of the same bytes is always the same
+        assert encode_receipt(found.statement, signer) == data
         assert found.statement.predicate.trued.note == (SIGNED if signer else UNSIGNED)
         assert signing.signature_flaw(found) == ""
         assert data.endswith(b"}\n")
@@ -171,7 +172,8 @@ def test_every_bit_of_every_byte_counts() -> None:
 def test_every_bit_of_a_signed_receipt_counts_without_looking_at_the_signature(key: signing.SigningKey) -> None:
     data = encode_receipt(stated(), key)
     assert [place for place in range(len(data)) if _holds(_flipped(data, place, 1 << place % 8))] == []
-    assert [place for place in range(len(data)) if _holds(_flipped(data, place, 0x20))] == []  # upper and lower case
+    # flipping this bit swaps upper and lower case
+    assert [place for place in range(len(data)) if _holds(_flipped(data, place, 0x20))] == []
 
 
 MASKS = [1 << bit for bit in range(8)]
@@ -217,7 +219,7 @@ def test_another_encoding_of_the_same_is_no_receipt(change: Any) -> None:
 
 
 def rewritten(data: bytes, change: Any) -> bytes:
-    """The statement changed, and every digest made anew: what a forger does who knows the format."""
+    """The receipt with a changed statement and new digests, as a forger who knows the format would write it."""
     envelope = json.loads(data)
     payload = json.loads(base64.b64decode(envelope["payload"]))
     change(payload, envelope)
@@ -234,7 +236,7 @@ def _claim(payload: Any, _: Any) -> None:
 def test_an_unsigned_receipt_can_be_forged_anew_and_says_so() -> None:
     forged = parse_receipt(rewritten(encode_receipt(stated()), _claim))
     assert "forge" in forged.statement.predicate.trued.note
-    assert b"forge" in encode_receipt(stated())  # also for somebody who opens the file
+    assert b"forge" in encode_receipt(stated())  # somebody who opens the file can read it, too
 
 
 def test_a_signed_one_cannot(key: signing.SigningKey) -> None:
@@ -336,7 +338,7 @@ def test_a_signature_holds_for_its_own_key_and_payload_only(key: signing.Signing
     swapped = rewritten(encode_receipt(stated(), key), lambda _, envelope: envelope.update(signatures=elsewhere))
     assert signing.signature_flaw(parse_receipt(swapped)) == "its signature is not that of its key"
 
-    def claimed(payload: Any, envelope: Any) -> None:  # the other's name on a receipt that is not theirs
+    def claimed(payload: Any, envelope: Any) -> None:  # names another key as the signer
         payload["predicate"]["trued"]["signer"] = base64.b64encode(other.public).decode()
         envelope["signatures"][0]["keyid"] = key_id(other.public)
 

@@ -1,4 +1,4 @@
-"""Packages that a head declares: installed for its evidence, out of the way of what judges, named where they lack."""
+"""Packages that a head declares are installed for its checks, replace nothing that judges, and are named if missing."""
 
 import io
 import json
@@ -51,7 +51,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An index of packages on the loopback, and no other."""
+    """A package index on loopback, the only one that installers use."""
     place = tmp_path / "index"
     place.mkdir()
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(place)))
@@ -102,7 +102,7 @@ async def test_a_package_that_nobody_has_does_not_take_the_others_with_it(tmp_pa
     assert only(verdict).grade is Grade.PROVEN, (only(verdict).why, verdict.undecided)
     assert any("nowhere-at-all" in one for one in verdict.undecided)
     waits = [one.packages for one in told if isinstance(one, EnvironmentBuilding)]
-    assert waits == [("nowhere-at-all", "inflexion")]  # said before it takes its time
+    assert waits == [("nowhere-at-all", "inflexion")]  # the event comes before the build, which takes time
 
 
 @pytest.mark.spec("DAY-2", "LAW-11")
@@ -152,7 +152,7 @@ async def test_a_declared_package_that_no_registry_can_be_asked_for_is_named_and
 async def test_existing_tests_that_cannot_import_a_package_which_could_not_be_installed_are_nobodys_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: bool
 ) -> None:
-    """Their file is not collected, so that no test is reported. A head that declares nothing has broken them."""
+    """The file cannot be collected, so no test is reported. A head that declares no package has broken the tests."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("UV_NO_INDEX", "1")
     old = "def one():\n    return 1\n"
@@ -204,7 +204,7 @@ LIES = {
 
 @pytest.mark.spec("DAY-2", "LAW-4")
 async def test_a_declared_package_that_would_replace_what_judges_raises_nothing(tmp_path: Path, registry: Path) -> None:
-    """A package with start-up hooks, a runner of its own, a plugin and programs: what failed fails all the same."""
+    """The package has start-up hooks, a runner, a plugin and programs; failing checks still fail."""
     wheel(registry / "evil", "evil", {path: text for files in LIES.values() for path, text in files.items()})
     base = {
         "up.py": "def up(word):\n    return word\n",
@@ -304,7 +304,8 @@ async def test_packages_of_node_that_the_head_declares_are_installed_and_replace
     verdict = await trial.prove(contract, await trial.head(honest))
     assert only(verdict).grade is Grade.PROVEN, (only(verdict).why, verdict.undecided, verdict.evidence[0].tried)
     assert any("plurals" in one for one in verdict.undecided)
-    other = json.dumps({"dependencies": {"kit": "2.0.0", "plurals": "1.0.0"}})  # names of the base's stay the base's
+    # a package that the base declares stays in the base's version
+    other = json.dumps({"dependencies": {"kit": "2.0.0", "plurals": "1.0.0"}})
     liar = await trial.prove(contract, await trial.head({"package.json": other}))
     assert only(liar).grade is Grade.REFUTED
     lost = json.dumps({"dependencies": {"kit": "1.0.0", "nowhere": "1.0.0"}})

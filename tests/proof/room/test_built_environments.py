@@ -1,4 +1,4 @@
-"""Environments that the engine built: code of their packages runs in the sandbox alone, and replaces no Python."""
+"""Environments that the engine builds: code of their packages runs only in the sandbox, and replaces no Python."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ async def test_what_a_package_runs_at_every_start_of_python_runs_in_the_sandbox_
     tmp_path: Path,
     registry: Path,  # noqa: F811
 ) -> None:
-    """The base declares it, so that its environment is built; honest work is proven in it all the same."""
+    """The base declares the package, so its environment is built; honest work is still proven in it."""
     escaped = tmp_path / "escaped"
     line = f"import pathlib; pathlib.Path({str(escaped)!r}).write_text('x')\n"
     wheel(registry / "evil", "evil", {"evil.py": "", "evil.pth": line})
@@ -66,7 +66,7 @@ async def test_no_package_replaces_the_environments_python_or_its_folders(tmp_pa
 
 @pytest.mark.spec("LAW-7", "DAY-2")
 async def test_an_environment_is_believed_about_its_packages_alone(tmp_path: Path) -> None:
-    """It says that its packages lie in the folder of held-out cases: nothing there becomes readable."""
+    """The environment claims that its packages are in the folder of held-out cases; that folder stays unreadable."""
     caller, private = await find_interpreter(), str(tmp_path / "private")
     said: dict[str, Any] = {
         "executable": str(tmp_path / "e/bin/python"),

@@ -1,4 +1,4 @@
-"""What drives a command is the base's: a gutted script, build file or setting makes nothing pass."""
+"""Commands must pass with the base's drivers: a gutted script, build file or setting makes nothing pass."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The environment of evidence: the base's, never the head's; preparations belong to one tree and judge nothing."""
+"""Checks run in the base's environment, never the head's; a preparation is for one tree and cannot change judging."""
 
 import base64
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ async def test_what_a_preparation_leaves_does_not_judge(tmp_path: Path, ways: tu
 
 @pytest.mark.spec("LAW-4")
 async def test_what_a_preparation_installs_is_there_for_calls_lines_and_tests(tmp_path: Path) -> None:
-    """Once a tree; in a repository without tags while it lasts; in an environment that nobody else sees."""
+    """A preparation runs once for a tree, in a temporary git repository without tags, in an environment of its own."""
     writes = (
         SITE + "import subprocess\nopen(place + '/extra.py', 'w').write('N = 2\\n')\n"
         "bin = os.environ['VIRTUAL_ENV'] + '/bin/tool'\nopen(bin, 'w').write('#!/bin/sh\\necho tool\\n')\n"
@@ -115,7 +115,7 @@ async def test_files_that_come_with_the_contract_are_laid_over_both_sides(tmp_pa
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No registry, so that a build fails at once."""
+    """Allow no registry, so that a build fails at once."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     monkeypatch.setenv("HOME", "/nonexistent")
@@ -195,7 +195,7 @@ def test_secrets_do_not_go_with_the_way_to_a_registry(tmp_path: Path) -> None:
 async def test_an_environment_is_built_once_from_the_bases_lock_and_is_read_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the registry that this machine knows."""
+    """It uses the registry that this machine is set to use."""
     manifest = '[project]\nname = "m"\nversion = "1"\ndependencies = ["six>=1.10"]\n'
     lock = 'version = 1\n\n[[package]]\nname = "six"\nversion = "1.16.0"\n'
     code = "import six\n\n\ndef f(x):\n    return x if six.PY3 else None\n"
@@ -255,7 +255,7 @@ async def test_services_are_up_for_checks_that_may_use_the_loopback(tmp_path: Pa
 
 @pytest.mark.spec("DAY-2", "LAW-4")
 def test_checks_find_programs_where_the_users_path_has_them_and_every_sandbox_shows_them(tmp_path: Path) -> None:
-    """A Go in /usr/local/go/bin, where its makers put it; nothing of HOME, of a checkout, or of whoever writes `..`."""
+    """Go in /usr/local/go/bin, its usual place, is found; folders of HOME, checkouts and paths with `..` are not."""
     path = (
         "/home/ann/go/bin:.:/usr/local/go/bin:node_modules/.bin:/usr/bin:/opt/tools/bin:/usr/../home/ann/bin::/tmp/bin"
     )

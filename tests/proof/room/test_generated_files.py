@@ -1,4 +1,4 @@
-"""A checkout whose version is written by a build can be judged without one."""
+"""A project whose version file is written by a build can be checked without a build."""
 
 from pathlib import Path
 

@@ -24,7 +24,7 @@ BASE = {
 }
 DIRTY = {"tiny.js": "exports.one = () => eval('1');\n"}
 CLEAN = {"tiny.js": "exports.one = () => 2 - 1;\n"}
-# A manifest that is a shell script, too: whatever it is started with, it ends with 0.
+# A manifest that is also a valid shell script: started as a program, it always exits with 0.
 PROGRAM = '{\n"name" : "evil",\n"version" : "1.0.0",\n"bin" : {"node":"package.json"},\n"true" : "1"\n}\n'
 DECLARED = {
     "package.json": json.dumps({**LINT, "dependencies": {"evil": "file:vendor/evil"}}),
@@ -33,14 +33,14 @@ DECLARED = {
 
 
 def linked(folder: Path) -> None:
-    """The packages' folder is a link: nothing in it has the name of a package."""
+    """Make `node_modules` a link: no path below it begins with `node_modules`."""
     lay(folder, {**DIRTY, "kept/.bin/node": "#!/bin/sh\nexit 0\n"})
     (folder / "kept/.bin/node").chmod(0o755)
     (folder / "node_modules").symlink_to("kept")
 
 
 def linked_programs(folder: Path) -> None:
-    """The programs' folder is a link."""
+    """Make `node_modules/.bin` a link."""
     lay(folder, {**DIRTY, "kept/node": "#!/bin/sh\nexit 0\n", "node_modules/some/package.json": "{}"})
     (folder / "kept/node").chmod(0o755)
     (folder / "node_modules/.bin").symlink_to("../kept")

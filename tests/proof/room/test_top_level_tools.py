@@ -1,4 +1,4 @@
-"""Scripts at the top of a project: what they import is the product, or a part of the tool that judges it."""
+"""Scripts at the top of a project: the modules that they import are the product, or a part of the judging tool."""
 
 import shutil
 from pathlib import Path
