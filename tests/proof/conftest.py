@@ -1,4 +1,4 @@
-"""Checks of these tests run in a bare interpreter, the same on every machine: pytest comes from the engine."""
+"""Checks in these tests run in an empty virtual environment, so every machine is alike; the engine supplies pytest."""
 
 from collections.abc import Iterator
 

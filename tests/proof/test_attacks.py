@@ -1,4 +1,4 @@
-"""Heads that were written by an attacker: none of them is accepted, and an honest one beside them is."""
+"""Heads that an attacker wrote: none is accepted, and an honest head is."""
 
 from pathlib import Path
 from typing import Any
@@ -32,19 +32,19 @@ def cellar() -> dict[str, Sealed]:
 
 @pytest.fixture
 async def both(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
-    """Tests and held-out examples, sealed once."""
+    """A contract with tests and held-out examples, sealed once."""
     return await _sealed(cellar, "both", tmp_path_factory, CHECKED_BY_TESTS, CHECKED_BY_DATA)
 
 
 @pytest.fixture
 async def by_data(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
-    """Held-out examples alone, sealed once."""
+    """A contract with held-out examples only, sealed once."""
     return await _sealed(cellar, "data", tmp_path_factory, CHECKED_BY_DATA)
 
 
 @pytest.fixture
 async def by_tests(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
-    """Visible tests alone, sealed once."""
+    """A contract with visible tests only, sealed once."""
     return await _sealed(cellar, "tests", tmp_path_factory, CHECKED_BY_TESTS)
 
 
@@ -114,6 +114,6 @@ async def test_honest_work_is_proven_by_held_out_data_and_tested_by_tests(both: 
 
 
 def test_the_attacks_are_real_programs() -> None:
-    """A slip of the pen in an attack would make its test worthless."""
+    """A syntax error in an attack would make its test worthless."""
     for text in (*IN_PROCESS.values(), *INSIDE_PYTEST.values(), NEVER_ENDS):
         compile(text, "attack", "exec")

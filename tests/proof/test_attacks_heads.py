@@ -1,4 +1,4 @@
-"""Heads that know how they are judged: what they read, ask or hide does not make undone work proven."""
+"""Heads that know how they are judged: nothing that they read, ask or hide makes unfinished work proven."""
 
 import base64
 from pathlib import Path
@@ -79,7 +79,7 @@ async def test_a_preparation_does_not_find_them_either(tmp_path: Path) -> None:
 
 @pytest.mark.spec("LAW-4")
 async def test_a_frozen_file_that_became_a_link_by_its_own_words_is_put_back(tmp_path: Path) -> None:
-    """The blob is the same; as a link it is the name of another file."""
+    """The blob stays the same, but as a link its text is the path of another file."""
     script = "exec python3 -c 'import calc, sys; sys.exit(calc.half(8) != 4)'\n"
 
     def linked(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ways out of the proof that were found by trying: each is shut, and the honest work beside it still passes."""
+"""Ways to cheat the proof that were found by trying: each is closed, and honest work still passes."""
 
 import os
 import sys
@@ -83,7 +83,8 @@ async def test_a_visible_test_cannot_print_what_held_out_cases_left_in_the_room(
     book += "        return 'a-b'\n    BOOK.write_text(t)\n"
     verdict = await Trial(tmp_path, BASE, required(EXAMPLES, TESTS)).verdict({"kit/slug.py": book})
     assert only(verdict).grade is Grade.REFUTED
-    assert any(AGAIN in one.what for one in verdict.gaps)  # and not which test: that would be chosen by the head
+    # the gap does not name the test, because the head could choose which one fails
+    assert any(AGAIN in one.what for one in verdict.gaps)
     assert "SECRET" not in str([verdict.gaps, only(verdict).why])
     plain = "def slug(t):\n    raise RuntimeError('told in full')\n"
     honest = await Trial(tmp_path / "b", BASE, required(EXAMPLES, TESTS)).verdict({"kit/slug.py": plain})

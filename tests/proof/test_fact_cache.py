@@ -1,4 +1,4 @@
-"""Facts are kept by tree: a base is looked at once, and a head cannot roll the dice again."""
+"""Facts are kept by tree: a base is checked once, and a head that failed gets no second try."""
 
 import asyncio
 import hashlib
@@ -21,7 +21,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 BASE = {"m.py": "def f(x):\n    return x\n"}
 CASES = [{"call": "m:f", "args": [3], "returns": 6}, {"call": "m:f", "args": [0], "returns": 0}]
-# The interpreter's own folder is in sight: what lies there now and not then makes a head that fails at first.
+# The sandbox shows the interpreter's folder. A file that appears there later makes this head pass after a failure.
 COIN = "import os, sys\n\n\ndef f(x):\n    return 2 * x if os.path.exists(sys.prefix + '/{marker}') else x\n"
 
 
@@ -55,7 +55,7 @@ async def test_a_base_is_looked_at_once(tmp_path: Path) -> None:
     verdict = await other.prove(second, await other.head({"m.py": "def f(x):\n    return 2 * x\n"}))
     assert only(verdict).grade is Grade.PROVEN
     _, heard = await sealed(trial(tmp_path / "c", kept, CASES[:1]))
-    assert "sealed" in heard  # another check is another fact
+    assert "sealed" in heard  # another check needs its own facts
 
 
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b'{"form": 1, "evidence": [7]}', b'{"form": 1}', b"\xff" * 99])
@@ -82,7 +82,8 @@ async def test_a_head_that_failed_once_has_failed_whatever_it_shows_later(tmp_pa
     place.touch()
     try:
         first.workspace.kept = None
-        assert only(await first.prove(contract, await first.head(head))).grade is Grade.PROVEN  # seen alone
+        # judged without the earlier facts
+        assert only(await first.prove(contract, await first.head(head))).grade is Grade.PROVEN
         first.workspace.kept = kept
         again, _ = await sealed(first)
         verdict = await first.prove(again, await first.head({**head}))
@@ -97,13 +98,14 @@ async def test_a_head_that_failed_once_has_failed_whatever_it_shows_later(tmp_pa
 
 @pytest.mark.spec("DAY-8", "LAW-6")
 async def test_two_clones_with_one_state_folder_never_meet_in_what_a_head_did_wrong(tmp_path: Path) -> None:
-    """The same contract and the same failing tree, as two commits, in two stores."""
+    """Two commits with the same failing tree, under the same contract, in two stores."""
     first = trial(tmp_path / "a", tmp_path / "kept")
     wrong: dict[str, str | None] = {"m.py": "def f(x):\n    return 3 * x\n"}
     contract, _ = await sealed(first)
     assert only(await first.prove(contract, await first.head(wrong))).grade is Grade.REFUTED
     again = await first.prove(contract, await first.head({**wrong}))
-    assert {one.commit for one in again.evidence} == {again.commit}  # also of what was known before
+    # earlier failures are reported for the new commit, too
+    assert {one.commit for one in again.evidence} == {again.commit}
     second = trial(tmp_path / "b", tmp_path / "kept")
     git(tmp_path, "clone", "-q", str(first.base), str(tmp_path / "clone"))
     second.base = tmp_path / "clone"

@@ -1,4 +1,4 @@
-"""Honest work of Node projects: nested tests, clocks that stand still, equal titles, the base's own suite."""
+"""Honest work in Node projects is accepted: nested tests, fake clocks, equal titles, the base's own suite."""
 
 from pathlib import Path
 

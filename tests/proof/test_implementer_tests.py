@@ -1,4 +1,4 @@
-"""Tests that the implementer brings itself show something, and prove nothing."""
+"""Tests that the implementer adds itself are worth `self-tested` at most; they prove nothing."""
 
 from pathlib import Path
 from typing import Literal
@@ -37,9 +37,9 @@ async def test_own_tests_that_are_red_before_and_green_after_are_self_tested_and
 @pytest.mark.parametrize(
     "head",
     [
-        {"a.py": "def one():\n    return 1\n", "tests/test_one.py": HOLLOW},  # green on the base, too
-        {"a.py": "def one():\n    return 2\n", "tests/test_one.py": RIGHT},  # red here, too
-        {"a.py": "def one():\n    return 1\n"},  # no test at all
+        {"a.py": "def one():\n    return 1\n", "tests/test_one.py": HOLLOW},  # the test passes on the base, too
+        {"a.py": "def one():\n    return 2\n", "tests/test_one.py": RIGHT},  # the test fails on the head, too
+        {"a.py": "def one():\n    return 1\n"},  # there is no test at all
         {"tests/test_one.py": RIGHT.replace("== 1", "in (0, 1)")},
     ],
 )
@@ -96,9 +96,11 @@ async def test_a_test_file_that_imports_what_the_base_does_not_have_yet_is_red_t
 @pytest.mark.parametrize(
     ("head", "told"),
     [
-        ({"tests/test_validator.py": NEW}, "No module named 'validator'"),  # a test, and no work
-        ({**VALID, "tests/test_validator.py": "def test_check(:\n"}, "SyntaxError"),  # broken on both
-        ({**VALID, "tests/test_validator.py": f"import nowhere_at_all\n{NEW}"}, "nowhere_at_all"),  # on neither
+        ({"tests/test_validator.py": NEW}, "No module named 'validator'"),  # a test without the work
+        # the test file is broken on base and head
+        ({**VALID, "tests/test_validator.py": "def test_check(:\n"}, "SyntaxError"),
+        # neither commit has this module
+        ({**VALID, "tests/test_validator.py": f"import nowhere_at_all\n{NEW}"}, "nowhere_at_all"),
         ({**VALID, "tests/test_validator.py": "def test_check():\n    assert 1\n"}, "show nothing"),
         ({**VALID}, "tests/test_validator.py, which is not there"),
     ],

@@ -1,4 +1,4 @@
-"""The laws as a table: what facts and objections make of one requirement."""
+"""The laws as a table: the grade of one requirement for given facts and objections."""
 
 from dataclasses import replace
 from itertools import product
@@ -67,7 +67,7 @@ def evidence(check: Check, side: Any, turn: int, tried: dict[str, Outcomes], kin
 
 
 def facts_of(check: Check, stories: dict[str, tuple[Turns, Turns]], **more: Any) -> Facts:
-    """For each case how it went on base, turn by turn, and on head."""
+    """Facts from stories: case → its outcomes on the base, turn by turn, and on the head."""
     sides: dict[str, list[Evidence]] = {"base": [], "head": []}
     for place, side in enumerate(("base", "head")):
         for turn in range(3):
@@ -92,7 +92,7 @@ def judged(check: Check, stories: dict[str, tuple[Turns, Turns]], **more: Any) -
     ("base", "head", "grade"),
     [
         (RED, (P, P), Grade.PROVEN),
-        (RED, (P, F), Grade.REFUTED),  # seen passing and failing is failed
+        (RED, (P, F), Grade.REFUTED),  # a case that passes and fails has failed
         (RED, (F, P), Grade.REFUTED),
         (RED, (M, M), Grade.REFUTED),
         (RED, (S, S), Grade.REFUTED),
@@ -100,11 +100,11 @@ def judged(check: Check, stories: dict[str, tuple[Turns, Turns]], **more: Any) -
         (RED, (B, B), Grade.REFUTED),
         (RED, (P,), Grade.REFUTED),  # not run twice
         (RED, (), Grade.REFUTED),
-        ((M, M, M), (P, P), Grade.PROVEN),  # the target was missing: red
-        ((F, F), (P, P), Grade.UNPROVEN),  # red not taken three times
+        ((M, M, M), (P, P), Grade.PROVEN),  # the entry point was missing: that is red
+        ((F, F), (P, P), Grade.UNPROVEN),  # failed only twice on the base: not red
         ((F, F, P), (P, P), Grade.UNPROVEN),  # unstable is not red
         ((F, F, P), (P, F), Grade.REFUTED),
-        (GREEN, (P, P), Grade.PROVEN),  # held already
+        (GREEN, (P, P), Grade.PROVEN),  # already satisfied
         (GREEN, (P, F), Grade.REFUTED),
         (GREEN, (M, M), Grade.REFUTED),
         (GREEN, (S, S), Grade.REFUTED),
@@ -113,7 +113,7 @@ def judged(check: Check, stories: dict[str, tuple[Turns, Turns]], **more: Any) -
         ((U,), (F, F), Grade.REFUTED),
         ((B,), (P, P), Grade.UNPROVEN),
         ((B,), (B, B), Grade.UNPROVEN),
-        ((S,), (S, S), Grade.UNPROVEN),  # everything skipped
+        ((S,), (S, S), Grade.UNPROVEN),  # everything was skipped
         ((S,), (P, P), Grade.UNPROVEN),
     ],
 )
@@ -239,8 +239,8 @@ def test_a_file_that_base_could_not_collect_passes_by_all_that_it_turns_out_to_h
 
     assert grade(P, P) is Grade.TESTED
     assert grade(P, F) is Grade.REFUTED
-    assert grade(P, S, kind="marked in setup") is Grade.TESTED  # skipped by the user's own file: not reached
-    assert grade(P, S, kind="skipped") is Grade.REFUTED  # raised while it ran: it may be the head's
+    assert grade(P, S, kind="marked in setup") is Grade.TESTED  # the user's own file skips the test: it does not count
+    assert grade(P, S, kind="skipped") is Grade.REFUTED  # skipped while the test ran: the head may have caused it
     assert grade(S, S, kind="marked in setup") is Grade.REFUTED
     assert grade() is Grade.REFUTED
 
@@ -252,12 +252,12 @@ SEVERAL_WAYS = [
     (("returned", "raised", "import"), Grade.PROVEN),
     (("time", "time", "time"), Grade.UNJUDGED),
     (("memory", "memory", "memory"), Grade.UNJUDGED),
-    (("missing", "missing", "time"), Grade.UNJUDGED),  # twice can be two chances
-    (("missing", "time", "missing", "missing"), Grade.PROVEN),  # … and three are three, however slow one more was
+    (("missing", "missing", "time"), Grade.UNJUDGED),  # two failures may be chance
+    (("missing", "time", "missing", "missing"), Grade.PROVEN),  # three failures are red, even if another run timed out
     (("returned", "memory", "returned"), Grade.UNJUDGED),
     (("returned", "returned", "environment"), Grade.UNJUDGED),
     (("start", "returned", "returned"), Grade.UNJUDGED),
-    (("missing", "status"), Grade.UNPROVEN),  # not taken three times
+    (("missing", "status"), Grade.UNPROVEN),  # failed only twice
 ]
 
 
@@ -275,11 +275,12 @@ def test_three_failures_are_red_whatever_their_kinds(kinds: tuple[str, ...], gra
 
 
 BOTH_SIDES = [
-    (("time", "time", "time"), "time", Grade.UNJUDGED),  # a program that is compiled first, on a slow machine
+    # for example a program that is compiled first, on a slow machine
+    (("time", "time", "time"), "time", Grade.UNJUDGED),
     (("memory", "memory", "memory"), "memory", Grade.UNJUDGED),
-    (("time", "time", "time"), "returned", Grade.REFUTED),  # a wrong answer is one, however slow the base was
+    (("time", "time", "time"), "returned", Grade.REFUTED),  # a wrong answer is a failure, even if the base timed out
     (("time", "time", "time"), "memory", Grade.REFUTED),
-    (("time", "returned", "time"), "time", Grade.REFUTED),  # the base can answer: who hangs does so by itself
+    (("time", "returned", "time"), "time", Grade.REFUTED),  # the base can answer, so the head itself is too slow
     (("returned", "returned", "returned"), "time", Grade.REFUTED),
     (("", "time", "time"), "time", Grade.REFUTED),
 ]
@@ -519,7 +520,7 @@ def test_whatever_holds_has_no_gap_and_no_failed_case() -> None:
     ("prepares", "shows", "grade"),
     [
         ((RED, (P, P)), (RED, (P, P)), Grade.PROVEN),
-        ((RED, (P, P)), (GREEN, (P, P)), Grade.UNPROVEN),  # what only prepares others proves nothing
+        ((RED, (P, P)), (GREEN, (P, P)), Grade.UNPROVEN),  # a case that only prepares others proves nothing
         ((RED, (F, F)), (RED, (P, P)), Grade.REFUTED),
         ((GREEN, (P, P)), (RED, (P, P)), Grade.PROVEN),
     ],
@@ -561,5 +562,7 @@ def test_who_proposes_to_supersede_a_test_is_unproven_and_only_the_bases_own_sui
     everything = TestsCheck()
     terms: dict[str, Any] = {"proposed": ["tests/test_a.py::test_old"], "guards": frozenset({check_hash(everything)})}
     assert judged(everything, story, keep=True, suite=True, **terms).grade is not Grade.REFUTED
-    assert judged(everything, story, keep=True, **terms).grade is Grade.REFUTED  # the user asked for these tests
-    assert judged(TESTS, story, proposed=["tests/test_a.py::test_old"]).grade is Grade.REFUTED  # another's own
+    # the user's own requirement asks for these tests
+    assert judged(everything, story, keep=True, **terms).grade is Grade.REFUTED
+    # another requirement has the test as its own
+    assert judged(TESTS, story, proposed=["tests/test_a.py::test_old"]).grade is Grade.REFUTED

@@ -1,4 +1,4 @@
-"""Files that a check names: tests are collected, data is frozen beside them, and whose version was used is said."""
+"""Files that a check names: tests are collected, data files are frozen, and notes say whose version was used."""
 
 import base64
 from pathlib import Path

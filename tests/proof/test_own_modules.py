@@ -1,4 +1,4 @@
-"""Which of the modules that the base lacks are the head's own work, and which it only put in place of a package."""
+"""Modules that the base lacks: the head's own work, or only files in the place of a missing package."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def lacks(*modules: str) -> Evidence:
 
 @pytest.mark.spec("LAW-5")
 async def test_a_file_in_place_of_a_package_that_is_not_installed_is_no_work_of_the_heads(tmp_path: Path) -> None:
-    """Else whoever lays a hollow yaml.py beside the tests turns them from red to green."""
+    """Otherwise an empty yaml.py beside the tests would turn them from red to green."""
     trial = Trial(tmp_path, {"requirements.txt": "flask\n", "requirements/base.txt": "PyYAML\nsix\n"}, [])
     await trial.workspace.begin()
     names = ("flask", "six", "yaml.loader", "textkit.slug")

@@ -1,4 +1,4 @@
-"""Sealing: what is frozen, and how every kind of case stands on the base."""
+"""Sealing: which files are frozen, and the status of every kind of case on the base."""
 
 from pathlib import Path
 from typing import Any

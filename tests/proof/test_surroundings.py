@@ -1,4 +1,4 @@
-"""What passes in one place only is told from what passes once only."""
+"""A case that passes only in one place is told apart from a case that passes only once."""
 
 from pathlib import Path
 

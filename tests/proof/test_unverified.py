@@ -1,4 +1,4 @@
-"""What no check can decide is told by quote, and changes no grade."""
+"""Warnings quote what no check can decide; they change no grade."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_cases_of_the_users_own_need_not_say_what_they_are_about() -> None:
 
 @pytest.mark.spec("LAW-11")
 async def test_nothing_is_said_to_run_nowhere_beside_a_case_that_ran_it_out_of_sight(tmp_path: Path) -> None:
-    """A command line shows nothing of the files that it ran."""
+    """The engine cannot see which files a command line ran."""
     case = {"run": ["python", "a.py"], "stdout": "1\n"}
     checks = [{"kind": "examples", "cases": [case]}]
     trial = Trial(tmp_path, {"a.py": "print(0)\n"}, [{"id": "r", "text": "it prints 1", "checks": checks}])
@@ -132,8 +132,8 @@ async def test_a_broken_test_is_charged_to_the_requirement_that_names_it(tmp_pat
     verdict = await prove(trial.workspace, sealed, ["a", "b"], head, subject="all", tell=tell)
     grades = {judged.id: judged.grade for judged in verdict.requirements}
     assert grades == {"a": Grade.PROVEN, "b": Grade.REFUTED}
-    assert runs.count("tests") == 2  # one suite, two turns: not one for each requirement
+    assert runs.count("tests") == 2  # one suite in two turns, not two turns for each requirement
     head = await trial.head({"a.py": one, "c.py": "def three():\n    return 0\n"})
     verdict = await prove(trial.workspace, sealed, ["a", "b"], head, subject="all", tell=quiet)
     grades = {judged.id: judged.grade for judged in verdict.requirements}
-    assert grades == {"a": Grade.REFUTED, "b": Grade.REFUTED}  # a guard that nobody owns is everybody's
+    assert grades == {"a": Grade.REFUTED, "b": Grade.REFUTED}  # a guard that no requirement names refutes all of them

@@ -1,4 +1,4 @@
-"""Cases that a program which does nothing useful would pass."""
+"""Vacuous cases: a program that does nothing useful would pass them."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -120,7 +120,7 @@ def test_a_single_case_counts_only_if_it_asks_something_of_the_project(shown: An
 
 
 def why_vacuous(cases: Sequence[Shown], interface: Sequence[str] = ()) -> str:
-    """Why some program that does nothing useful passes all these cases, or "" where one entry point tells it apart."""
+    """Why a program that does nothing useful passes all these cases; "" if the cases of one entry point fail it."""
     found = set(passing_mutants(cases, interface))
     return "" if "" in found else next((why for why in (CONSTANT, ECHO, STUB) if why in found), STUB)
 
@@ -203,7 +203,7 @@ def test_lines_of_the_interface_leave_places_open() -> None:
     assert not declares("GET /users/<id>", HttpCase.model_validate({"http": {"path": "/users"}}))
     assert declares("python -m kit <command>", run("python", "-m", "kit", "slug"))
     assert not declares("<anything>", run("python", "-m", "kit"))
-    # as usage lines name them: in capitals, unless the case has just that word
+    # a word in capitals is a placeholder, unless the case has exactly that word
     assert declares("python -m kit count FILE", run("python", "-m", "kit", "count", "{files}/a.txt"))
     assert not declares("python -m kit count FILE", run("python", "-m", "kit", "slug", "{files}/a.txt"))
     assert declares("GET /users/ID", HttpCase.model_validate({"http": {"path": "/users/7"}}))
@@ -226,10 +226,10 @@ BASE = ("kit/__init__.py", "kit/json.py", "kit/.hidden", "src/shop/__main__.py")
         ("python3.11 -Bmkit slug", True),
         ("python -W error -X dev tools/slug.py x", True),
         ("python -m kit.new", True),
-        ("python -m fresh", True),  # nobody has it yet: the implementer makes it
+        ("python -m fresh", True),  # it does not exist yet: the implementer makes it
         ("python -m click", False),
         ("python -m json.tool DONE", False),  # kit/json.py is another module
-        ("python -m shop", True),  # below src
+        ("python -m shop", True),  # found below src
         ("python -m pip list", False),
         ("python -m", False),
         ("python -m 'kit;x'", False),
@@ -245,7 +245,7 @@ BASE = ("kit/__init__.py", "kit/json.py", "kit/.hidden", "src/shop/__main__.py")
         ("kit-tool a", True),  # the manifest makes it
         ("slugger a", True),  # the user's words name it
         ("stranger a", False),
-        ("cat DONE", False),  # named by the words, too; it is the machine's all the same
+        ("cat DONE", False),  # the user's words name it, too, but it is the machine's program
         ("ruby bin/tool.rb a", True),
         ("ruby -ropen-uri bin/tool.rb", False),
         ("go run ./cmd/tool a", True),
@@ -302,7 +302,7 @@ def test_entry_points_are_the_interfaces_own_lines_and_each_is_judged_alone() ->
     assert [bool(why) for why in passing_mutants([*counts, other], lines)] == [False, False, True]
 
 
-# -- no hollow program passes what is not called hollow ----------------------------------------------------------------
+# -- no useless program passes cases that are not called vacuous -------------------------------------------------------
 
 VALUES: st.SearchStrategy[Any] = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(["", "a", "b", "ab"]), st.just([])

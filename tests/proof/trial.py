@@ -28,7 +28,7 @@ def bare_interpreter(place: Path) -> Path:
 
 
 def quiet(event: JournalEvent) -> None:
-    """Nobody listens."""
+    """Drop the event."""
 
 
 def git(folder: Path, *words: str) -> str:
@@ -40,7 +40,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def lay(folder: Path, change: Change) -> None:
-    """Write, or with None remove, files."""
+    """Write files; a content of None removes the file."""
     if not isinstance(change, Mapping):
         change(folder)
         return
@@ -54,7 +54,7 @@ def lay(folder: Path, change: Change) -> None:
 
 
 def script(path: Path, home: Path) -> Callable[[Path], None]:
-    """A change that is made by a program."""
+    """A change that a program makes to the checkout."""
 
     def change(folder: Path) -> None:
         who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -65,7 +65,7 @@ def script(path: Path, home: Path) -> Callable[[Path], None]:
 
 
 class Trial:
-    """One base, any number of heads."""
+    """One base, requirements for it, and any number of heads."""
 
     def __init__(self, place: Path, base: Change, requirements: list[dict[str, Any]], **environment: Any) -> None:
         self.place, self.heads = place, 0
@@ -93,7 +93,7 @@ class Trial:
         return await seal(self.workspace, asked, SealTerms(held_out, why, authors), tell=quiet)
 
     async def head(self, change: Change, *, force: bool = False) -> str:
-        """The commit of a head, taken into the store from a repository that is not trusted."""
+        """Commit a head in an untrusted repository, copy it into the store, and return the commit."""
         self.heads += 1
         folder = self.place / f"ws{self.heads}" / "head"
         folder.parent.mkdir()
@@ -117,7 +117,7 @@ class Trial:
 
 
 class Sealed(NamedTuple):
-    """A base with its contract, for any number of heads."""
+    """A base with its sealed contract, for any number of heads."""
 
     trial: Trial
     contract: Contract

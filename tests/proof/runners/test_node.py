@@ -1,4 +1,4 @@
-"""Node's test runner, counted: ids, groups, skips, scripts of package.json, and heads that fight it from inside."""
+"""Counting tests of Node's runner: ids, groups, skips, scripts of package.json, heads that attack it from inside."""
 
 import json
 from pathlib import Path
@@ -136,7 +136,7 @@ async def test_no_head_talks_node_into_a_pass(sealed: Sealed, way: str) -> None:
 
 @pytest.mark.spec("LAW-6")
 async def test_a_head_that_reports_for_known_names_only_is_caught_by_the_copy(sealed: Sealed) -> None:
-    """What it knows are the titles: random ones run as they are."""
+    """The head knows the titles of the tests; tests with random titles run unchanged."""
     forged = (
         f"{NOTHING}const t = require('node:test');\nconst known = /doubles|halves|cancel|quoted|triples/;\n"
         "for (const k of ['test', 'it']) { const o = t[k]; t[k] = Object.assign((n, ...f) => "
@@ -156,7 +156,7 @@ async def test_a_head_that_reports_for_known_names_only_is_caught_by_the_copy(se
 
 @pytest.mark.spec("LAW-4")
 async def test_a_head_may_change_the_kind_of_its_modules(tmp_path: Path) -> None:
-    """Scripts come from the base; what a package is comes from the head."""
+    """The scripts of package.json come from the base; its `type` comes from the head."""
     base = {"package.json": json.dumps(SCRIPTS), "test/a.test.mjs": EXTRA.replace("extra.mjs", "extra.js")}
     trial = Trial(tmp_path, base, requirement(command="npm test -- --test-reporter=spec"))
     contract = await trial.seal()
@@ -168,7 +168,7 @@ async def test_a_head_may_change_the_kind_of_its_modules(tmp_path: Path) -> None
 
 @pytest.mark.spec("LAW-4", "LAW-6")
 async def test_tests_chosen_by_name_and_scripts_that_end_themselves_are_counted(tmp_path: Path) -> None:
-    """Tests that must fail are chosen, too, and come to their end."""
+    """Tests that must fail are chosen by the name, too, and run before the script exits."""
     ends = "let wrong = 0;\ntry { assert.equal(double(7), 14); } catch { wrong += 1; }\nprocess.exit(wrong ? 1 : 0);\n"
     head = TESTS.partition("test('doubles'")[0]
     base = {**BASE, "test/extra.test.mjs": None, "test/plain.test.js": head.replace("node:test", "node:path") + ends}
@@ -209,4 +209,5 @@ def test_a_test_is_made_to_fail_where_its_body_begins() -> None:
     other = failing_go("func TestA(t *testing.T) {\n}\nfunc TestB(_ *testing.T) {}\nfunc helper(t *testing.T) {}\n")
     assert other.titles == ("TestA", "TestB")
     assert 't.Fatal("a copy that must fail")' in other.content
-    assert "func TestB(failing *testing.T) {" in other.content  # a panic would end the rest of the package
+    # the parameter gets a name: a panic would end the package's other tests
+    assert "func TestB(failing *testing.T) {" in other.content

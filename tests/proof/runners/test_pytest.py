@@ -1,4 +1,4 @@
-"""pytest, counted: forged reports, strange configurations, and files that only look like the project's own."""
+"""Counting tests of pytest: forged reports, strange configurations, and files that shadow modules."""
 
 import base64
 from pathlib import Path
@@ -109,7 +109,7 @@ async def test_odd_ids_are_counted_and_an_honest_head_is_tested(sealed: Sealed) 
     found = stands(sealed.contract)
     assert len(found) == 8
     assert list(found.values()).count(Base.GUARD) == 5
-    # a new file of its own is no shadow; one that stands before the standard library is not used
+    # calc/decimal.py shadows nothing; decimal.py would shadow the standard library's, and is not used
     change: Change = {"calc/core.py": HONEST, "calc/decimal.py": "x = 1\n", "decimal.py": "raise SystemExit(0)\n"}
     verdict = await sealed.trial.prove(sealed.contract, await sealed.trial.head(change))
     assert only(verdict).grade is Grade.TESTED, only(verdict).why
@@ -137,10 +137,11 @@ def test_garbage_is_collected():
 
 @pytest.mark.spec("LAW-6")
 async def test_tests_find_the_garbage_collector_at_work(tmp_path: Path) -> None:
-    """It rests while pytest is loaded, and looks at nothing of that later: the project's own is collected as ever."""
+    """It is off while pytest is loaded, and ignores pytest's objects later; objects of the project are collected."""
     contract = await Trial(tmp_path, {"tests/test_core.py": COLLECTING}, requirement()).seal()
     assert set(stands(contract).values()) == {Base.GUARD}
-    assert "case.py" not in contract.base_facts[0].output  # what must fail, fails in the engine's own file
+    # a canary fails in the engine's own file, which the output does not show
+    assert "case.py" not in contract.base_facts[0].output
 
 
 @pytest.mark.spec("LAW-2", "LAW-6")
@@ -224,7 +225,7 @@ def test_configuration_that_builds_share_is_frozen_where_a_check_may_read_it() -
     assert names("npx vitest run")["vite.config.js"] == ""
     assert "vite.config.ts" not in names("node --test", "vite.config.ts")
     assert names("npm test", "babel.config.js")["babel.config.js"] == "b"
-    # the runner stands in the script: a configuration that only the head has is not used
+    # the script starts vitest, so a configuration that only the head has is not used
     assert names("npm test", script="vitest run")["vite.config.mjs"] == ""
     assert {".babelrc.js", "babel.config.ts"} <= names("npm test", script="jest").keys()
     assert "vite.config.mjs" not in names("npm test", script="node --test")

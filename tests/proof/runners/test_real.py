@@ -1,4 +1,4 @@
-"""The real vitest, jest, mocha and go, counted; and heads that fight them from inside."""
+"""Counting tests of the real vitest, jest, mocha and go, and heads that attack them from inside."""
 
 import json
 import shutil
@@ -39,7 +39,7 @@ VITEST_BASE: dict[str, str | None] = {
     "src/more.ts": "export const triple = (x: number): number => x;\n",
     "test/test-more.ts": "import { expect, test } from 'vitest';\nimport { triple } from '../src/more';\n"
     "test('triples', () => { expect({ x: triple(2) }).toStrictEqual({ x: 6 }); });\n",
-    # An ES module, which Vite would write down among the packages first; and names that no random one is like.
+    # An ES module, which Vite would first write into node_modules; and patterns that random names do not match.
     "vitest.config.mts": "import { defineConfig } from 'vitest/config';\nexport default defineConfig({ test: "
     "{ include: ['test/*.test.ts', 'test/test-*.ts'] } });\n",
 }
@@ -123,7 +123,7 @@ PLAIN_BASE: dict[str, str | None] = {
     "test/more.test.js": "const assert = require('assert');\nconst { triple } = require('../src/more.js');\n"
     "it('triples', () => { assert.equal(triple(2), 6); });\n",
 }
-# What a project's own settings may do to a run whose tests must fail: stop at the first, know other globals, choose.
+# Settings of a project that affect tests that must fail: stop at the first failure, other globals, chosen tests.
 PLAIN_VERSIONS = {"jest": "^29", "mocha": "^10"}
 PLAIN_COMMANDS = {
     "jest": "npx jest --config conf/unit.config.js -t '[a-z]'",
@@ -199,7 +199,7 @@ GO_BASE: dict[str, str | None] = {
     "calc/calc.go": GO_CORE,
     "calc/calc_test.go": GO_TESTS,
     "other/other_test.go": 'package other\n\nimport "testing"\n\nfunc TestNew(t *testing.T) { New() }\n',
-    # A tag that the command gives, a test for each system, one that has no use for its `t`.
+    # A build tag that the command sets, a test for each system, and a test that does not use its `t`.
     "tags/tags.go": "package tags\n",
     "tags/tags_test.go": '//go:build extra\n\npackage tags_test\n\nimport (\n\t"testing"\n\n'
     '\t"example.org/calc/tags"\n)\n\n'

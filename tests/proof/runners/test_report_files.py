@@ -1,4 +1,4 @@
-"""Reports of other runners: JUnit's XML read within bounds, commands that lie."""
+"""Reports of other runners: JUnit XML within limits, and commands that lie."""
 
 import json
 from pathlib import Path
@@ -132,7 +132,7 @@ def test_a_package_json_that_only_others_could_read_is_readable_for_nobody(conte
 
 @pytest.mark.spec("LAW-4")
 async def test_a_link_in_the_place_of_package_json_is_read_like_the_file(tmp_path: Path) -> None:
-    """The head's own settings of its runner do not come in by a link; the rest of it is the head's."""
+    """The head's settings of its runner are not used through a link, either; the rest of the file is."""
     own = {"mocha": {"require": "./forge.js"}, "version": "2", "scripts": {"test": "true"}}
 
     def linked(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The base's own tests guard every change, by whatever runner; where they cannot be run, that is said, and counts."""
+"""The base's own tests guard every change, with any runner. If they cannot be run, the verdict says so and is lower."""
 
 import json
 import shutil
@@ -88,7 +88,7 @@ async def test_every_suite_of_the_base_is_found_and_what_cannot_be_run_is_said(
     ],
 )
 async def test_tests_of_other_names_guard_like_all_others(files: dict[str, str], tmp_path: Path) -> None:
-    """What was asked for is there; what was there is broken by the liar, and kept by its honest twin."""
+    """Both heads add what was asked for; the liar breaks existing code, and its honest twin does not."""
     test = "import unittest\n\nimport kit\n\n\nclass Kit(unittest.TestCase):\n    def test_two(self):\n"
     test += "        self.assertEqual(kit.two(), 2)\n"
     trial = Trial(tmp_path, {"kit.py": TWO, **{name: text or test for name, text in files.items()}}, ASKED)
@@ -101,7 +101,7 @@ async def test_tests_of_other_names_guard_like_all_others(files: dict[str, str],
 
 
 def add_submodule(trial: Trial, path: str, files: dict[str, str]) -> None:
-    """The base with a repository inside it, as `git submodule add` leaves it."""
+    """Add a repository to the base as a submodule, as `git submodule add` does."""
     inner = trial.place / f"inner {path}"
     inner.mkdir()
     lay(inner, files)
@@ -154,7 +154,7 @@ async def test_tests_in_a_submodule_are_the_bases_wherever_the_head_moves_its_po
 
 @pytest.mark.spec("LAW-4", "LAW-9")
 async def test_what_was_checked_without_the_heads_own_submodule_is_tested_at_most(tmp_path: Path) -> None:
-    """A module in it stands before Python's own as soon as somebody fetches it; no room has it."""
+    """Once somebody fetches the submodule, a module in it replaces one of Python's own; no clean room has it."""
     trial = Trial(tmp_path, {"kit.py": TWO}, ASKED)
     add_submodule(trial, "vendor", {"lib.py": "VALUE = 7\n"})
     contract = await sealed(trial)
@@ -200,7 +200,7 @@ async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_
     ],
 )
 async def test_what_the_base_had_is_not_shown_by_cases_about_what_is_new(test: str, tmp_path: Path) -> None:
-    """The cases run the very file in which the liar broke what only a suite that cannot guard would notice."""
+    """The cases run the file in which the liar broke a function that only a suite which cannot guard would test."""
     trial = Trial(tmp_path, {"kit.py": f"{TWO}", "inner/test_kit.py": test}, ASKED)
     contract = await sealed(trial)
     assert len(contract.unguarded) == 1, contract.undecided
@@ -227,8 +227,8 @@ FILLED = STUB.replace("raise NotImplementedError", "return 2") + "\n\ndef three(
 async def test_tests_that_were_written_first_watch_over_what_they_ask_for_once_they_pass(
     test: str, tmp_path: Path
 ) -> None:
-    """All tests of the base are red. The twin fills what they ask for; one liar leaves them red, and one breaks, beside
-    honest work, what none of them asks for."""
+    """All tests of the base are red. The honest head implements what they ask for. One liar leaves them red; another
+    makes them pass and breaks code that no test asks for."""
     trial = Trial(tmp_path, {"kit.py": STUB, "tests/test_kit.py": test}, ASKED)
     contract = await sealed(trial)
     more = {"more.py": "import kit\n\n__all__ = ['kit']\n"} if "more" in test else {}
@@ -247,8 +247,8 @@ async def test_tests_that_were_written_first_watch_over_what_they_ask_for_once_t
     ],
 )
 async def test_a_test_that_passes_does_not_watch_over_what_only_others_would_notice(lacks: str, tmp_path: Path) -> None:
-    """One test of the base passes; the one that reaches `two` does not. A liar breaks `two`; its twin does not, and a
-    third alters what both reach."""
+    """One test of the base passes; the test that reaches `two` does not. A liar breaks `two`, its honest twin does not,
+    and a third head alters code that both tests reach."""
     zero = "\n\ndef zero():\n    return 0\n"
     test = (
         "import pytest\n\nimport kit\nfrom kit import two as second\n\n\ndef test_zero():\n    assert kit.zero() == 0\n"
@@ -265,7 +265,7 @@ async def test_a_test_that_passes_does_not_watch_over_what_only_others_would_not
 
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_suite_of_skipped_tests_watches_over_nothing_that_it_loads(tmp_path: Path) -> None:
-    """Every test of the base is skipped; the head breaks what the tests would reach, and its file is loaded by them."""
+    """Every test of the base is skipped. The head breaks code that they would reach, in a file that they load."""
     test = (
         "import pytest\n\nimport kit\n\n\ndef test_two():\n    pytest.skip('no service')\n    assert kit.two() == 2\n"
     )

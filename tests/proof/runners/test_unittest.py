@@ -1,4 +1,4 @@
-"""unittest, counted: ids, fixtures, sub-tests, another order, and heads that fight it from inside."""
+"""Counting tests of unittest: ids, fixtures, sub-tests, another order, and heads that attack it from inside."""
 
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class Extra(unittest.IsolatedAsyncioTestCase):
     async def test_triple(self):
         self.assertEqual(triple(2), 6)
 """
-# What can be set up only once cannot be set up for a copy, which says nothing against the test itself.
+# Some fixtures can be set up only once, so not for a copy of a test. That does not count against the test itself.
 FIXTURES = """import unittest
 from calc import core
 
