@@ -156,7 +156,7 @@ def _open(no_open: bool, path: Path) -> None:
         words = f"open this file in your browser within a minute: {path.as_uri()}"
         err().print(
             Text(plain(words), style="dim"), soft_wrap=True
-        )  # one line: an address that is cut cannot be opened
+        )  # on one line, unwrapped: an address that is cut in two cannot be opened
 
 
 def report_bug(error: BaseException) -> None:

@@ -7,7 +7,7 @@ from trued.proof.room.clean_room import clean_room
 from trued.proof.room.environment import choose_environment
 from trued.protocols import Workspace
 
-SLACK_S = 30.0  # for the sandbox itself on a busy machine
+SLACK_S = 30.0  # extra seconds for the sandbox itself on a busy machine
 
 
 async def try_on_base(workspace: Workspace, serve: Serve, environment: Environment) -> str:

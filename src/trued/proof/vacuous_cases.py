@@ -67,7 +67,7 @@ def why_not_the_projects(shown: Shown, known: KnownNames) -> str:
     if isinstance(shown, RunCase):
         return why_outside_project(shown.run, known)
     if not isinstance(shown, CallCase):
-        return ""  # it asks the contract's server
+        return ""  # the case sends a request to the contract's server
     place = shown.call.rpartition(":")[0] if is_node(shown.call) else shown.call.partition(":")[0]
     return why_foreign_path(place, known) if is_node(shown.call) else why_foreign_module(place, known)
 

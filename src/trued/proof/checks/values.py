@@ -48,7 +48,7 @@ class UnfitAnswer:
 
     @property
     def said(self) -> str:
-        """Why it was not compared, as part of a sentence."""
+        """Why the answer was not compared, as part of a sentence."""
         return _UNFIT.get(self.why, "a value that could not be written down: not compared")
 
 

@@ -264,7 +264,8 @@ async def _lacks_names(bench: Bench, base: Drivers, path: str) -> bool:
     asked = base.beside[path]
     if not path.endswith(NODE):
         return python_names.lacks(await _text_on_base(bench, path), asked)
-    texts = [await _text_on_base(bench, one) for one in base.beside if one.endswith(NODE)]  # one may re-export another
+    # a module may re-export names of another
+    texts = [await _text_on_base(bench, one) for one in base.beside if one.endswith(NODE)]
     return bool(asked.difference(*map(node_names.names_mentioned, texts)))
 
 

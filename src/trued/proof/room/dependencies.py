@@ -111,7 +111,7 @@ def _met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, str]
         version = versions.get(canonicalize_name(wanted.name))
         return version is not None and wanted.specifier.contains(version, prereleases=True)
     except (UndefinedEnvironmentName, InvalidVersion):
-        return True  # it cannot be evaluated
+        return True  # a marker or version that cannot be evaluated counts as met
 
 
 def provides_module(name: str, module: str) -> bool:

@@ -189,7 +189,7 @@ async def _again(
 
 
 def is_tool(requirement: str) -> bool:
-    """Whether it is a developer tool that no test imports."""
+    """Whether the required package is a developer tool that no test imports."""
     found = parse_requirement(requirement)
     return found is not None and found.name.lower() in TOOLS
 

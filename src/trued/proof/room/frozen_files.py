@@ -62,12 +62,12 @@ def is_configuration(path: str) -> bool:
 
 
 def is_customizing(path: str) -> bool:
-    """Whether it is a module that every Python loads at its start, if it finds one."""
+    """Whether the file is a module that every Python loads when it starts, such as sitecustomize.py."""
     return any(part.split(".")[0] in CUSTOMIZING for part in PurePosixPath(path).parts)
 
 
 def is_test(path: str) -> bool:
-    """Whether it is named like a test or lies among tests."""
+    """Whether the file is named like a test or lies among tests."""
     return is_named_like_a_test(path) or is_among_tests(path)
 
 
@@ -79,7 +79,7 @@ def is_named_like_a_test(path: str) -> bool:
 
 
 def is_named_like_a_script_test(path: str) -> bool:
-    """Whether it is a JavaScript or TypeScript file that is named like a test."""
+    """Whether the file is JavaScript or TypeScript and named like a test."""
     pure = PurePosixPath(path)
     if not is_script(path) or "node_modules" in pure.parts:
         return False
@@ -87,7 +87,7 @@ def is_named_like_a_script_test(path: str) -> bool:
 
 
 def is_script(path: str) -> bool:
-    """Whether it is JavaScript or TypeScript."""
+    """Whether the file is JavaScript or TypeScript."""
     return path.endswith(SCRIPTS)
 
 
@@ -134,7 +134,7 @@ def configured_test_names(path: str, text: str) -> list[str]:
 
 
 def is_compiled(path: str) -> bool:
-    """Whether it is compiled code, which nobody reviews and which may do something else than its source."""
+    """Whether the file is compiled code, which nobody reviews and which may differ from its source."""
     return path.endswith((".pyc", ".pyo")) or "__pycache__" in PurePosixPath(path).parts
 
 

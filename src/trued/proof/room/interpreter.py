@@ -61,12 +61,12 @@ class Interpreter:
 
     @property
     def identity(self) -> str:
-        """Its identity, with a hash of its packages: base and head must be checked with the same interpreter."""
+        """Path, version and a hash of the packages: base and head must be checked with the same interpreter."""
         installed = json.dumps(dict(self.versions), sort_keys=True)
         return f"{self.path} → {self.description}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
 
     def is_like(self, identity: str) -> bool:
-        """Whether it has this identity, or was built by the engine with the same Python and packages."""
+        """Whether this Python has that identity, or the engine built both with the same Python and packages."""
         made = " → " in identity and ", environment " in identity and self.origin.startswith("environment ")
         version = f"(Python {'.'.join(map(str, self.version))},"
         packages = self.identity.rpartition(", packages ")[2]
@@ -74,7 +74,7 @@ class Interpreter:
 
     @property
     def description(self) -> str:
-        """Its path, version and origin, as evidence records them."""
+        """The interpreter's path, version and origin, as evidence records them."""
         origin = f", {self.origin}" if self.origin else ""
         return f"{self.real} (Python {'.'.join(map(str, self.version))}{origin})"
 

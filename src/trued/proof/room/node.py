@@ -20,11 +20,11 @@ class NodeProgram:
 
     path: str
     version: str  # v20.11.1
-    readable: tuple[str, ...]  # its folders, if they are not the system's
+    readable: tuple[str, ...]  # folders that Node needs, without the system's own
 
     @property
     def strips_types(self) -> bool:
-        """Whether it can run TypeScript by stripping the types."""
+        """Whether this Node can run TypeScript by stripping the types."""
         major, minor = (int(part) for part in self.version.lstrip("v").split(".")[:2])
         (first, since), (second, later) = STRIPS_TYPES
         return (major, minor) >= (second, later) or (major == first and minor >= since)

@@ -21,7 +21,7 @@ UNREADABLE = b"this package.json cannot be read: it is too large, too deep, or n
 
 
 def is_package_json(path: str) -> bool:
-    """Whether it is a package.json of the project itself."""
+    """Whether the path is a package.json of the project itself, not of an installed package."""
     parts = path.split("/")
     return parts[-1] == NAME and "node_modules" not in parts
 

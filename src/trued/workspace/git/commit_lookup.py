@@ -13,8 +13,8 @@ from trued.workspace.git.command import Git, end_process, git_command, git_envir
 from trued.workspace.git.store import Store
 from trued.workspace.sandbox.process_start import start_process
 
-LOOK_S = 120.0  # for one search in a repository; a git that takes longer is taken to hang
-GLANCE_S = 30.0  # for a check that only adds a warning
+LOOK_S = 120.0  # seconds for one search in a repository; a git that takes longer is taken to hang
+GLANCE_S = 30.0  # seconds for a look that only serves to add a warning
 # Names of the main branch, the remote's first: many clones lack origin/HEAD, and their own main is old or missing.
 MAIN = (
     *("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"),

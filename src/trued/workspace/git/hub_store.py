@@ -96,7 +96,7 @@ class HubStore:
 
     @property
     def folder(self) -> Path | None:
-        """Its folder, if it is on this machine."""
+        """The store's folder, if it is on this machine."""
         return Path(self.address) if "://" not in self.address and Path(self.address).is_absolute() else None
 
     @property

@@ -22,7 +22,7 @@ class Worktree:
     """A working tree and the repository that it belongs to."""
 
     root: Path
-    git: Path  # its own .git folder
+    git: Path  # the worktree's own .git folder
     common: Path  # the .git folder that all worktrees share
     head: str
     excludes: Path | None = None  # the user's global ignore file
@@ -38,7 +38,7 @@ class Snapshot:
     repository: Path
     commit: str
     tree: str
-    dirty: bool  # it differs from HEAD
+    dirty: bool  # the working tree differs from HEAD
     notes: tuple[str, ...] = ()
     inner: Mapping[str, str] = field(default_factory=dict)  # repositories in the tree → their commit in HEAD, or ""
 

@@ -21,7 +21,7 @@ class CgroupParent:
     """A folder of the cgroup file system in which groups can be created."""
 
     folder: Path
-    memory: bool  # it can also limit the memory of all processes together
+    memory: bool  # groups in this folder can also limit the memory of all their processes together
 
 
 @contextlib.contextmanager

@@ -133,7 +133,7 @@ async def _wait_for_end(
         done, _ = await asyncio.wait([work], timeout=launch.within_s)
         if not done:
             _ask_to_end(process)
-            await asyncio.wait([work], timeout=GRACE_S)  # its last output is still in the pipes
+            await asyncio.wait([work], timeout=GRACE_S)  # the command's last output is still in the pipes
     finally:
         work.cancel()
         with contextlib.suppress(asyncio.CancelledError):
