@@ -156,3 +156,15 @@ async def test_what_cases_leave_for_later_ones_is_said(tmp_path: Path) -> None:
     assert any(
         "left files" in one for one in (await trial.prove(contract, await trial.head({"m.py": leaving}))).undecided
     )
+
+
+@pytest.mark.spec("DAY-12")
+async def test_what_came_is_told_in_the_form_in_which_it_was_expected(tmp_path: Path) -> None:
+    fact = await shown(
+        tmp_path,
+        {"run": ["python", "-m", "kit", "Grüße"], "stdout": "kit\n"},
+        {"run": ["python", "-c", "import sys; sys.exit('no')"], "stdout": "x"},
+    )
+    printed, failed = (one.detail for one in fact.tried)
+    assert printed == "prints 'kit Grüße\\n', exit code 0"
+    assert failed == "prints '', exit code 1, stderr 'no\\n'"

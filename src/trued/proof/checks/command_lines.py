@@ -80,8 +80,9 @@ def _outcome(case: RunCase, bench: Bench, ran: CommandResult) -> tuple[Outcomes,
     if ran.flooded:
         return Outcomes.FAILED, "flood", f"wrote more than {MOST_ANSWERED >> 20} MiB: not compared"
     error = ran.stderr.decode("utf-8", "replace")
-    seen = f"exit {ran.exit_code}, stdout {ran.stdout[:400]!r}, stderr {error[-400:]!r}"
-    # A program that does not exist meets no case, even one that expects an exit code other than 0.
+    printed = ran.stdout[:400].decode("utf-8", "replace")
+    seen = f"prints {printed!r}, exit code {ran.exit_code}{f', stderr {error[-400:]!r}' if error else ''}"
+    # Even if the case expects an exit code other than 0: a program that does not exist cannot meet it.
     if ran.exit_code != 0 and (why := _not_begun(case, bench, error)):
         return why
     kind = difference(case, ran.exit_code, ran.stdout)
