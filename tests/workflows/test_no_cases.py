@@ -10,6 +10,7 @@ from trued.engine.approvals import answer_question
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.model import Grade, RunRecord
+from trued.run.context import EDITION
 from trued.wire import Order
 
 VACUOUS: dict[str, Any] = {"interface": EXAMINED["interface"], "cases": EXAMINED["cases"][:1]}  # a constant passes it
@@ -138,3 +139,27 @@ async def test_a_run_that_asked_one_agent_twice_keeps_its_question_and_its_note(
     contract = engine.store.contract(record.id)
     assert contract
     assert "no case of scripted:inside could be used; these are by scripted:inside" in contract.undecided
+
+
+SERVED: dict[str, Any] = {
+    "interface": ["GET /double"],
+    "cases": [
+        {
+            "requirement": "text-1",
+            "cases": [{"http": {"path": f"/double?x={n}"}, "status": 200, "body": str(2 * n), "quotes": GOAL[:38]}],
+        }
+        for n in (2, 21)
+    ],
+}
+
+
+@pytest.mark.spec("DAY-2", "DAY-3", "RUN-3")
+@pytest.mark.parametrize(("edition", "said"), [(EDITION, True), (4, False)])
+async def test_whoever_has_no_cases_for_want_of_a_server_reads_why_there_is_none_and_what_to_write(
+    ground: Ground, edition: int, said: bool
+) -> None:
+    engine, _ = ground.engine(playing(SERVED))
+    record = await begun(ground, engine, edition)
+    (question,) = engine.store.journal.questions(record.id, only_open=True)
+    assert ("the base does not tell how the project is started" in question.text) is said, question.text
+    assert ("[serve] command" in question.text) is said

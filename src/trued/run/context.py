@@ -14,7 +14,7 @@ from trued.run.budget import Budget
 # run began. 1: agents do not get the log. 2: agents get MEMORY.md; a chunk or task needs a change of its own, and one
 # that is already met is not built; team and pipeline ask nobody. 3: a gap of the environment does not cost a pair a
 # round. 4: no agent is asked for cases a second time unless a person says so. 5: a title that is
-# cut ends at a word, with "…".
+# cut ends at a word, with "…"; a run says why no server was started for its cases.
 EDITION = 5
 
 # Puts a question to a person. Returns answer, comment and name, or None if nobody is there.

@@ -200,3 +200,24 @@ def test_what_an_agents_criterion_names_is_not_named_by_the_user(author: str, ca
     found = CaseRules(asked, "Make letters.", {}).weigh([reply])
     assert len(found.kept) == 2
     assert ("AC-1" in found.caps) is capped
+
+
+PLACED = "double(x) in tiny.py returns twice its argument"
+DOUBLED = "returns twice its argument"
+
+
+@pytest.mark.spec("LAW-12", "DAY-9")
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        (PLACED, ()),
+        ("`double(x)` in `src/tiny.py` returns twice its argument", ()),
+        ("`triple(x)` in tiny.py returns twice its argument", "`triple(x)` in tiny.py"),  # nothing calls it
+        ("double(x) in other.py returns twice its argument", "double(x) in other.py"),  # the cases call another file
+        ("double(x) in tiny.py keeps a log, and returns twice its argument", "double(x) in tiny.py keeps a log, and"),
+    ],
+)
+def test_words_that_only_say_where_it_is_are_shown_by_the_cases_that_call_it_there(text: str, rest: Any) -> None:
+    calls = [[{"call": "tiny:double", "args": [n], "returns": 2 * n, "quotes": DOUBLED}] for n in (2, 5, -3)]
+    left = weighed(*calls, text=text).rests.get("r", ())
+    assert (left == ()) if rest == () else any(rest.removesuffix(", and") in one for one in left), left

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from trued.inputs.clauses import clauses, one_line, unquoted_clauses
+from trued.inputs.clauses import clauses, is_only_names, one_line, unquoted_clauses
 from trued.inputs.requirements.guard_phrases import guard_kind
 from trued.model import BrowserCheck, Case, HttpCase, Requirement, Requirements, Serve, Value
 from trued.proof.checks.examples import case_flaw, with_time_limit
@@ -219,8 +220,9 @@ class CaseRules:
         if one.parts:
             return ()
         shown = [each for every in kept for _, each in proving_cases(every.run)]
-        rest = unquoted_clauses(one.text, [each.quotes for each in shown])
         started = " ".join(each.model_dump_json(exclude={"quotes"}) for each in shown)
+        rest = unquoted_clauses(one.text, [each.quotes for each in shown])
+        rest = tuple(each for each in rest if not is_only_names(each, partial(_is_used, KnownNames(started))))
         every = [clause.rstrip(" .") for clause in clauses(one.text)]
         silent = [
             clause for clause in every if not all(KnownNames(started).is_in_words(name) for name in _called(clause))
@@ -304,6 +306,15 @@ def _without(item: _Item, places: set[int]) -> _Item | None:
 
 def _bounded(one: Proposed) -> Proposed:
     return one.model_copy(update={"cases": tuple(map(with_time_limit, one.cases))})
+
+
+def _is_used(started: KnownNames, name: str) -> bool:
+    """Whether cases call this function or start this file; a Python file also by its module's name."""
+    function, called, _ = name.partition("(")
+    if called:
+        return started.is_in_words(function.rpartition(".")[2])
+    module = name.removesuffix(".py").replace("/", ".") if name.endswith(".py") else name
+    return any(map(started.is_in_words, (name, module, module.removeprefix("src."))))
 
 
 def _called(clause: str) -> list[str]:

@@ -25,13 +25,14 @@ from trued.run.examination.admissibility import CaseRules, WeighedCases, describ
 from trued.run.examination.independence import EXAMINERS, implementers, is_independent
 from trued.run.examination.replies import Answers, Examined, Proposal, Proposed
 from trued.run.examination.second_examiner import STATUS, Doubt, cases_of, compare_answers, proving_cases, questions
-from trued.run.examination.start_command import run_server
+from trued.run.examination.start_command import FoundServer, run_server
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 EXAMINER, SECOND = EXAMINERS
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file of the base, and of all files that are searched for names
+SERVER_NAMED = 5  # the edition since which a run says why no server was started for its cases
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
 _WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"
 TEXTS = frozenset(("", *_CODE.split(), *_WORDS.split()))
@@ -151,16 +152,28 @@ class ExaminerConversation:
             asked = await self._served()
             return CaseRules(asked, self.context.goal.text, base).weigh(self.replies, doubts).model_dump_json()
 
-        return WeighedCases.model_validate_json(await self.steps.once(self.steps.key("weighed"), digest(data), step))
+        found = await self.steps.once(self.steps.key("weighed"), digest(data), step)
+        weighed = WeighedCases.model_validate_json(found)
+        if weighed.serve is None and self._needs_server and self.context.edition >= SERVER_NAMED:
+            said = f"no server could be started: {(await self._server()).why}"
+            self.said += [said] if said not in self.said else []
+        return weighed
 
     async def _served(self) -> Requirements:
-        """The requirements; if a case needs a server, with the one found in the base's files. That server was tried,
-        unlike one that an agent proposes."""
-        shown = [each for reply in self.replies for one in reply.cases for each in cases_of(one)]
-        if self.asked.serve or not any(isinstance(one, HttpCase | BrowserCheck) for one in shown):
+        """The requirements, with the server found in the base's files if a case needs one: unlike an agent's, it was
+        tried."""
+        if not self._needs_server:
             return self.asked
-        found = await run_server(self.steps, self.asked.environment)()
-        return self.asked.model_copy(update={"serve": found.serve})
+        return self.asked.model_copy(update={"serve": (await self._server()).serve})
+
+    @property
+    def _needs_server(self) -> bool:
+        """Whether a case needs a server and the user names none."""
+        shown = [each for reply in self.replies for one in reply.cases for each in cases_of(one)]
+        return self.asked.serve is None and any(isinstance(one, HttpCase | BrowserCheck) for one in shown)
+
+    async def _server(self) -> FoundServer:
+        return await run_server(self.steps, self.asked.environment)()
 
     # -- the second examiner -------------------------------------------------------------------------------------------
 

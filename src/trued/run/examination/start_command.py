@@ -79,7 +79,7 @@ async def find_server(workspace: Workspace, environment: Environment, *, said: s
         failed.append(f"`{one.words}` ({one.where}) was tried on the base: {' '.join(why.split())[:MOST_WHY]}")
     if not failed:
         return FoundServer(why=f"the base does not tell how the project is started; {HOW_TO_WRITE}")
-    return FoundServer(why=f"no start command answers on the base; {HOW_TO_WRITE}. {'. '.join(failed)}")
+    return FoundServer(why=f"no start command answers on the base: {'; '.join(failed)}; {HOW_TO_WRITE}")
 
 
 async def _candidates(workspace: Workspace, said: str) -> tuple[StartCommand, ...]:
