@@ -7,8 +7,12 @@ SHORTEST = 2  # words; anything shorter is an item of an enumeration and belongs
 TELLING = 2  # an unquoted remainder with at least this many words of meaning counts as a clause of its own
 _ENDS = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
 _KEPT = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
-# A function or a file: `slug(text)`, slug(text), src/slug.js, slug.py
-_NAME = re.compile(r"`?\b[A-Za-z_][\w.]*\([^()`]*\)`?|`?(?:[\w.-]+/)*[\w-]+\.[A-Za-z]{1,4}\b`?")
+# A route, a function or a file: GET /books/<id>, `slug(text)`, slug(text), src/slug.js, slug.py
+_NAME = re.compile(
+    r"`?\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) /[^\s`]*`?"
+    r"|`?\b[A-Za-z_][\w.]*\([^()`]*\)`?"
+    r"|`?(?:[\w.-]+/)*[\w-]+\.[A-Za-z]{1,4}\b`?"
+)
 _LETTERS = re.compile(r"[^\W\d_]{3,}")
 _JOINING = (
     "and but the for with its are has have that this then than also too was can must should shall will may all any"
@@ -72,8 +76,8 @@ def _telling(text: str) -> list[str]:
 
 
 def is_only_names(rest: str, is_used: Callable[[str], bool]) -> bool:
-    """Whether the rest says nothing but where something is: all its words are names of functions and files for which
-    `is_used` holds, as in "`slug(text)` in src/slug.js"."""
+    """Whether the rest says nothing but where something is: all its words are names of routes, functions and files
+    for which `is_used` holds, as in "`slug(text)` in src/slug.js"."""
     names = [found.strip("`") for found in _NAME.findall(rest)]
     return bool(names) and all(map(is_used, names)) and not _telling(_NAME.sub(" ", rest))
 

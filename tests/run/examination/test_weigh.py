@@ -221,3 +221,16 @@ def test_words_that_only_say_where_it_is_are_shown_by_the_cases_that_call_it_the
     calls = [[{"call": "tiny:double", "args": [n], "returns": 2 * n, "quotes": DOUBLED}] for n in (2, 5, -3)]
     left = weighed(*calls, text=text).rests.get("r", ())
     assert (left == ()) if rest == () else any(rest.removesuffix(", and") in one for one in left), left
+
+
+@pytest.mark.spec("LAW-12", "DAY-9")
+def test_a_route_is_shown_by_the_cases_that_ask_for_it() -> None:
+    words = "lists only the items of that kind"
+    asked = [
+        [exchange("GET", f"/items?kind={n}", words, status=200, json=[{"name": "a", "kind": n}])]
+        for n in ("nail", "screw")
+    ]
+    for route in ("GET /items?kind=KIND", "`GET /items`"):
+        assert weighed(*asked, text=f"{route} {words}").rests == {}
+    for route in ("GET /items?size=SIZE", "GET /tools?kind=KIND", "POST /items?kind=KIND"):
+        assert weighed(*asked, text=f"{route} {words}").rests == {"r": (route,)}

@@ -309,7 +309,12 @@ def _bounded(one: Proposed) -> Proposed:
 
 
 def _is_used(started: KnownNames, name: str) -> bool:
-    """Whether cases call this function or start this file; a Python file also by its module's name."""
+    """Whether cases ask for this route, call this function or start this file; a Python file also by its module's
+    name."""
+    method, route, path = name.partition(" /")
+    if route:
+        fixed = re.split(r"[<{:?]", f"/{path}")[0].rstrip("/") or "/"
+        return all(map(started.is_in_words, (method, fixed, *re.findall(r"[?&](\w+)=", path))))
     function, called, _ = name.partition("(")
     if called:
         return started.is_in_words(function.rpartition(".")[2])
