@@ -446,6 +446,10 @@ class JournalStore(Protocol):
         """The queue from which workers take this run; "" if it has none."""
         ...
 
+    def queued(self) -> dict[str, str]:
+        """Run → why no worker drives it yet, as a sentence, for every run that waits in a queue."""
+        ...
+
     def update(self, record: "RunRecord") -> None:
         """Write the current record of a run; its id and creation time stay as they are."""
         ...

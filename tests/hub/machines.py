@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from tests.crash.world import World
 from tests.postgres import PASSWORD
 
 LEASE_S = 60.0  # of workers that nobody kills
+MAY = ("--agents", "scripted", "--allow-programs", "--runs", "1", "--lease", str(LEASE_S))
 
 
 def wait_for(true: Callable[[], bool]) -> None:
@@ -105,7 +106,8 @@ class Beginning(Machine):
 
     def begin(self, *more: str) -> subprocess.Popen[bytes]:
         given = ("--requirements", str(self.world.requirements), "--agent", f"scripted:{self.world.script}")
-        return self.start("run", self.world.goal, "--yes", *given, *more, here=self.world.repository)
+        # a goal that begins with a dash would be read as an option
+        return self.start("run", "--yes", *given, *more, "--", self.world.goal, here=self.world.repository)
 
     def kill(self) -> None:
         """It dies, and nobody can reach its disk."""
@@ -138,10 +140,10 @@ class SharedHub:
         self.logins.append(name)
         return self.url.replace("//trued:", f"//{name}:")
 
-    def start(self, folder: Path) -> None:
+    def start(self, folder: Path, variables: Mapping[str, str] | None = None, options: Sequence[str] = MAY) -> None:
         self.workers[folder.name] = machine = Machine(folder, self.login(), self.store)
-        may = ("--agents", "scripted", "--allow-programs", "--runs", "1", "--lease", str(LEASE_S))
-        self.processes[folder.name] = machine.start("worker", "--name", folder.name, *may)
+        machine.variables.update(variables or {})
+        self.processes[folder.name] = machine.start("worker", "--name", folder.name, *options)
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url, autocommit=True) as db:

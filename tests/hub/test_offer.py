@@ -44,6 +44,8 @@ def test_variables_files_and_repositories_that_its_options_do_not_name_are_withh
     assert withheld(asked(("docs/in-every-clone.png", inside))) == ""
     assert withheld(asked(variables=("OPEN", "SECRET"))) == "the variable SECRET"
     assert withheld(asked(forge=ForgeSettings(url="https://evil.example", token_env="SECRET"))) == "the variable SECRET"
+    evil = asked(forge=ForgeSettings(url="https://evil.example", token_env="SECRET"))
+    assert what_is_withheld(offer, evil, {"SECRET"}, None, calls_servers=False) == ""  # it opens no pull request
     assert withheld(asked(), "") == "the repository "  # which would be the worker's own folder
     assert withheld(asked(forge=ForgeSettings(kind="local", token_env="SECRET"))) == ""  # nobody is given it
     for path in (secret, str(tmp_path), f"{inside}/../../secret", str(tmp_path / "open" / "link" / "secret")):

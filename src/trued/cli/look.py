@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -30,6 +30,8 @@ app = typer.Typer(rich_markup_mode=None)
 
 ROWS = 60  # rows of a tree that `show` prints; the rest is counted
 POLL_S = 0.3
+QUEUED = 3  # runs that `ls` names beside the reason for which they wait
+QUEUE_S = 2.0  # how often a watched run's place in its queue is looked up
 OPENERS = ("xdg-open", "open", "wslview")  # on Linux, macOS and WSL
 
 
@@ -44,11 +46,12 @@ def ls(
     here = None if every else top_of(Path.cwd())
     with opened() as store:
         runs = runs_of(store, here)
-        landed = store.journal.landed()
+        landed, queued = store.journal.landed(), store.journal.queued()
         rows = [
             {
                 **listed(one, store.journal.driver(one.id), landed=landed.get(one.id, ())),
                 "waits": len(waits(store, one)),
+                "queued": queued.get(one.id, ""),
                 **_used(store, one),
             }
             for one in runs
@@ -89,6 +92,9 @@ def _print_runs(rows: list[dict[str, Any]]) -> None:
         console.print(Text.assemble(*cells, f"{ago(row['updated_at']):<12}{line(row['title'], 60)}"), soft_wrap=True)
     if any(row["waits"] for row in rows):
         hint("(n) = things that wait for you; trued show RUN lists them")
+    for why in dict.fromkeys(row["queued"] for row in rows if row["queued"]):
+        same = [row["id"] for row in rows if row["queued"] == why]
+        hint(f"{', '.join(same[:QUEUED])}{' …' if len(same) > QUEUED else ''}: {line(why, 300)}")
 
 
 @app.command()
@@ -128,6 +134,8 @@ def show(
             Text.assemble("state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}{_landed(seen)}"),
             soft_wrap=True,
         )
+        if why := store.journal.queued().get(record.id):
+            hint(line(why, 600))
         advise(store, record, ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record)))
 
 
@@ -183,7 +191,8 @@ def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoRetur
     screen.follow(record.id, store.folder(record.id))
     try:
         with screen if not as_json else nullcontext():
-            for event in _stored_events(store, record, follow=True, lean=True):
+            say = hint if as_json else screen.say
+            for event in _stored_events(store, record, follow=True, lean=True, say=say):
                 if not as_json:
                     screen.listen(event)
     except KeyboardInterrupt:
@@ -198,10 +207,23 @@ def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoRetur
     raise typer.Exit(130 if interrupted else record.code)
 
 
-def _stored_events(store: "RunStore", record: RunRecord, *, follow: bool, lean: bool = False) -> Iterator[Event]:
-    """A run's events in order; with `follow`, also new ones, until nobody drives the run."""
-    last = 0
+def _stored_events(
+    store: "RunStore",
+    record: RunRecord,
+    *,
+    follow: bool,
+    lean: bool = False,
+    say: Callable[[str], None] | None = None,
+) -> Iterator[Event]:
+    """A run's events in order; with `follow`, also new ones, until nobody drives the run. `say` is called with the
+    reason if the run waits in a queue."""
+    last, due, said = 0, time.monotonic() + QUEUE_S, ""
     while True:
+        if say and time.monotonic() >= due:
+            due, why = time.monotonic() + QUEUE_S, store.journal.queued().get(record.id, "")
+            if why and why != said:
+                say(line(why, 600))
+            said = why
         driven = store.journal.driver(record.id)  # read first, so that the last events are not missed
         for event in store.journal.events(record.id, last, lean=lean):
             last = event.id

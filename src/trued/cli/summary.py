@@ -69,7 +69,8 @@ def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
     decisions = [one.model_dump(mode="json") for one in store.approvals(record.id)]
     comments = [one.model_dump(mode="json") for one in journal.comments(record.id)]
     people = {"waits": waiting, "approvals": decisions, "comments": comments}
-    return {**found, "spent": used, "limits": limits, "pictures": pictures, **people}
+    queued = journal.queued().get(record.id, "")
+    return {**found, "queued": queued, "spent": used, "limits": limits, "pictures": pictures, **people}
 
 
 def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:

@@ -13,7 +13,6 @@ from trued.engine.pull_request_body import (
 )
 from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import sensitive_changes
-from trued.errors import BadInput
 from trued.integrations.forges import forge_of
 from trued.integrations.forges.local import LocalForge
 from trued.model import Event, Evidence, RunRecord, Ticket, Verdict
@@ -43,16 +42,16 @@ def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Fo
 
 async def offer_run(
     store: RunStore, record: RunRecord, workspace: GitWorkspace, *, draft: bool
-) -> ForgePullRequest | Mapping[str, str]:
+) -> ForgePullRequest | Mapping[str, str] | str:
     """Offer the run's finished head as a pull request while the run is being driven.
 
-    Returns the pull request; or, if sensitive files change, these files with reasons: then a person has to land it.
+    Returns the pull request; or, if sensitive files change, these files with reasons: then a person has to land it;
+    or, if the repository with its remote is on another machine, how to open the pull request there.
     """
     travel, kind = store.travel(record), store.inputs(record.id).settings.forge.kind
-    if travel and not travel.is_origin and kind != "local":  # remotes and rights are where the run was begun
-        raise BadInput(
-            f"the repository of run {record.id} is on the machine where it was begun", then="resume it there"
-        )
+    if travel and not travel.is_origin and kind != "local":  # remotes and tokens are where the run was begun
+        how = f"trued land {record.id} --pr{' --draft' if draft else ''}"
+        return f"its repository is on the machine where it was begun: `{how}` there opens the pull request"
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     record = record.model_copy(update={"head": verdict.commit})
     if asking := (await sensitive_changes(workspace, record.base, record.head)).files:

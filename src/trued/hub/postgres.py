@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 LEASE_S = 300.0  # far longer than an outage of the database; others wait for it only after a machine died
 SENT_WORK = "exists (select 1 from step where step.run = run.id and step.key ~ %s)"
 ASKED_FOR = "asked > served"  # somebody asked for a drive of the run, and none has begun since
+WILL_BE_DRIVEN = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"  # by a worker, now or later
+WAITS = f"{WILL_BE_DRIVEN} and (until is null or until <= clock_timestamp())"  # for a worker
 
 
 class PostgresJournal:
@@ -76,6 +78,7 @@ class PostgresJournal:
         # the place in which locks show whether a driver is dead; None if this folder is a copy from another machine, or
         # shared with one
         self._own_place = self._place if home and is_named_here(home, create=not read_only) else None
+        self._lease_files: dict[str, LeaseFile] = {}  # by run: who waits for one is told why it was not written
         self._epochs: dict[str, int] = {}  # of the runs that are claimed, or whose claim was lost
         self._announced: dict[str, tuple[float, int]] = {}  # run → when its epoch was requested, and the epoch
         self._unsent: list[Callable[[], None]] = []  # events to write when the database is available again
@@ -128,6 +131,21 @@ class PostgresJournal:
     def queue_of(self, run: str) -> str:
         return "".join(row["queue"] for row in self._rows("select queue from run where id = %s", (run,)))
 
+    def queued(self) -> dict[str, str]:
+        """Run → why no worker drives it yet, as a sentence, for every run that waits in a queue."""
+        runs = self._rows(f"select id, queue from run where queue <> '' and {WAITS} order by id")  # noqa: S608
+        if not runs:
+            return {}
+        alive = "select name, life, queue from worker where not dead and not draining and until > clock_timestamp()"
+        workers = self._rows(f"{alive} order by name")
+        refusals = {(row["run"], row["worker"], row["life"]): row["why"] for row in self._rows("select * from refusal")}
+        found = {}
+        for row in runs:
+            own = [one for one in workers if one["queue"] == row["queue"]]
+            refused = {one["name"]: refusals.get((row["id"], one["name"], one["life"]), "") for one in own}
+            found[row["id"]] = _why_queued(row["queue"], refused)
+        return found
+
     def update(self, record: RunRecord) -> None:
         row = {**record.model_dump(mode="json", exclude={"id", "created_at"}), "updated_at": self.clock()}
         sets, epoch = ", ".join(f"{name} = %s" for name in row), self._epochs.get(record.id, 0)
@@ -178,13 +196,14 @@ class PostgresJournal:
 
     def lease_file(self, run: str) -> LeaseFile | None:
         """The lease file of a run; None if its work stays here, since then no other machine can take it over."""
-        return LeaseFile(self._home / "runs" / run / "lease") if self._home and self.travels else None
+        if not self._home or not self.travels:
+            return None
+        return self._lease_files.setdefault(run, LeaseFile(self._home / "runs" / run / "lease"))
 
     def driver(self, run: str) -> int:
         """The epoch under which the run is driven, or was driven before it went back to its queue. 0 if its lease is
         over, or its driver died on this machine."""
-        will_be = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"
-        columns = f"epoch, place, until > clock_timestamp() as holds, {will_be} as will_be"
+        columns = f"epoch, place, until > clock_timestamp() as holds, {WILL_BE_DRIVEN} as will_be"
         for row in self._rows(f"select {columns} from run where id = %s", (run,)):  # noqa: S608  (constants)
             if row["will_be"]:
                 return max(1, int(row["epoch"]))
@@ -712,3 +731,13 @@ def _named(names: Sequence[str]) -> tuple[str, list[str]]:
 
 def _event(row: dict[str, Any]) -> Event:
     return Event(**{**row, "data": json.loads(row["data"])})
+
+
+def _why_queued(queue: str, refused: dict[str, str]) -> str:
+    """Why a run in this queue is not driven. `refused`: living worker → why it does not drive the run, or ""."""
+    why = "; ".join(f"{name}: {why}" for name, why in refused.items() if why)
+    if not refused:
+        return f"no worker of {queue} is at work: it waits for one"
+    if all(refused.values()):
+        return f"no worker of {queue} can drive it: {why}"
+    return f"it waits in {queue} for a worker that has room{f' ({why})' if why else ''}"

@@ -106,6 +106,11 @@ class DriveQueue:
         if self._client is not None and drives:
             self._client.resume_workflows(list(drives), queue_name=queue)
 
+    def remove(self, drives: Sequence[str]) -> None:
+        """Remove these drives, which have ended."""
+        if self._client is not None and drives:
+            self._client.delete_workflows(list(drives))
+
     def close(self) -> None:
         """End DBOS's threads; running drives stay assigned to this executor until they are given back."""
         from dbos import DBOS

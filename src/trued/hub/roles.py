@@ -47,6 +47,7 @@ GRANTS = """
     grant insert on run, step, event, question, approval, comment, spend, raised, attempt, worker to {worker};
     grant update on run, question, attempt, worker to {worker};
     grant delete on spend to {worker};
+    grant insert, update, delete on refusal to {worker};
     grant execute on all functions in schema {schema} to {worker};
     grant insert (run, at, key, kind, role, data, lean, bare, token, claims) on event to {asker};
     grant insert (run, sent_to, text, who, way, stops, at, token) on comment to {asker};

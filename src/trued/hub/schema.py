@@ -281,4 +281,9 @@ MIGRATIONS = (
     revoke all on function ask_for_run(
         text, text, text, text, text, text, text, text, text, double precision, text, uuid, text) from public;
     """,
+    """
+    create table refusal (
+        run text, worker text, life integer not null, why text not null,
+        at timestamptz not null default clock_timestamp(), primary key (run, worker));
+    """,
 )

@@ -21,6 +21,7 @@ from trued.hub.postgres import ASKED_FOR, LEASE_S, PostgresJournal
 from trued.hub.queue import DriveQueue, load_queue
 from trued.hub.schema import MIGRATIONS
 from trued.hub.workers import PROGRAMS, Offer, Workers, executor, own_queue, what_is_missing, what_is_withheld
+from trued.inputs.settings.folders import FILE, user_config
 from trued.inputs.settings.hub import store_address
 from trued.model import RunRecord
 
@@ -32,6 +33,8 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # "@" and "#" are reserved
 RUN = re.compile(r"r-[a-z0-9]+")
 AGAIN_S = 5.0  # how long a run that could not be driven is not offered again
 TAKE_S = 1.0  # how long a run waits at most for a worker that has room
+CHECK_S = 300.0  # a run that was refused is checked again: an agent may have been installed here meanwhile
+HOLD_S = 30.0  # how long a run whose drive failed on this machine is left to others
 
 
 def say(words: str) -> None:
@@ -49,6 +52,16 @@ class Drive:
         self.loop.call_soon_threadsafe(self.task.cancel)
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Whether this worker may drive a run, and how long that is known."""
+
+    why: str  # why not; "" if it may
+    asked: int  # how often a drive of it had been asked for; if somebody asks again, it is checked again
+    settings: int  # when this machine's own settings were changed
+    until: float
+
+
 class Worker:
     """Drives runs until it is drained, told to end, replaced by another worker of its name, or declared dead."""
 
@@ -63,7 +76,7 @@ class Worker:
         self._ends = threading.Event()  # set when this process was told to end
         self._takes = True
         self._failed = ""  # the last error with the queues, to report it once
-        self._lacking: dict[str, str] = {}  # run → why this worker may not drive it; "" if it may
+        self._checked: dict[str, Checked] = {}  # by run
         self.life = 0
 
     @property
@@ -98,6 +111,9 @@ class Worker:
             if time.monotonic() >= due:
                 due = time.monotonic() + self._lease_s / RENEWALS
                 found = self._workers.renew(self._offer.name, self.life)
+                if found is None and (other := self._workers.other_format()):
+                    say(f"the hub was prepared by another version of trued (format {other}): {self.name} ends")
+                    return StateFailed.code
                 if found is None:
                     continue  # the database is unavailable
                 if not found:
@@ -106,7 +122,7 @@ class Worker:
                 if found[0]["format"] != len(MIGRATIONS) and self._takes:
                     say(f"the hub was prepared by another version of trued: {self.name} finishes its runs and ends")
                 self._takes = not found[0]["draining"] and found[0]["format"] == len(MIGRATIONS)
-                self._safely(lambda: self._workers.reap(queue.move))
+                self._safely(lambda: self._tidy(queue))
             if self._takes:
                 self._safely(lambda: self._workers.take(self._offer, self._fits, queue.move))
             elif not self._drives:
@@ -114,6 +130,10 @@ class Worker:
                 return 0
         say(f"{self.name} ends; its runs go back to their queue")
         return 0
+
+    def _tidy(self, queue: DriveQueue) -> None:
+        self._workers.reap(queue.move)
+        self._workers.clear(queue.remove)
 
     def _safely(self, do: Callable[[], None]) -> None:
         """Call `do`, which may fail: it is repeated, here and by other workers. The same error is reported once."""
@@ -146,7 +166,7 @@ class Worker:
         with self._opened() as (store, journal):
             asked = self._asked(run)
             if lacking := self._lacks(store, journal, run):  # another worker moved it here
-                say(f"{run}: not driven here: {lacking}")
+                self._refuse(run, Checked(lacking, asked + 1, self._changed(), time.monotonic() + CHECK_S))
                 self._put(run, number, again=True)
                 return
             say(f"{run}: driven by {self.name}")
@@ -158,8 +178,12 @@ class Worker:
             except Fenced as error:
                 say(f"{run}: {error}")
                 return
-            except (Busy, StateFailed) as error:  # another process drives it, or the database stayed unavailable
+            except Busy as error:  # another process drives it
                 say(f"{run}: {error}")
+                again = True
+            except (StateFailed, OSError) as error:  # this machine's disk is full, or hub or store stayed unavailable
+                why = " ".join(str(error).split())[:500]
+                self._refuse(run, Checked(why, asked + 1, self._changed(), time.monotonic() + HOLD_S))
                 again = True
             except Exception as error:  # noqa: BLE001  (one run must not end the others)
                 self._fail(store, run, error)
@@ -190,17 +214,34 @@ class Worker:
             with self._turn:
                 del self._drives[run]
 
-    def _fits(self, run: str) -> bool:
-        """Whether this worker may drive the run; if not, the reason is reported once."""
-        if run not in self._lacking:
-            try:
-                with self._opened() as (store, journal):
-                    self._lacking[run] = self._lacks(store, journal, run)
-            except Exception as error:  # noqa: BLE001  (one row must not keep all others waiting)
-                self._lacking[run] = f"unexpected {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            if self._lacking[run]:
-                say(f"{run}: not driven here: {self._lacking[run]}")
-        return not self._lacking[run]
+    def _fits(self, run: str, asked: int) -> bool:
+        """Whether this worker may drive the run; if not, the reason is reported to whoever asked for it."""
+        known, changed = self._checked.get(run), self._changed()
+        if known and time.monotonic() < known.until and known.asked >= asked and known.settings == changed:
+            return not known.why
+        try:
+            with self._opened() as (store, journal):
+                lacking = self._lacks(store, journal, run)
+        except Exception as error:  # noqa: BLE001  (one row must not keep all others waiting)
+            lacking = f"unexpected {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        found = Checked(lacking, asked, changed, time.monotonic() + CHECK_S)
+        self._refuse(run, found, known)
+        return not lacking
+
+    def _refuse(self, run: str, found: Checked, before: Checked | None = None) -> None:
+        """Remember what was found and record it; say it if it is something else than before."""
+        self._checked[run], known = found, before.why if before else ""
+        if found.why or known:
+            self._workers.refuse(run, self._offer.name, self.life, found.why)
+        if found.why != known:
+            say(f"{run}: not driven here: {found.why}" if found.why else f"{run}: can be driven here now")
+
+    def _changed(self) -> int:
+        """When this machine's own settings were changed; 0 if it has none."""
+        try:
+            return (user_config(self._environ) / FILE).stat().st_mtime_ns
+        except OSError:
+            return 0
 
     def _lacks(self, store: RunStore, journal: PostgresJournal, run: str) -> str:
         """Why this worker may not or cannot drive the run; "" if it can."""
@@ -219,7 +260,10 @@ class Worker:
             return str(error)
         lacking = what_is_missing(self._offer, inputs, level)
         here = None if travel and travel.sent() else record.repository
-        lacking = lacking or what_is_withheld(self._offer, inputs, self._environ.keys(), here)
+        origin = travel is None or travel.is_origin
+        lacking = lacking or what_is_withheld(
+            self._offer, inputs, self._environ.keys(), here, calls_servers=origin or here is not None
+        )
         return f"{self._offer.name} may not use {lacking}" if lacking else ""
 
     def _put(self, run: str, number: int, *, again: bool) -> None:

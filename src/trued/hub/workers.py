@@ -14,12 +14,15 @@ from trued.engine.inputs import Inputs
 from trued.errors import BadInput
 from trued.hub.claim import SOON
 from trued.hub.database import PATIENCE_S, Connection, Database
-from trued.hub.postgres import ASKED_FOR
+from trued.hub.postgres import ASKED_FOR, WAITS, WILL_BE_DRIVEN
 from trued.hub.queue import SCHEMA
+from trued.hub.schema import MIGRATIONS
 from trued.run.budget import agent_kind
 
 Move: TypeAlias = Callable[[Sequence[str], str], object]  # moves drives to a queue
 FORMAT = "(select max(version)::text from format)"
+KEEP_S = 3600.0  # how long an ended drive stays in DBOS's table, for people who look there
+CLEAR = 500  # ended drives that are removed at a time
 # The newest drive of each run in DBOS's table; it is live until it has ended.
 DRIVES = f"{SCHEMA}.workflow_status s join run r on s.workflow_uuid = 'drive/' || r.id || '/' || r.drives"
 LIVE = "s.status in ('ENQUEUED', 'DELAYED', 'PENDING')"
@@ -74,13 +77,17 @@ def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> 
     return ""
 
 
-def what_is_withheld(offer: Offer, inputs: Inputs, environ: Collection[str], repository: str | None) -> str:
+def what_is_withheld(
+    offer: Offer, inputs: Inputs, environ: Collection[str], repository: str | None, *, calls_servers: bool = True
+) -> str:
     """What a run would see of this machine that its worker does not offer, as a text; "" if that is nothing.
 
-    `repository`: where its work is on this machine; None if it comes from the store.
+    `repository`: where its work is on this machine; None if it comes from the store. `calls_servers`: the run was begun
+    on this machine, so its pull request is opened from here.
     """
     settings = inputs.settings
-    servers = (settings.forge, settings.tickets)  # a server that the asker names would get the token
+    # a server that the asker names would get the token
+    servers = (settings.forge, settings.tickets) if calls_servers else ()
     tokens = [one.token_env for one in servers if one != type(one)() and one.kind != "local"]
     if hidden := sorted({one for one in (*settings.variables, *tokens) if one in environ} - set(offer.variables)):
         return f"the variable {hidden[0]}"
@@ -125,6 +132,11 @@ class Workers:
             returning draining, (select max(version) from format) as format"""  # noqa: S608  (a constant)
         return self._database.try_once(statement, (self._lease_s, name, life))
 
+    def other_format(self) -> int:
+        """The format of the hub's tables, if it is not that of this version; 0 if it is, or nobody answers."""
+        rows = self._database.try_once("select max(version) as format from format") or []
+        return sum(row["format"] for row in rows if row["format"] != len(MIGRATIONS))
+
     def is_alive(self, name: str, life: int) -> bool:
         where = "name = %s and life = %s and not dead and until > clock_timestamp()"
         return bool(self._database.rows(f"select 1 from worker where {where}", (name, life)))  # noqa: S608
@@ -164,21 +176,30 @@ class Workers:
         rows = self._database.rows(f"select queue, count(*) as number from run where {where} group by 1 order by 1")  # noqa: S608
         return {row["queue"]: row["number"] for row in rows}
 
-    def take(self, offer: Offer, fits: Callable[[str], bool], move: "Move") -> None:
+    def refuse(self, run: str, name: str, life: int, why: str) -> None:
+        """Record why this worker does not drive a run, for whoever asked for it; "": it may drive it."""
+        statement = """insert into refusal (run, worker, life, why) values (%s, %s, %s, %s)
+            on conflict (run, worker) do update set life = excluded.life, why = excluded.why, at = clock_timestamp()"""
+        if why:
+            self._database.rows(statement, (run, name, life, why))
+        else:
+            self._database.rows("delete from refusal where run = %s and worker = %s", (run, name))
+
+    def take(self, offer: Offer, fits: Callable[[str, int], bool], move: "Move") -> None:
         """Move drives of runs that fit from the shared queue to the worker's own, oldest first, while it has room. Only
         one worker moves drives at a time. A worker without room does not read the queue."""
         own = own_queue(offer.name)
         room = f"select %s - count(*) as number from {DRIVES} where s.queue_name = %s and {LIVE}"  # noqa: S608
-        there = f"""select s.workflow_uuid as drive, r.id as run from {DRIVES}
+        there = f"""select s.workflow_uuid as drive, r.id as run, r.asked from {DRIVES}
             where s.queue_name = %s and s.status = 'ENQUEUED' and s.application_version = {FORMAT}
             order by s.created_at, r.id"""  # noqa: S608  (constants)
         (found,) = self._database.rows(room, (offer.runs, own))
         if found["number"] <= 0:
             return
-        queued = (str(row["run"]) for row in self._database.rows(there, (offer.queue,)))
+        queued = ((str(row["run"]), int(row["asked"])) for row in self._database.rows(there, (offer.queue,)))
         until = time.monotonic() + LOOKING_S
         looked = takewhile(lambda _: time.monotonic() < until, queued)
-        fitting = set(islice((run for run in looked if fits(run)), found["number"]))
+        fitting = set(islice((run for run, asked in looked if fits(run, asked)), found["number"]))
 
         def work(db: Connection) -> None:
             db.execute("select pg_advisory_xact_lock(hashtext('trued queue'))")
@@ -188,6 +209,13 @@ class Workers:
 
         if fitting:
             self._database.transaction(work)
+
+    def clear(self, remove: Callable[[Sequence[str]], object]) -> None:
+        """Remove drives that ended long ago from DBOS's tables; their numbers are never given again."""
+        statement = f"""select workflow_uuid as drive from {SCHEMA}.workflow_status
+            where name = 'drive' and status not in ('ENQUEUED', 'DELAYED', 'PENDING')
+            and updated_at < (extract(epoch from clock_timestamp()) - %s) * 1000 limit {CLEAR}"""  # noqa: S608
+        remove([str(row["drive"]) for row in self._database.rows(statement, (KEEP_S,))])
 
     def reap(self, move: "Move") -> None:
         """Declare workers dead whose lease is over, and give their drives back to the queues of their runs. One worker
@@ -262,9 +290,10 @@ def _put_again(db: Connection) -> None:
     relabel = f"""update {SCHEMA}.workflow_status set application_version = {FORMAT}
         where name = 'drive' and status in ('ENQUEUED', 'DELAYED') and application_version <> {FORMAT}"""  # noqa: S608
     live = f"select 1 from {DRIVES} where r.id = run.id and {LIVE}"  # noqa: S608  (constants)
-    left = f"drives > 0 and (until is null or until <= clock_timestamp()) and ({ASKED_FOR} or state = 'running')"
+    wanted = f"select 1 from run where id = refusal.run and {WILL_BE_DRIVEN}"  # noqa: S608  (constants)
     db.execute(relabel)
-    db.execute(f"select put_drive(id) from run where queue <> '' and {left} and not exists ({live})")  # noqa: S608
+    db.execute(f"delete from refusal where not exists ({wanted})")  # noqa: S608  (constants)
+    db.execute(f"select put_drive(id) from run where queue <> '' and {WAITS} and not exists ({live})")  # noqa: S608
 
 
 @contextmanager

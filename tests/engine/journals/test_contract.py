@@ -333,6 +333,7 @@ OWN = {
     "lease_file",
     "driver",
     "queue_of",
+    "queued",
     "data_version",
     "private_files",
     "password",

@@ -217,6 +217,9 @@ class SqliteJournal:
     def queue_of(self, run: str) -> str:
         return ""
 
+    def queued(self) -> dict[str, str]:
+        return {}
+
     def update(self, record: RunRecord) -> None:
         row = {**record.model_dump(mode="json", exclude={"id", "created_at"}), "updated_at": self.clock()}
         sets = ", ".join(f"{name} = ?" for name in row)

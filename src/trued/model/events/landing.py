@@ -45,7 +45,8 @@ class PullRequestOffered(JournalEvent, kind="offered", omits=("onto", "who", "co
 
 
 class PullRequestWithheld(JournalEvent, kind="not offered"):
-    """The work was not offered: it changes files that ask for a person's consent first."""
+    """The work was not offered: it changes files that ask for a person's consent first, or its repository is on another
+    machine."""
 
     files: tuple[str, ...]
     why: str

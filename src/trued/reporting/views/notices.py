@@ -98,7 +98,8 @@ def _of_work(event: JournalEvent) -> Iterator[Notice]:
 def _of_people(event: JournalEvent) -> Iterator[Notice]:
     match event:
         case landing.PullRequestWithheld():
-            yield f"not offered: {few(event.files)}: {_cut(event.why)}", True
+            files = f"{few(event.files)}: " if event.files else ""
+            yield f"not offered: {files}{_cut(event.why)}", True
         case landing.PullRequestOffered():
             yield f"offered as a pull request: {_cut(event.url)}", False
         case landing.ConsentGiven():

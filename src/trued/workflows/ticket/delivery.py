@@ -46,7 +46,8 @@ class Issues(Value):
 
 
 class Offering(Value):
-    """A pull request, as it is recorded; or the files that need a person's consent first."""
+    """A pull request, as it is recorded; or the files that need a person's consent first; without both, it is opened
+    on the machine that has the repository."""
 
     number: int = 0
     url: str = ""
@@ -293,8 +294,8 @@ def succeeded(run: Run, outcome: Outcome) -> bool:
 async def offer(run: Run, *, draft: bool = False) -> Offering:
     """Push the head and open its pull request, or update the open one. It happens once, even if the engine is killed.
 
-    If files that tools execute automatically need a person's consent, nothing is pushed, and the work waits to be
-    landed.
+    If files that tools execute automatically need a person's consent, or the repository is on another machine,
+    nothing is pushed, and the work waits to be landed.
     """
     open_request, name = run.context.offer, run.id
     if open_request is None:
@@ -307,6 +308,9 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
             raise Waiting(f"the work is not offered yet: {error}; `trued resume {name}` offers it") from error
         except ForgeFailed as error:
             raise AgentFailed(f"the work is not offered yet: {error}; `trued resume {name}` offers it") from error
+        if isinstance(offered, str):
+            run.steps.emit("offer", PullRequestWithheld(files=(), why=offered))
+            return Offering().model_dump_json()
         if isinstance(offered, Mapping):
             why = f"`trued land {name} --pr` shows them, asks, and offers the work"
             run.steps.emit("offer", PullRequestWithheld(files=tuple(offered), why=f"they ask for trust; {why}"))
