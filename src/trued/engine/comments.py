@@ -5,8 +5,7 @@ from trued.errors import BadInput
 from trued.model import Comment, RunRecord, Way
 from trued.model.events.call import CallAnswered, CallAsked
 from trued.model.events.people import CommentGiven
-from trued.model.step_keys import call_name
-from trued.run.examination.independence import EXAMINERS
+from trued.model.step_keys import EXAMINERS, call_name
 from trued.support.redaction import plain
 
 MOST = 4000  # characters: a comment is a few sentences; longer texts belong into the requirements

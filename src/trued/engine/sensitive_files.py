@@ -5,7 +5,7 @@ import json
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class SensitiveChanges(Value):
         return bool(self.files)
 
 
+@lru_cache(1_000)  # a live page asks for the same few paths with every event
 def sensitivity_of(path: str) -> str:
     """Why a path is sensitive; "" if it is not. Case is ignored, because some file systems ignore it."""
     low = path.lower()

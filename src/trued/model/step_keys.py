@@ -16,6 +16,9 @@ SENT = "sent#"  # records what was sent to the shared store; a workflow's own st
 SENT_KEY = f"^{SENT}[0-9a-f]{{16}}$"  # a regular expression for both Python and Postgres
 
 
+EXAMINERS = ("examiner", "second-examiner")  # roles that know held-out cases
+
+
 def scope_of(key: str) -> str:
     """The scopes of a step, without a final slash: `chunk 1A` for `chunk 1A/purple-team-a#2`."""
     return key.rpartition("/")[0]
@@ -39,6 +42,11 @@ def label_of(key: str) -> str:
 def step_name(key: str) -> str:
     """A step's name without scopes and number: `dev` for `feature F1/task F1-T2/dev#3`."""
     return label_of(key).partition("#")[0]
+
+
+def is_examiners(key: str, role: str = "") -> bool:
+    """Whether an event under this key, or of this role, belongs to an examiner: any text in it may quote a case."""
+    return role in EXAMINERS or step_name(key) in EXAMINERS
 
 
 def call_name(key: str) -> str:

@@ -17,7 +17,9 @@ from trued.page.view import PageView
 LOOK_S, CALM_LOOK_S = 0.1, 0.3  # polling interval of the journal; the same while calm
 CALM_S = 5.0  # without a change for this long, it is calm
 PAINT_S = 0.25  # least time between two renderings of a page
-BUSY = 9  # a page rests 9 times as long as its rendering took, so that a long run uses a tenth of a core
+# A page rests 24 times as long as its rendering took, up to a second, so that it uses a 25th of a core. That of a long
+# run takes longer to render: it rests 9 times as long, so that it uses a tenth of a core and is not seen too late.
+BRISK, BRISK_S, BUSY = 24, 1.0, 9
 OUTSIDE = 5  # every fifth poll also checks what is not in the journal: transcripts grow, processes die
 REFRESH_S, CALM_REFRESH_S = 5.0, 30.0  # render again even without a known change; less often when calm
 IDLE = 2000  # an unchanged page rests 2000 times as long as its rendering took: viewing it costs almost nothing
@@ -90,14 +92,14 @@ class WatchedPage:
     took: float = 0.0  # CPU seconds of that rendering
     refresh_s: float = REFRESH_S
 
-    def is_due(self, now: float) -> bool:
-        """Whether it is time to render it again."""
-        rested = now - self.painted
+    @property
+    def due(self) -> float:
+        """When to render it again, by the monotonic clock."""
         if self.whole and not self.whole.view.is_whole:
-            return rested >= PAINT_S
+            return self.painted + PAINT_S
         if self.is_stale:
-            return rested >= max(PAINT_S, min(BUSY * self.took, LATE_S))
-        return rested >= max(self.refresh_s, min(IDLE * self.took, IDLE_S))
+            return self.painted + max(PAINT_S, min(BRISK * self.took, BRISK_S), min(BUSY * self.took, LATE_S))
+        return self.painted + max(self.refresh_s, min(IDLE * self.took, IDLE_S))
 
 
 @dataclass(eq=False)
@@ -188,7 +190,7 @@ class Live:
         """Render changed pages again, until no stream is open; one poll of the journal serves all pages."""
         self._moved = time.monotonic()
         for look in count():
-            await asyncio.sleep(LOOK_S if time.monotonic() - self._moved < CALM_S else CALM_LOOK_S)
+            await asyncio.sleep(self._pause(time.monotonic()))
             if not self._pictures:
                 return
             if await self._has_moved() or (look % OUTSIDE == 0 and await self._has_changed_outside()):
@@ -196,8 +198,13 @@ class Live:
                 for picture in self._pictures.values():
                     picture.is_stale = True
             for picture in list(self._pictures.values()):
-                if picture.is_due(time.monotonic()):
+                if picture.due <= time.monotonic():
                     await self._repaint(picture)
+
+    def _pause(self, now: float) -> float:
+        """How long to sleep before the next poll: until a changed page is due, if that is sooner."""
+        due = min((one.due for one in self._pictures.values() if one.is_stale), default=now + CALM_LOOK_S)
+        return max(0.0, min(due - now, LOOK_S if now - self._moved < CALM_S else CALM_LOOK_S))
 
     async def _has_moved(self) -> bool:
         """Whether the journal was written to since the last poll. Takes a few microseconds."""

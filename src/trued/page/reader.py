@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from sys import intern
 from typing import Any, Generic, TypeVar, cast, overload
 
 from trued.engine.comparisons import Comparison
@@ -125,14 +126,15 @@ class WatchedRun:
     inputs: Inputs | None = None
     decided: tuple[object, Decided] | None = None
     material: tuple[object, Material] | None = None
-    made: dict[str, tuple[Material, Any]] = field(default_factory=dict)  # parts of a page, and their material
+    made: dict[str, tuple[object, Any]] = field(default_factory=dict)  # parts of a page, and what they were made of
     calls: tuple[Material, tuple[ReportedCall, ...]] | None = None
     next_steps: tuple[object, list[tuple[str, str]]] | None = None
 
     def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
         """Fold the next events: id, time, key, kind and data of each."""
         own = {one.KIND for one in self.progress.view.WARNINGS}
-        for number, at, key, kind, data in rows:
+        for number, at, name, kind, data in rows:
+            key = intern(name)  # most come many times
             self.progress.add_json(EventHead(number, at, key, kind), data)
             if kind in READ or kind in own:
                 self.kept.append(Event(id=number, at=at, key=key, kind=kind, data=json.loads(data)))
@@ -251,6 +253,7 @@ class Reader:
         self._last_seen = 0  # the largest id in `_newest`
         self._summaries = Recent[str, tuple[object, RunSummary]](SUMMARIES)
         self._stats = Recent[HistoryFilter, tuple[object, Stats]](8)
+        self._fallen: tuple[object, dict[str, int]] = (None, {})
         self._transcripts = Recent[tuple[str, str], CallTranscript](16)
         self._proofs = Recent[tuple[str, str], Proved](PROOFS)
 
@@ -324,10 +327,10 @@ class Reader:
         return sorted(every, key=lambda one: (-one.created_at, one.id))
 
     def history(self, wanted: HistoryFilter) -> Stats:
-        """What these runs cost and achieved; computed again when a run begins, halts or ends."""
+        """What these runs cost and achieved; computed again when the journal was written to, or a driver has died."""
         if self.is_empty:
             return add_up(())
-        stamp = [(one.id, one.state, one.updated_at) for one in self.runs()]
+        stamp = (self.version(), [(one.id, one.state) for one in self.runs()])
         found = self._stats.get(wanted)
         if found is None or found[0] != stamp:
             found = self._stats.put(wanted, (stamp, add_up(history(self.store, wanted))))
@@ -400,11 +403,16 @@ class Reader:
         return found[1]
 
     def claims_refuted(self) -> dict[str, int]:
-        """Run → how many claims of its agents were refuted, if any. For runs that are not running, `history` has it."""
+        """Run → how many claims of its agents were refuted, if any. Of runs that are not running it is counted again
+        only when something has happened in one of them."""
         if self.is_empty:
             return {}
-        past = {one.record.id: sum(each.fell for each in one.claims) for one in self.history(HistoryFilter()).runs}
-        now = {one.id: self.summary(one).claims_refuted for one in self.runs() if one.state == "running"}
+        newest, running = self.newest_events(), [one for one in self.runs() if one.state == "running"]
+        stamp = [(one.id, newest.get(one.id, 0)) for one in self.runs() if one.state != "running"]
+        if self._fallen[0] != stamp:
+            found = self.history(HistoryFilter()).runs
+            self._fallen = (stamp, {one.record.id: sum(each.fell for each in one.claims) for one in found})
+        past, now = self._fallen[1], {one.id: self.summary(one).claims_refuted for one in running}
         return {name: number for name, number in {**past, **now}.items() if number}
 
     def _attested(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
@@ -530,15 +538,27 @@ class Reader:
         if run.calls is None or run.calls[0] is not material:
             before, known = run.calls or (material, ())
             known = known if before.ended == material.ended else ()
-            run.calls = (material, calls(material, texts=False, known=known))
+            is_judged = len(before.proofs) == len(material.proofs)
+            run.calls = (material, calls(material, texts=False, known=known, is_judged=is_judged))
         return run.calls[1]
 
     def made(self, record: RunRecord, name: str, make: Callable[[Material], Made]) -> Made:
         """A part of a page that depends only on the run's material; made again only when something has happened."""
+        material = self.material(record)
+        return self._made(record, name, material, lambda: make(material))
+
+    def made_of_decisions(self, record: RunRecord, name: str, make: Callable[[Material], Made]) -> Made:
+        """Like `made`, for a part that depends only on contract, verdict and approvals, and on whether the run has
+        ended: not made again for events that decide nothing."""
         run, material = self.watch(record), self.material(record)
+        decided = run.decided[1] if run.decided else material
+        return self._made(record, f"{name} {material.ended}", decided, lambda: make(material))
+
+    def _made(self, record: RunRecord, name: str, of: object, make: Callable[[], Made]) -> Made:
+        run = self.watch(record)
         found = run.made.get(name)
-        if found is None or found[0] is not material:
-            found = run.made[name] = (material, make(material))
+        if found is None or found[0] is not of:
+            found = run.made[name] = (of, make())
         return cast("Made", found[1])
 
     def call(self, record: RunRecord, key: str) -> ReportedCall:

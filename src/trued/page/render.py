@@ -1,11 +1,14 @@
 """Renders the templates of the live page. They share the report's filters; no text from outside becomes markup."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
+from typing import cast
 from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup, escape
 
 from trued.page.view import PageView
 from trued.reporting.html.format import agent_name, cost, money
@@ -17,6 +20,7 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
+KEPT = 4_000  # texts and addresses that are kept as HTML; a page shows a few hundred
 _PICTURES = 0x2400  # from here on, Unicode has a visible symbol for each of the first 32 control characters
 
 
@@ -26,7 +30,7 @@ def environment() -> Environment:
     made = report_environment()
     made.loader = ChoiceLoader([PackageLoader("trued.page"), PackageLoader("trued.reporting.html")])
     made.finalize = _shown
-    made.filters.update(iso=iso, agent_name=agent_name, money=money, cost=cost)
+    made.filters.update(iso=iso, agent_name=agent_name, money=money, cost=cost, escaped=escaped)
     made.globals.update(run_url=run_url, call_url=call_url, requirement_url=requirement_url, query=query)
     return made
 
@@ -36,14 +40,37 @@ def piece(template: str, **values: object) -> str:
     return environment().get_template(template).render(**values)
 
 
+@cache
+def macro(template: str, name: str) -> Callable[..., Markup]:
+    """A macro of a template as a function: for many small parts, each of which is shown again and again."""
+    return cast("Callable[..., Markup]", getattr(environment().get_template(template).module, name))
+
+
 def document(view: PageView, address: str, *, can_act: bool = True) -> str:
     """The whole page, as sent when somebody opens its address. It can be read without JavaScript."""
-    return environment().get_template("document.html.j2").render(view=view, address=address, can_act=can_act)
+    return _document(view=view, address=address, can_act=can_act, is_still=False)
+
+
+def missing(words: str, *, is_there: bool = False) -> str:
+    """A page in place of one that cannot be shown: why not, and where to begin. `is_there`: it may be shown later."""
+    shown = piece("missing.html.j2", words=words, is_there=is_there)
+    view = PageView("Not now" if is_there else "Not found", {"missing": shown}, path=(("Runs", "/"),))
+    return _document(view=view, address="", can_act=False, is_still=True)
+
+
+def _document(**values: object) -> str:
+    return environment().get_template("document.html.j2").render(**values)
 
 
 def visible(text: str) -> str:
     """The text with every control and bidirectional character replaced by a visible, harmless symbol."""
     return _UNSEEN.sub(_sign, text.replace("\r\n", "\n"))
+
+
+@lru_cache(KEPT)
+def escaped(text: str) -> Markup:
+    """A text from outside as markup: visible and escaped once, though it is shown with every later event again."""
+    return escape(visible(text))
 
 
 def _sign(found: re.Match[str]) -> str:
@@ -62,6 +89,7 @@ def run_url(run: str, page: str = "") -> str:
     return f"/r/{quote(run, safe='')}{f'/{page}' if page else ''}"
 
 
+@lru_cache(KEPT)
 def call_url(run: str, key: str) -> str:
     """The address of a call; its key is quoted, since it has slashes and spaces: `/r/r-1/call/chunk%201A/dev%231`."""
     return f"/r/{quote(run, safe='')}/call/{quote(key)}"

@@ -3,9 +3,8 @@
 from trued.model import Comment, TakenComments
 from trued.model.events.call import CallStopped
 from trued.model.events.people import CommentTaken
-from trued.model.step_keys import comments_key
+from trued.model.step_keys import EXAMINERS, comments_key
 from trued.run.context import RunContext
-from trued.run.examination.independence import EXAMINERS
 from trued.support.hashing import digest
 
 

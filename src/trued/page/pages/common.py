@@ -2,16 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Generic, TypeVar
+
+from markupsafe import Markup
 
 from trued.model import RunRecord
 from trued.model.titles import cut_title
 from trued.page.reader import Reader
-from trued.page.render import piece, run_url
-from trued.page.story import sentence
+from trued.page.render import macro, piece, run_url
+from trued.page.story import StoryLine, sentence
 from trued.page.view import PageView, Params
 
 PAGE = 200  # rows of a list on one page
+LINES = 1_000  # lines of stories that are kept as HTML
 SHORT = 60  # characters of a title in the breadcrumb
 HOME = ("Runs", "/")
 TABS = (
@@ -95,6 +99,19 @@ def run_head(reader: Reader, record: RunRecord, tab: str) -> dict[str, str]:
         next_steps=reader.next_steps(record),
     )
     return {"head": head, "tabs": piece("run/tabs.html.j2", record=record, tabs=TABS, here=tab)}
+
+
+def story_piece(record: RunRecord, story: Sequence[StoryLine], count: int = 0) -> str:
+    """What happened last, newest first. `count`: the number of all events, if it is known."""
+    before = [0, *(one.id for one in story)]
+    lines = [_story_line(record.id, one, one.id != last) for one, last in zip(story, before, strict=False)]
+    return piece("run/story.html.j2", record=record, lines=lines, count=count)
+
+
+@lru_cache(LINES)
+def _story_line(run: str, one: StoryLine, is_first: bool) -> Markup:
+    """One line as HTML; `is_first`: of its event. It never changes, and is shown again with every later event."""
+    return macro("run/story_line.html.j2", "line")(run, one, is_first)
 
 
 def short_title(record: RunRecord) -> str:

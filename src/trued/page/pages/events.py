@@ -2,11 +2,11 @@
 
 import json
 
+from trued.model.step_keys import EXAMINERS
 from trued.page.pages.common import PAGE, number_of, run_page
 from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
-from trued.run.examination.independence import EXAMINERS
 
 LENGTH = 1_000  # characters of one event
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from trued.page.pages.common import HOME, TABS, made, short_title
+from trued.page.pages.common import HOME, TABS, made, short_title, story_piece
 from trued.page.reader import Reader, StillReading
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
@@ -31,6 +31,6 @@ def _opening(reader: Reader, still: StillReading, tab: str) -> PageView:
             )
             for number, one in enumerate(waits[:20], 1)
         },
-        "story": piece("run/story.html.j2", record=record, story=reader.newest_story(record), count=0),
+        "story": story_piece(record, reader.newest_story(record)),
     }
     return made(reader, short_title(record), pieces, HOME)

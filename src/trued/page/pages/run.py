@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from trued.engine.limits import limits_in_force
 from trued.engine.stored_evidence import evidence_about
 from trued.model import Evidence, RunRecord
-from trued.page.pages.common import paged, run_page
+from trued.page.pages.common import paged, run_page, story_piece
 from trued.page.reader import Reader
 from trued.page.render import call_url, piece, requirement_url, run_url
 from trued.page.view import PageRoute, PageView, Params
@@ -34,7 +34,7 @@ def run(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
     material, every = reader.material(record), reader.calls(record)
     watched = reader.watch(record)
-    ledger = reader.made(record, "ledger", lines)
+    ledger = reader.made_of_decisions(record, "ledger", lines)
     is_at_work, call = record.state == "running", _call(reader, record, every, material)
     sums = reader.made(record, "sums", lambda one: RunSums.of(one, every, ledger))
     pieces = {
@@ -48,7 +48,7 @@ def run(reader: Reader, params: Params) -> PageView:
         "ledger": _first_ledger(reader, record, ledger)
         if not params.keys() & {"only", "page", "lanes"}
         else ledger_piece(record, material, ledger, params),
-        "story": piece("run/story.html.j2", record=record, story=reader.story(record)[:STORY], count=watched.count),
+        "story": story_piece(record, reader.story(record)[:STORY], watched.count),
     }
     return run_page(reader, record, "", "", pieces, layout="now at-work" if is_at_work else "now")
 
@@ -201,7 +201,7 @@ def _call(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], ma
 
 def _first_ledger(reader: Reader, record: RunRecord, ledger: list[LedgerLine]) -> str:
     """The first page of the ledger, which most tabs show."""
-    return reader.made(record, "first ledger", lambda one: ledger_piece(record, one, ledger, {}))
+    return reader.made_of_decisions(record, "first ledger", lambda one: ledger_piece(record, one, ledger, {}))
 
 
 def ledger_piece(record: RunRecord, material: Material, ledger: list[LedgerLine], params: Params) -> str:

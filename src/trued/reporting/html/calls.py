@@ -137,9 +137,12 @@ class ReportedCall:
         return max(0.0, self.ended - self.began)
 
 
-def calls(material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = ()) -> tuple[ReportedCall, ...]:
+def calls(
+    material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = (), is_judged: bool = False
+) -> tuple[ReportedCall, ...]:
     """All calls of a run, in the order in which they were first asked. If there are very many, only some have texts;
-    without `texts`, none has. `known`: an earlier result to reuse, made when `material.ended` was the same."""
+    without `texts`, none has. `known`: an earlier result to reuse, made when `material.ended` was the same;
+    `is_judged`: with the same verdicts."""
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
         by_key[event.key].append(event)
@@ -147,10 +150,16 @@ def calls(material: Material, *, texts: bool = True, known: Sequence[ReportedCal
     every = [
         known[place]
         if place < len(known) and _has_stayed(known[place], row) and row.key not in by_key
-        else _reported(material, row, by_key.get(row.key, ()), f"call-{place + 1}")
+        else _reported(material, row, by_key.get(row.key, ()), f"call-{place + 1}" if texts else "")
         for place, row in enumerate(rows)
     ]
-    every = list(_with_refutations(every, material.proofs))
+    judged = known if is_judged else ()  # without a new verdict no earlier claim falls
+    fresh = [one for place, one in enumerate(every) if place >= len(judged) or one is not judged[place]]
+    fell = _refutations(fresh, material.proofs) if fresh else {}
+    changed = {
+        one.key: replace(one, refuted=fell.get(one.key, "")) for one in fresh if fell.get(one.key, "") != one.refuted
+    }
+    every = [changed.get(one.key, one) for one in every] if changed else every
     if not texts:
         return tuple(every)
     number = max(1, min(SHOWN, len(every)))
@@ -257,11 +266,8 @@ def _every_fact(data: Mapping[str, Any]) -> str:
     return " · ".join(f"{name} {value}" for name, value in data.items() if value not in ("", None, [], {}))
 
 
-def _with_refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> Iterator[ReportedCall]:
-    """Mark the calls with a refuted claim: the engine's next check of the same scope failed."""
+def _refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> dict[str, str]:
+    """Key of a call → the requirements of its claim that the engine's next check of the same scope refuted."""
     verdicts = (VerdictFact(one.key, one.at, one.grades) for one in proofs if not is_landing(one.key))
     claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)
-    fell = {one.key: one.refuted for one in claims if one.refuted}
-    for call in every:
-        refuted = ", ".join(fell.get(call.key, ()))
-        yield call if call.refuted == refuted else replace(call, refuted=refuted)
+    return {one.key: ", ".join(one.refuted) for one in claims if one.refuted}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from trued.engine.pending import Wait
@@ -20,9 +21,8 @@ from trued.model import (
     Settings,
     Verdict,
 )
-from trued.model.step_keys import scope_of
+from trued.model.step_keys import is_examiners, scope_of
 from trued.reporting.views.progress import Progress
-from trued.run.examination.independence import is_examiners
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class CheckRun:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
-        """Read from stored evidence, without making an `Evidence`, which takes ten times the memory."""
+        """Read it from stored evidence: an `Evidence` takes ten times the memory. Names that repeat are kept once."""
         tried = stored.get("tried", ())
         return cls(
             id=stored["id"],
-            requirement=stored["requirement"],
-            side=stored["side"],
+            requirement=intern(stored["requirement"]),
+            side=intern(stored["side"]),
             turn=stored.get("turn", 1),
             began=stored.get("began", 0.0),
             seconds=stored.get("seconds", 0.0),
@@ -119,9 +119,9 @@ class ProofSummary:
 
     @classmethod
     def read(cls, key: str, at: float, stored: Mapping[str, Any]) -> "ProofSummary":
-        """Read the summary from a stored verdict."""
-        grades = {one["id"]: one["grade"] for one in stored.get("requirements", ())}
-        suites = tuple(one["id"] for one in stored.get("suites", ()))
+        """Read it from a stored verdict."""
+        grades = {intern(one["id"]): intern(one["grade"]) for one in stored.get("requirements", ())}
+        suites = tuple(intern(one["id"]) for one in stored.get("suites", ()))
         return cls(key, at, grades, suites, tuple(map(CheckRun.read, stored.get("evidence", ()))))
 
     @classmethod

@@ -1,6 +1,7 @@
 """Renders the page as one self-contained HTML file."""
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from trued.reporting.html import format as words
 from trued.reporting.html.page import ReportPage
@@ -25,8 +26,14 @@ def environment() -> Environment:
     made.filters.update(
         amount=words.amount, clock=words.clock, duration=duration, moment=words.moment, short=words.short
     )
+    made.filters["escaped"] = escaped
     made.globals["counted"] = words.counted
     return made
+
+
+def escaped(text: str) -> Markup:
+    """A text from outside as markup, for templates that show it several times: escaped once."""
+    return escape(plain(text))
 
 
 def _disarmed(value: object) -> object:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
+from markupsafe import Markup
+
 from trued.model import Approval, Grade, Question
 from trued.model.events import of_kind
 from trued.model.events.run import RunResumed
@@ -42,6 +44,14 @@ class Stretch(NamedTuple):
     last: Any = None  # what the last of the joined bars shows
 
 
+class Span(NamedTuple):
+    """A stretch on the axis, in per cent. Its ends are computed once: bars are joined again and again."""
+
+    x: float
+    until: float
+    stretch: Stretch
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """One bar of the timeline. `kind`: work, failed, wait, check, check failed, check base, scope; open: at work."""
@@ -55,6 +65,11 @@ class Bar:
     x: float = 0.0
     width: float = 0.0
     track: int = 0
+
+    @property
+    def place(self) -> Markup:
+        """Its attributes on the axis: two numbers, and no text from outside."""
+        return Markup(f'x="{self.x:.3f}%" width="{self.width:.3f}%"')  # noqa: S704
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,9 +376,8 @@ def _union(bars: Iterable[Stretch]) -> Iterator[tuple[float, float]]:
 def _placed(lane: LaneDraft, axis: Axis, most: int) -> Lane:
     bars = []
     free = [0.0] * TRACKS
-    for one in _drawn(lane.stretches, axis, most):
-        x = axis.x(one.began)
-        width = max(NARROW, axis.x(one.ended) - x)
+    for x, until, one in _drawn(lane.stretches, axis, most):
+        width = max(NARROW, until - x)
         track = next((number for number, until in enumerate(free) if until <= x + 1e-6), TRACKS - 1)
         free[track] = x + width if one.kind != "wait" else x
         bars.append(
@@ -374,34 +388,33 @@ def _placed(lane: LaneDraft, axis: Axis, most: int) -> Lane:
     return Lane(lane.name, lane.detail, lane.kind, tuple(bars), marks, tracks, lane.says)
 
 
-def _drawn(stretches: Sequence[Stretch], axis: Axis, most: int) -> list[Stretch]:
+def _drawn(stretches: Sequence[Stretch], axis: Axis, most: int) -> list[Span]:
     """At most about `most` bars, as a reader cannot tell more apart: neighbours are joined."""
-    by_kind: dict[str, list[Stretch]] = {}
+    by_kind: dict[str, list[Span]] = {}
     for one in sorted(stretches, key=lambda one: one.began):
-        by_kind.setdefault(one.kind, []).append(one)
+        by_kind.setdefault(one.kind, []).append(Span(axis.x(one.began), axis.x(one.ended), one))
     coarser = 1.0
     while True:
-        by_kind = {kind: list(_merged(own, axis, coarser)) for kind, own in by_kind.items()}
+        by_kind = {kind: list(_merged(own, coarser)) for kind, own in by_kind.items()}
         if sum(map(len, by_kind.values())) <= most or coarser > 1000:
-            return sorted((one for own in by_kind.values() for one in own), key=lambda one: one.began)
+            return sorted((one for own in by_kind.values() for one in own), key=lambda one: one.stretch.began)
         coarser *= 2
 
 
-def _merged(stretches: Sequence[Stretch], axis: Axis, coarser: float) -> Iterator[Stretch]:
+def _merged(spans: Sequence[Span], coarser: float) -> Iterator[Span]:
     """Join narrow bars that are close together, up to a largest width: nobody can tell a thousand bars apart."""
     first: Stretch | None = None
-    last, ended, count, left, right = stretches[0], 0.0, 0, 0.0, 0.0
+    last, ended, count, left, right = spans[0].stretch, 0.0, 0, 0.0, 0.0
     short, near, wide = NARROW * coarser, TOUCHING * coarser, WIDE * coarser
-    for one in stretches:
-        begin, end = axis.x(one.began), axis.x(one.ended)
+    for begin, end, one in spans:
         if first and end - begin < short and begin - right < near and end - left < wide:
             last, ended, right, count = one, max(ended, one.ended), max(right, end), count + one.number
             continue
         if first:
-            yield _joined(first, last, ended, count)
+            yield Span(left, right, _joined(first, last, ended, count))
         first, last, ended, count, left, right = one, one, one.ended, one.number, begin, end
     if first:
-        yield _joined(first, last, ended, count)
+        yield Span(left, right, _joined(first, last, ended, count))
 
 
 def _joined(first: Stretch, last: Stretch, ended: float, count: int) -> Stretch:

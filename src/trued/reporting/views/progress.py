@@ -310,7 +310,9 @@ class Progress:
 
     def _add_verdict(self, stored: EventHead, event: proof.VerdictReached) -> None:
         name, row = self._checks(stored.key)
-        judged = tuple((one.id, str(one.grade), "; ".join(one.why)) for one in event.requirements or ())
+        judged = tuple(
+            (intern(one.id), intern(str(one.grade)), intern("; ".join(one.why))) for one in event.requirements or ()
+        )
         self.verdicts.append(
             VerdictFact(stored.key, stored.at, {name: grade for name, grade, _ in judged}, str(event.grade))
         )

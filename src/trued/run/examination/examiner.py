@@ -18,11 +18,12 @@ from trued.model import (
     Requirements,
     Value,
 )
+from trued.model.step_keys import EXAMINERS
 from trued.proof.room.bench import check_hash
 from trued.protocols import Workspace
 from trued.run.context import RunContext
 from trued.run.examination.admissibility import CaseRules, WeighedCases, describe_shown, is_open, leftover_requirements
-from trued.run.examination.independence import EXAMINERS, implementers, is_independent
+from trued.run.examination.independence import implementers, is_independent
 from trued.run.examination.replies import Answers, Examined, Proposal, Proposed
 from trued.run.examination.second_examiner import STATUS, Doubt, cases_of, compare_answers, proving_cases, questions
 from trued.run.examination.start_command import FoundServer, run_server

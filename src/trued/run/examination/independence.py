@@ -3,16 +3,9 @@
 from collections.abc import Iterable, Set
 
 from trued.model import Author, Contract, ManualCheck, Requirement
-from trued.model.step_keys import step_name
+from trued.model.step_keys import EXAMINERS
 from trued.proof.room.bench import check_hash
 from trued.run.context import RunContext
-
-EXAMINERS = ("examiner", "second-examiner")
-
-
-def is_examiners(key: str, role: str = "") -> bool:
-    """Whether an event under this key, or of this role, belongs to an examiner: any text in it may quote a case."""
-    return role in EXAMINERS or step_name(key) in EXAMINERS
 
 
 def implementers(context: RunContext) -> set[str]:
