@@ -7,6 +7,7 @@ from trued.engine.pending import Wait
 from trued.model import Event, RunRecord
 from trued.model.events import JournalEvent, call, people, proof, run
 from trued.model.step_keys import inner_scope, is_examiners, scope_of, step_name
+from trued.model.titles import cut_title
 from trued.reporting.html.page import STATES
 from trued.reporting.views.event_kinds import typed
 from trued.reporting.views.notices import few, notices_of

@@ -74,7 +74,8 @@ class CheckRun:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
-        """Read it from stored evidence: an `Evidence` takes ten times the memory. Names that repeat are kept once."""
+        """Read from stored evidence, without making an `Evidence`, which takes ten times the memory. Names that repeat are
+        stored once."""
         tried = stored.get("tried", ())
         return cls(
             id=stored["id"],
@@ -119,7 +120,7 @@ class ProofSummary:
 
     @classmethod
     def read(cls, key: str, at: float, stored: Mapping[str, Any]) -> "ProofSummary":
-        """Read it from a stored verdict."""
+        """Read the summary from a stored verdict."""
         grades = {intern(one["id"]): intern(one["grade"]) for one in stored.get("requirements", ())}
         suites = tuple(intern(one["id"]) for one in stored.get("suites", ()))
         return cls(key, at, grades, suites, tuple(map(CheckRun.read, stored.get("evidence", ()))))
