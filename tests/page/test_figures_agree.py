@@ -143,3 +143,25 @@ def test_what_the_supervisor_wrote_stands_in_words(tmp_path: Path) -> None:
     assert said[0] == "attempt 1: scripted: agents.py"
     assert said[1].endswith("tokens in, ~120 out, made up by a script")
     assert said[2] == "done"
+
+
+@pytest.mark.spec("PAGE-1")
+@pytest.mark.parametrize(
+    ("state", "colour"),
+    [
+        ("done", "g-proven"),
+        ("interrupted", "is-off"),
+        ("limited", "is-wait"),
+        ("cancelled", "is-off"),
+        ("not proven", "g-refuted"),
+        ("failed", "g-refuted"),
+    ],
+)
+def test_only_a_run_that_is_done_has_the_colour_of_its_grade(tmp_path: Path, state: str, colour: str) -> None:
+    """The newest grade of a run that stopped on the way may be good, and says nothing of the run."""
+    demo(tmp_path, state=state)
+    reader = Reader(tmp_path, {})
+    head, listed = html_of(reader, f"/r/{RUN}"), html_of(reader, "/")
+    assert f'class="saying {colour}"' in head
+    assert f'class="state {colour}"' in listed
+    reader.close()

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import stat
+import threading
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +14,7 @@ import pytest
 
 import trued.page as page_package
 from tests.page.made_up import addresses, demo
-from tests.page.served import RUN, WITHIN_S, Served, page
+from tests.page.served import RUN, WITHIN_S, Served, answered, page, received
 from tests.page.test_pages_hold_back import KEY, SECRETS, examined
 from trued.errors import BadInput
 from trued.page.server import listening
@@ -78,7 +79,7 @@ def test_the_entry_file_is_private_used_once_and_gone_at_the_end(tmp_path: Path)
 def test_the_script_is_small_and_comes_from_nowhere_else(served: Served) -> None:
     names = [one.name for one in (Path(page_package.__file__).parent / "static").glob("*.js")]
     scripts = [served.get(f"/static/{name}").body for name in names]
-    assert sum(len(one.splitlines()) for one in scripts) <= 440
+    assert sum(len(one.splitlines()) for one in scripts) <= 450
     assert sum(len(one.encode()) for one in scripts) <= 30_000
     assert not any("http://" in one or "https://" in one or "innerHTML = " in one.replace(ONLY, "") for one in scripts)
 
@@ -117,3 +118,49 @@ def test_36_who_stole_a_session_that_looks_sees_nothing_that_is_held_out(tmp_pat
             found = "".join(answer.body for answer in map(one.get, asked) if answer.status == 200)
             assert found, address
             assert not any(secret in found for secret in (*SECRETS, "Foo &amp; Bar 42", "foo-bar-42")), address
+
+
+@pytest.mark.spec("PAGE-1")
+def test_who_opens_an_address_that_leads_nowhere_is_led_back_and_a_script_gets_one_sentence(served: Served) -> None:
+    for address, why in (("/r/r-nowhere", "There is no run"), ("/x", "There is nothing here")):
+        found = served.get(address, {"Sec-Fetch-Dest": "document"})
+        assert found.status == 404
+        assert found.headers["content-type"].startswith("text/html")
+        assert why in found.body
+        assert '<a href="/">All runs</a>' in found.body
+        assert "page.js" not in found.body  # nothing on it moves: no stream is asked for
+    asked = served.get("/pieces?address=/r/r-nowhere", {"Sec-Fetch-Dest": "empty"})
+    assert (asked.status, asked.body.count("<")) == (404, 0)
+
+
+@pytest.mark.spec("PAGE-5", "PAGE-6")
+def test_the_page_for_a_missing_run_shows_its_name_as_text(served: Served) -> None:
+    found = served.get("/r/%3Cscript%3Ealert(1)%3C%2Fscript%3E%E2%80%AE")
+    assert found.status == 404
+    assert "<script>alert" not in found.body
+    assert "\u202e" not in found.body
+
+
+@pytest.mark.spec("PAGE-5")
+@pytest.mark.parametrize("same_port", [True, False])
+def test_a_tunnel_that_keeps_the_port_shows_the_page_and_one_that_changes_it_shows_nothing(
+    served: Served, same_port: bool
+) -> None:
+    """127.0.0.2 stands for the other end of `ssh -L PORT:127.0.0.1:PORT`: the browser there asks for the same name."""
+    with socket.create_server(("127.0.0.2", served.port if same_port else 0)) as entrance:
+        port = entrance.getsockname()[1]
+        thread = threading.Thread(target=_forward_once, args=(entrance, served.port), daemon=True)
+        thread.start()
+        with socket.create_connection(("127.0.0.2", port), timeout=WITHIN_S) as browser:
+            lines = ["GET / HTTP/1.1", f"Host: {served.host}:{port}", f"Cookie: {served.session['Cookie']}"]
+            browser.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode())
+            found = answered(received(browser))
+        thread.join(WITHIN_S)
+    assert (found.status, "Slugs" in found.body) == ((200, True) if same_port else (421, False))
+
+
+def _forward_once(entrance: socket.socket, port: int) -> None:
+    near, _ = entrance.accept()
+    with near, socket.create_connection(("127.0.0.1", port), timeout=WITHIN_S) as far:
+        far.sendall(near.recv(65536))
+        near.sendall(received(far))

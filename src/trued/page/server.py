@@ -5,16 +5,17 @@ import contextlib
 import errno
 import gc
 import logging
+import re
 import secrets
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import uvicorn
@@ -29,25 +30,31 @@ from starlette.types import ASGIApp
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput, TruedError
 from trued.model.settings import NotifySettings
-from trued.page.actions import Actions
 from trued.page.confirmation import Confirmations, PersonTerminal, ProposedDecision
 from trued.page.entry_file import EntryFile
-from trued.page.guard import COOKIE, ENTER, PageAddress, PageGate
+from trued.page.guard import COOKIE, ENTER, BrowserRequest, PageAddress, PageGate
 from trued.page.live import ALL_STREAMS, STREAMS, Live, Painting, ReaderThread, Watcher
 from trued.page.pages import PAGES
 from trued.page.pages.opening import viewed
 from trued.page.reader import Reader
-from trued.page.render import document
+from trued.page.render import document, missing
 from trued.page.run_notifications import RunNotifications
 from trued.page.sessions import CODE_S, Sessions
 from trued.page.view import PageView
+from trued.reporting.notifications import notifications
 from trued.support.foreign_json import parse_json
+
+if TYPE_CHECKING:
+    from trued.page.actions import Actions
 
 Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 AT_ONCE = 8_000  # events folded for one page, in a quarter of a second; the next page continues with a longer run
 LAST_S = 5.0  # timeout for sending the final state to open pages
 TRIES = 20  # random ports to try: each may be taken on one of the two addresses
+NEWS = 5  # notifications that a tab shows at once
+ID = re.compile("[0-9]{1,15}", re.ASCII)
+NO_PAGES = ("/live", "/pieces", "/waits")  # the script asks for them; an error there is read by no person
 NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # no other process of this machine can listen there, either
 
 
@@ -126,10 +133,16 @@ class PageServer:
             partial(Reader, options.home, options.environ, can_steer=not options.look, at_once=AT_ONCE)
         )
         self.live = Live(self.reader, options.report)
-        self.actions = Actions(options.home, options.environ, options.who)
         self.confirmations = Confirmations(options.terminal, lambda: options.again(self.entry_path()), options.report)
         self.notifications = RunNotifications(options.home, options.environ, options.notify)
         self._acting = ThreadPoolExecutor(1, thread_name_prefix="acting")
+
+    @cached_property
+    def actions(self) -> "Actions":
+        """Loaded with the first action: it needs half of the engine, and a page that is only looked at does not."""
+        from trued.page.actions import Actions
+
+        return Actions(self.options.home, self.options.environ, self.options.who)
 
     # -- lifetime ------------------------------------------------------------------------------------------------------
 
@@ -306,8 +319,10 @@ class PageServer:
         return EventSourceResponse(_events(watcher, left), ping=15)
 
     async def waits(self, request: Request) -> Response:
-        """How many things wait for a person; hidden tabs ask for it."""
-        return JSONResponse({"waits": await self.reader.read(_count_waits)})
+        """How many things wait for a person, and what happened after the event `after` that a browser notifies of;
+        hidden tabs ask for it."""
+        after = request.query_params.get("after", "")
+        return JSONResponse(await self.reader.read(partial(_news, int(after) if ID.fullmatch(after) else None)))
 
     async def picture(self, request: Request) -> Response:
         """A screenshot of the engine's own browser, by its hash. It is harmless, even if it shows hostile work."""
@@ -364,8 +379,15 @@ def _shown(proposal: ProposedDecision) -> dict[str, object]:
 _PATTERNS = [(one, compile_path(one.path)[0]) for one in PAGES]
 
 
-def _count_waits(reader: Reader) -> int:
-    return sum(len(reader.waits(one)) for one in reader.runs() if not one.has_ended)
+def _news(after: int | None, reader: Reader) -> dict[str, object]:
+    with reader.at_one_moment():
+        newest = reader.newest_event()
+        found = notifications(reader.store, after)[-NEWS:] if after is not None and after < newest else []
+        return {
+            "waits": sum(len(reader.waits(one)) for one in reader.runs() if not one.has_ended),
+            "event": newest,
+            "news": [{"id": one.id, "run": one.run, "text": one.text} for one in found],
+        }
 
 
 async def _events(watcher: Watcher, left: Callable[[], None]) -> AsyncIterator[bytes]:
@@ -396,12 +418,18 @@ async def _json(request: Request) -> dict[str, object]:
 
 
 async def _said(request: Request, error: Exception) -> Response:
-    """A response with one sentence about the error."""
+    """A response with one sentence about the error: a page for whoever opened one, else plain text."""
     if request.method == "POST":
         return JSONResponse({"said": str(error)}, 409)
-    return PlainTextResponse(f"trued: {error}\n", 404)
+    return _sentence(request, str(error), 404 if isinstance(error, BadInput) else 503)
 
 
 async def _missing(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    return PlainTextResponse("trued: there is nothing here\n", status)
+    return _sentence(request, "there is nothing here", status)
+
+
+def _sentence(request: Request, words: str, status: int) -> Response:
+    if BrowserRequest(request.scope).opens_a_page and request.url.path not in NO_PAGES:
+        return HTMLResponse(missing(words, is_there=status != 404), status)
+    return PlainTextResponse(f"trued: {words}\n", status)

@@ -3,7 +3,7 @@
 // the connection is written into #connection.
 const policy = globalThis.trustedTypes?.createPolicy("trued", { createHTML: (sent) => sent }) ?? { createHTML: (sent) => sent };
 const POLL_MS = 2000, HIDDEN_MS = 20000;
-let newest = document.body.dataset.event ?? "0", named = document.title, waiting = 0, stream = null, timer = 0, since = 0, wait = 500, polls = 0;
+let newest = document.body.dataset.event ?? "0", named = document.title, waiting = 0, heard = Number(newest), stream = null, timer = 0, since = 0, wait = 500, polls = 0;
 const known = new Map(); // element id → the HTML that was put there last
 
 // -- what the connection is, in words --
@@ -180,8 +180,13 @@ const again = () => ((polls += 1) % 5 ? poll() : listen()); // now and then ther
 async function count() {
   clearTimeout(timer);
   try {
-    const answer = await fetch("/waits");
-    if (answer.ok) { waiting = (await answer.json()).waits; entitle(); }
+    heard = Math.max(heard, Number(newest)); // what was on the page is no news
+    const answer = await fetch(`/waits?after=${heard}`);
+    if (answer.ok) {
+      const now = await answer.json();
+      waiting = now.waits; heard = Math.max(heard, now.event); entitle();
+      document.dispatchEvent(new CustomEvent("news", { detail: now.news }));
+    }
   } catch { /* the next one may come through */ }
   if (document.hidden) timer = setTimeout(count, HIDDEN_MS);
 }
