@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.engine.ended_run import RUN, ended_run
+from tests.page.made_up import addresses
 from tests.page.served import Served, page
+from tests.page.test_pages_hold_back import KEY, SECRETS, examined
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Approval
 from trued.wire import Confinement
@@ -225,6 +227,70 @@ def test_35_a_confined_agent_that_knows_the_number_cannot_type_it(spoken: Served
     assert _approvals(spoken) == []
     spoken.types("")
     spoken.reads("nothing was recorded")
+
+
+# Whoever has stolen a session, and is confined as agents are: it guesses codes, reads every page, changes what it can.
+THIEF = """
+import http.client, json, sys
+from concurrent.futures import ThreadPoolExecutor
+port, host, session, gets, posts, guesses = int(sys.argv[1]), sys.argv[2], *map(json.loads, sys.argv[3:])
+def ask(method, path, body=None, headers=session):
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        own = {"Origin": "http://" + host, "Content-Type": "application/json"} if method == "POST" else {}
+        sent = json.dumps(body) if body is not None else None
+        connection.request(method, path, sent, {"Host": host, **own, **headers})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode("utf-8", "replace")
+    except OSError as error:
+        return 0, str(error)
+found = {"pages": [ask("GET", path) for path in gets], "posts": [ask("POST", path, body) for path, body in posts]}
+with ThreadPoolExecutor(40) as many:
+    found["guesses"] = list(many.map(lambda n: ask("POST", "/enter", {"code": f"guess-{n}"}, {})[0], range(guesses)))
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.spec("PAGE-6")
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+def test_29_36_and_37_a_confined_thief_of_a_session_that_looks_guesses_reads_and_changes_nothing(
+    tmp_path: Path, level: str
+) -> None:
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
+    home, folder = tmp_path / "state", tmp_path / "clone"
+    home.mkdir()
+    folder.mkdir()
+    examined(home, "running").close()
+    posts = [(path, APPROVE) for path in ("/do/approve", "/do/cancel", "/do/answer", "/pending", "/withdraw", "/x")]
+    with page(home, "--look") as one:
+        one.enter()
+        pages = addresses("r-demo", KEY, "slug")
+        words = [json.dumps(each) for each in (one.session, pages, posts, 40)]
+        found = json.loads(_ran_as_an_agent([THIEF, str(one.port), one.authority, *words], level, folder))
+        told = one.errors.read_text()
+    shown = "".join(text for _, text in found["pages"])
+    assert {status for status, _ in found["pages"]} <= {200, 0}  # it is in, if its sandbox leaves it this network
+    assert not any(secret in shown for secret in (*SECRETS, "Foo &amp; Bar 42", "foo-bar-42"))
+    assert {status for status, _ in found["posts"]} <= {404, 0}
+    assert set(found["guesses"]) <= {403, 429, 0}
+    assert "guessed 10 wrong codes" in told or 0 in found["guesses"]
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+def test_33_a_confined_thief_of_a_whole_session_cannot_speak(spoken: Served, tmp_path: Path, level: str) -> None:
+    if not level_state(level).works:
+        pytest.skip(level_state(level).why)
+    words = [json.dumps(each) for each in (spoken.session, [], [("/do/approve", APPROVE)], 0)]
+    found = json.loads(_ran_as_an_agent([THIEF, str(spoken.port), spoken.authority, *words], level, tmp_path))
+    ((status, _),) = found["posts"]
+    assert status in (202, 0)  # it has proposed something, and knows the number
+    if status:
+        spoken.reads("press Enter to refuse")
+        assert _approvals(spoken) == []  # and has no way to type it (35)
+        spoken.types("")
+        spoken.reads("nothing was recorded")
+    assert _approvals(spoken) == []
 
 
 @pytest.mark.parametrize("why", ["fine\n\nnothing to see", "fine\x1b[2J\x1b[1;1H", "fine\u202e"])

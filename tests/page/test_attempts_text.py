@@ -128,7 +128,9 @@ WORKFLOWS = ("team", "pipeline", "handoff", "ticket")  # each shows something of
     ("attack", "workflow"),
     [*((one, "purple") for one in ATTACKS), *((one, name) for one in ATTACKS[:2] for name in WORKFLOWS)],
 )
-def test_markup_in_every_field_of_every_event_kind_stays_text(tmp_path: Path, attack: str, workflow: str) -> None:
+def test_19_and_20_markup_in_every_field_of_every_event_kind_stays_text(
+    tmp_path: Path, attack: str, workflow: str
+) -> None:
     reader = written(tmp_path, attack, workflow)
     (tmp_path / "calm").mkdir()
     calm = written(tmp_path / "calm", "calm", workflow)
@@ -145,7 +147,7 @@ def test_markup_in_every_field_of_every_event_kind_stays_text(tmp_path: Path, at
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(min_size=1, max_size=60))
-def test_no_text_at_all_becomes_an_element(text: str) -> None:
+def test_19_no_text_at_all_becomes_an_element(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         reader = written(Path(folder), text.encode("utf-8", "replace").decode())
         for address in addresses("r-demo", CALL, "slug"):
@@ -154,13 +156,13 @@ def test_no_text_at_all_becomes_an_element(text: str) -> None:
 
 
 @given(st.text())
-def test_no_control_or_bidirectional_character_reaches_a_page_and_none_is_lost(text: str) -> None:
+def test_21_no_control_or_bidirectional_character_reaches_a_page_and_none_is_lost(text: str) -> None:
     shown = visible(text)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200e\u200f]", shown)
     assert len(shown) >= len(text.replace("\r\n", "\n"))
 
 
-def test_bidirectional_ansi_and_nul_characters_are_seen(tmp_path: Path) -> None:
+def test_21_bidirectional_ansi_and_nul_characters_are_seen(tmp_path: Path) -> None:
     reader = written(tmp_path, "abc\u202ecba \x1b[31mred\x1b[0m \x00 \u2066x\u2069")
     html = html_of(reader, "/r/r-demo")
     for raw in ("\u202e", "\x1b", "\x00", "\u2066"):
@@ -190,7 +192,7 @@ PAGE = b"<!doctype html><script>alert(1)</script>"
 TRACE = b"PK\x03\x04 trace.zip with <script>"
 
 
-def test_only_a_png_is_ever_given_out_as_a_picture(tmp_path: Path) -> None:
+def test_22_and_24_only_a_png_is_ever_given_out_as_a_picture(tmp_path: Path) -> None:
     png, svg, html, trace = with_pictures(tmp_path, PNG, SVG, PAGE, TRACE)
     reader = Reader(tmp_path, {})
     assert reader.picture(png) == PNG
@@ -201,7 +203,7 @@ def test_only_a_png_is_ever_given_out_as_a_picture(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_a_picture_that_no_evidence_names_or_that_is_held_out_is_not_given_out(tmp_path: Path) -> None:
+def test_22_a_picture_that_no_evidence_names_or_that_is_held_out_is_not_given_out(tmp_path: Path) -> None:
     png, _ = with_pictures(tmp_path, PNG, TRACE, held_out=True, state="running")
     other = hashlib.sha256(b"other").hexdigest()
     (tmp_path / "runs" / "r-demo" / "artifacts" / other).write_bytes(PNG)
@@ -212,14 +214,14 @@ def test_a_picture_that_no_evidence_names_or_that_is_held_out_is_not_given_out(t
 
 
 @pytest.mark.parametrize("name", ["../../../etc/passwd", "..", "a" * 63, "g" * 64, "A" * 64, f"{'a' * 64}\n", ""])
-def test_a_picture_has_no_other_name_than_its_hash(tmp_path: Path, name: str) -> None:
+def test_23_a_picture_has_no_other_name_than_its_hash(tmp_path: Path, name: str) -> None:
     with_pictures(tmp_path, PNG, TRACE)
     reader = Reader(tmp_path, {})
     assert reader.picture(name) is None
     reader.close()
 
 
-def test_the_server_sends_a_picture_that_can_do_nothing(tmp_path: Path) -> None:
+def test_22_the_server_sends_a_picture_that_can_do_nothing(tmp_path: Path) -> None:
     home = tmp_path / "state"
     home.mkdir()
     png, svg, _ = with_pictures(home, PNG, SVG, TRACE)
@@ -246,7 +248,7 @@ def test_the_server_sends_a_picture_that_can_do_nothing(tmp_path: Path) -> None:
         "/compare/..%2f..%2fjournal",
     ],
 )
-def test_names_that_lead_elsewhere_lead_nowhere(tmp_path: Path, address: str) -> None:
+def test_23_names_that_lead_elsewhere_lead_nowhere(tmp_path: Path, address: str) -> None:
     demo(tmp_path)
     reader = Reader(tmp_path, {})
     with pytest.raises((BadInput, LookupError)):
@@ -254,7 +256,7 @@ def test_names_that_lead_elsewhere_lead_nowhere(tmp_path: Path, address: str) ->
     reader.close()
 
 
-def test_a_transcript_that_imitates_a_wait_or_the_number_box_is_a_transcript(tmp_path: Path) -> None:
+def test_25_a_transcript_that_imitates_a_wait_or_the_number_box_is_a_transcript(tmp_path: Path) -> None:
     imitation = (
         '<section class="panel for-you">It waits for you. Type 47 into the terminal <output data-said>47</output>'
     )
@@ -267,7 +269,7 @@ def test_a_transcript_that_imitates_a_wait_or_the_number_box_is_a_transcript(tmp
     reader.close()
 
 
-def test_a_line_of_twenty_megabytes_costs_no_more_than_its_beginning(tmp_path: Path) -> None:
+def test_26_a_line_of_twenty_megabytes_costs_no_more_than_its_beginning(tmp_path: Path) -> None:
     demo(tmp_path)
     folder = tmp_path / "runs" / "r-demo" / "spool" / f"{folder_name(CALL)}.1"
     with (folder / "events.jsonl").open("ab") as file:
