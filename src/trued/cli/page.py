@@ -60,8 +60,9 @@ def page(
 ) -> None:
     """Serve the live page of all runs: watch them, judge them, steer them. Ctrl-C ends it; runs go on.
 
-    It listens on this machine only. The browser enters by a file that only your account can read, once, within a
-    minute; press Enter here to open it again. What needs your word is confirmed here, in this terminal.
+    It listens on this machine only; from another one, use ssh -L with the same port. The browser enters by a file that
+    only your account can read, once, within a minute; press Enter here to open it again. What needs your word is
+    confirmed here, in this terminal.
     """
     outside_agents("page")
     if host and host != "127.0.0.1":
