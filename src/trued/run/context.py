@@ -50,7 +50,7 @@ class RunContext:
     with_approvals: Callable[[Verdict], Verdict] = lambda verdict: verdict  # raises a verdict by what people approved
     # Opens or updates the pull request of the head (True: as a draft) and returns it. If files need a person's consent
     # first, it opens nothing and returns these files with the reasons.
-    offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str]]] | None = None
+    offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str] | str]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
     repairing_roles: frozenset[str] = frozenset()  # they check work; one that also repairs it is an implementer
     edition: int = EDITION  # the edition in which the run began: a replay follows its rules
