@@ -4,7 +4,9 @@
 
 Three machines, each with a state folder, a worker and a line to the hub of its own. Runs are put into the queue in
 rounds; while they are at work, something breaks every few seconds. Prints one JSON line a round, then a sum; exit code
-1 if anything was lost, paid twice without a reason, or not accounted for.
+1 if anything was lost, paid twice without a reason, or not accounted for. Every row of a run's ledger and the answer
+of every call has to be that of the run that nothing disturbed. A call may be paid in full twice only if its result was
+not recorded yet when its own machine died, froze or was cut off for longer than its lease.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -36,6 +39,7 @@ from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore
 from trued.hub.roles import prepare_hub
+from trued.reporting.views import ledger
 from trued.support import processes
 
 LEASE_S = 15.0  # for a busy machine; agents end 3 s earlier
@@ -54,9 +58,12 @@ KINDS = {
     "cut briefly": 8,
     "cut beyond the lease": 8,
 }
-# After these, if they last longer than a lease, a call that was finished may be paid again: nobody could fetch its
-# result. A machine that is killed loses what was not recorded at any time.
-EXCUSES = ("machine frozen", "worker frozen", "cut beyond the lease")
+# After these, if they last longer than a lease, a call that was begun there and not recorded may be paid again: nobody
+# could fetch its result. A machine that is killed loses what was not recorded at any time.
+EXCUSES = ("worker killed", "machine frozen", "worker frozen", "cut beyond the lease")
+BEYOND_S = LEASE_S * 0.7  # agents end a fifth of a lease early, and the lease was renewed some time before
+HASH = re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{12})\b")
+TIMES = {"at", "when", "began", "ended", "seconds", "usage", "thread", "native", "clone", "head", "resumed"}
 
 SCRIPT = """
 def paid_requests():
@@ -99,10 +106,34 @@ class Call:
 
 
 @dataclass
+class Fault:
+    """What broke, whose, for how long, and which calls were begun there and not recorded: run and key of each."""
+
+    kind: str
+    victim: str
+    seconds: float
+    exposed: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def excuses(self) -> bool:
+        """Whether a finished call that is exposed may be paid again."""
+        return self.kind == "machine killed" or (self.kind in EXCUSES and self.seconds > BEYOND_S)
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What one machine makes of the run: its files, its ledger, and the answer to each call by its key."""
+
+    tree: str
+    ledger: dict[str, Any]
+    calls: dict[str, Any]
+
+
+@dataclass
 class Round:
     """What broke, and what came of the runs."""
 
-    faults: list[tuple[str, str, float]] = field(default_factory=list)  # kind, victim, seconds
+    faults: list[Fault] = field(default_factory=list)
     calls: int = 0
     requests: int = 0
     again: int = 0  # requests beyond those of one attempt a call
@@ -119,6 +150,7 @@ class Host(Machine):
         self.name, self.line = name, line
         self.worker: subprocess.Popen[bytes] | None = None
         self.back_at = 0.0  # not before
+        self.killed: list[tuple[float, Fault]] = []  # when its worker was killed, until it is back
 
     def keep(self) -> None:
         """Start its worker unless it runs, or has to stay away."""
@@ -191,16 +223,18 @@ class Stage:
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
-    async def ask(self, number: int) -> list[str]:
+    def environ(self) -> dict[str, str]:
         places = {"HOME": str(self.world.folder), "TRUED_HOME": str(self.world.home)}
-        environ = {"PATH": os.environ["PATH"], **places, "TRUED_HUB": self.url, "TRUED_HUB_STORE": str(self.store)}
+        return {"PATH": os.environ["PATH"], **places, "TRUED_HUB": self.url, "TRUED_HUB_STORE": str(self.store)}
+
+    async def ask(self, number: int) -> list[str]:
         request = Request(
             goal=self.world.goal,
             repository=self.world.repository,
             requirements=self.world.requirements,
             flags={"yes": True, "agents": {"*": f"scripted:{self.world.script}"}},
         )
-        with closing(Engine(RunStore(self.world.home, environ))) as engine:
+        with closing(Engine(RunStore(self.world.home, self.environ()))) as engine:
             asked = []
             for _ in range(number):
                 record, _inputs = engine.begin(*await engine.ready(request), queue="runs")
@@ -214,52 +248,64 @@ class Stage:
 
     # -- breaking ------------------------------------------------------------------------------------------------------
 
-    def break_something(self) -> tuple[str, str, float]:
-        """Break one thing, and repair it; returns what, whose, and for how long."""
+    def exposed(self, host: Host, runs: Sequence[str]) -> list[tuple[str, str]]:
+        """The calls that were begun on this machine, and whose results are not recorded."""
+        begun = {(run, one.key) for run in runs for one in host.calls(run)}
+        recorded = set(self.rows("select run, key from step where run = any(%s)", list(runs)))
+        return sorted(begun - recorded)
+
+    def break_something(self, runs: Sequence[str]) -> Fault:
+        """Break one thing, and repair it."""
         kind = self.random.choices(list(KINDS), list(KINDS.values()))[0]
         at_work = [one for one in self.hosts if one.supervisors()] or self.hosts
         host = self.random.choice(at_work)
         short, long = self.random.uniform(0.2, LEASE_S / 3), LEASE_S * self.random.uniform(1.3, 1.8)
-        seconds = short
+        made = Fault(kind, host.name, short)
         if kind == "worker killed" and host.worker:
-            host.back_at = time.monotonic() + seconds
+            host.back_at = time.monotonic() + short
             host.worker.kill()
             host.worker.wait()
+            made.exposed = self.exposed(host, runs)
+            host.killed.append((time.monotonic(), made))
         elif kind == "worker frozen" and host.worker and host.worker.poll() is None:
-            seconds = self.random.choice([short, long])
-            self._meanwhile(host.worker.pid, seconds)
+            made.seconds, worker = self.random.choice([short, long]), host.worker
+            os.kill(worker.pid, signal.SIGSTOP)
+            self._last(made, host, runs)
+            with suppress(ProcessLookupError):
+                os.kill(worker.pid, signal.SIGCONT)
         elif kind == "supervisor killed" and (found := host.supervisors()):
             with suppress(ProcessLookupError):
                 os.kill(self.random.choice(found), signal.SIGKILL)
         elif kind == "machine killed":
-            seconds = self.random.choice([short, long])
-            host.back_at = time.monotonic() + seconds
+            made.seconds = self.random.choice([short, long])
+            host.back_at = time.monotonic() + made.seconds
             host.die()
+            made.exposed = self.exposed(host, runs)
         elif kind == "machine frozen":
-            seconds = self.random.choice([short, long])
+            made.seconds = self.random.choice([short, long])
             host.signal_all(signal.SIGSTOP)
-            self._wait(seconds)
+            self._last(made, host, runs)
             host.signal_all(signal.SIGCONT)
         elif kind.startswith("postgres"):
+            made.victim = "hub"
             self.server.stop("fast" if kind == "postgres fast" else "immediate")
-            self._wait(seconds)
+            self._wait(made.seconds)
             self.server.start()
-            return kind, "hub", seconds
         elif kind.startswith("cut"):
-            seconds = short if kind == "cut briefly" else long
+            made.seconds = short if kind == "cut briefly" else long
             silent = self.random.random() < 0.5
             (host.line.freeze if silent else host.line.cut)()
-            self._wait(seconds)
+            self._last(made, host, runs)
             (host.line.thaw if silent else host.line.mend)()
         else:
-            return "nothing to break", host.name, 0.0
-        return kind, host.name, seconds
+            return Fault("nothing to break", host.name, 0.0)
+        return made
 
-    def _meanwhile(self, pid: int, seconds: float) -> None:
-        os.kill(pid, signal.SIGSTOP)
-        self._wait(seconds)
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
+    def _last(self, fault: Fault, host: Host, runs: Sequence[str]) -> None:
+        """Let a fault last, and note how long it really did on a busy machine."""
+        began, fault.exposed = time.monotonic(), self.exposed(host, runs)
+        self._wait(fault.seconds)
+        fault.seconds = max(fault.seconds, time.monotonic() - began)
 
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -268,17 +314,28 @@ class Stage:
             for host in self.hosts:
                 host.keep()
 
+    def note_returns(self) -> None:
+        """Note how long workers that were killed have really been away."""
+        began_since = "began > clock_timestamp() - make_interval(secs => %s)"
+        alive = f"select 1 from worker where name = %s and not dead and until > clock_timestamp() and {began_since}"
+        for host in self.hosts:
+            away = [(at, one) for at, one in host.killed if not self.rows(alive, host.name, time.monotonic() - at)]
+            for at, fault in away:
+                fault.seconds = max(fault.seconds, time.monotonic() - at)
+            host.killed = away
+
     # -- one round -----------------------------------------------------------------------------------------------------
 
-    def round(self, runs: int, faults: int, expected: str) -> Round:
+    def round(self, runs: int, faults: int, expected: Undisturbed) -> Round:
         began, found = time.monotonic(), Round()
         asked = asyncio.run(self.ask(runs))
         self.until(lambda: any(host.supervisors() for host in self.hosts) or not self.unfinished(asked))
         while len(found.faults) < faults and self.unfinished(asked):
-            broken = self.break_something()
-            if broken[0] != "nothing to break":
+            broken = self.break_something(asked)
+            if broken.kind != "nothing to break":
                 found.faults.append(broken)
             self._wait(self.random.uniform(0.5, 3.0))
+            self.note_returns()
         if not self.until(lambda: not self.unfinished(asked)):
             found.problems.append(f"not ended: {self.rows('select id, state, driver, until, asked, served from run')}")
         else:
@@ -292,21 +349,24 @@ class Stage:
             if time.monotonic() > end:
                 return False
             self._wait(0.5)
+            self.note_returns()
         return True
 
-    def examine(self, runs: Sequence[str], found: Round, expected: str) -> None:
+    def examine(self, runs: Sequence[str], found: Round, expected: Undisturbed) -> None:
         """Hold the runs of one round against what one machine makes of them, and against what was paid."""
         say = found.problems.append
-        long = {kind for kind, _, seconds in found.faults if seconds > LEASE_S * 0.7}
-        excused = long & {*EXCUSES} or any(kind == "machine killed" for kind, _, _ in found.faults)
+        excused = {one for fault in found.faults if fault.excuses for one in fault.exposed}
+        frozen = {
+            one for fault in found.faults if fault.kind == "machine frozen" and fault.excuses for one in fault.exposed
+        }
         for run in runs:
             ((state, grade, head),) = self.rows("select state, grade, head from run where id = %s", run)
             if (state, grade) != ("done", "proven"):
                 say(f"{run} ended as {state}, {grade}: {self.rows('select why from run where id = %s', run)}")
                 continue
-            if (tree := self.tree(run, head)) != expected:
-                say(f"{run} has other files:\n{tree}\ninstead of\n{expected}")
-            found.problems += self.unlike(run)
+            if (tree := self.tree(run, head)) != expected.tree:
+                say(f"{run} has other files:\n{tree}\ninstead of\n{expected.tree}")
+            found.problems += self.unlike(run, expected)
             calls = [one for host in self.hosts for one in host.calls(run)]
             rows = {(key, call) for key, call in self.rows("select key, call from attempt where run = %s", run)}
             spent = {
@@ -329,19 +389,20 @@ class Stage:
                     say(f"{run}: {key} was never done: {same}")
                 if full > 1:
                     found.in_full += 1
-                    if not excused:
+                    if (run, key) not in excused:
                         say(f"{run}: {key} was paid in full {full} times: {same}")
-                if "machine frozen" not in long:  # its agents wake before anybody can end them
+                if (run, key) not in frozen:  # its agents wake before anybody can end them
                     found.problems += side_by_side(same)
 
-    def unlike(self, run: str) -> Iterator[str]:
-        """Steps of calls that are there more or less than once, and results that are not in the store."""
-        answers = self.rows("select key, value from step where run = %s and key like '%%team%%#%%'", run)
-        found = [(key, json.loads(value)) for key, value in answers if value.startswith("{") and '"head"' in value]
-        if sorted(key.rpartition("/")[2] for key, _ in found) != ["purple-team-a#1", "purple-team-b#1"]:
-            yield f"{run}: other calls than expected are recorded: {[key for key, _ in found]}"
-        for key, answer in found:
-            words = ["git", f"--git-dir={self.store}", "rev-list", "--objects", "--quiet", answer["head"]]
+    def unlike(self, run: str, expected: Undisturbed) -> Iterator[str]:
+        """Rows of the ledger and answers of calls that are not those of the undisturbed run, and results that are not
+        in the store."""
+        with closing(RunStore(self.world.home, self.environ())) as store:
+            (rows, calls), heads = account(store, run, self.world.folder), heads_of(store, run)
+        yield from (f"{run}: its ledger differs: {one}" for one in differences(rows, expected.ledger))
+        yield from (f"{run}: its calls differ: {one}" for one in differences(calls, expected.calls))
+        for key, head in heads.items():
+            words = ["git", f"--git-dir={self.store}", "rev-list", "--objects", "--quiet", head]
             if subprocess.run(words, capture_output=True, check=False).returncode:
                 yield f"{run}: the commit of {key} is not in the store"
         late = "select count(*) from step s join run r on s.run = r.id where r.id = %s and s.epoch > r.epoch"
@@ -365,14 +426,56 @@ def side_by_side(calls: Sequence[Call]) -> Iterator[str]:
             yield f"{earlier} and {later} were paid side by side"
 
 
-def alone(folder: Path) -> str:
-    """The files that one machine makes of the run."""
+def plainly(value: Any, *own: str) -> Any:
+    """Without what differs from run to run: its own name and folder, hashes, times, and what was used."""
+    if isinstance(value, dict):
+        return {name: plainly(one, *own) for name, one in value.items() if name not in TIMES}
+    if isinstance(value, list):
+        return [plainly(one, *own) for one in value]
+    for one in own if isinstance(value, str) else ():
+        value = value.replace(one, "(own)")
+    return HASH.sub("(hash)", value) if isinstance(value, str) else value
+
+
+def differences(found: Any, expected: Any, where: str = "") -> Iterator[str]:
+    """Every value that is not as expected, with its place."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for name in sorted({*found, *expected}):
+            yield from differences(found.get(name), expected.get(name), f"{where}/{name}")
+    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+            yield from differences(one, other, f"{where}/{number}")
+    elif found != expected:
+        yield f"{where} is {str(found)[:300]} instead of {str(expected)[:300]}"
+
+
+def answers_of(store: RunStore, run: str) -> dict[str, dict[str, Any]]:
+    """The recorded answer of each call, by its key."""
+    steps = ((key, store.journal.step(run, key) or "") for key, _, _ in store.journal.steps(run) if "team" in key)
+    return {key: json.loads(value) for key, value in steps if value.startswith("{") and '"head"' in value}
+
+
+def heads_of(store: RunStore, run: str) -> dict[str, str]:
+    """The commit of each call's answer."""
+    return {key: answer["head"] for key, answer in answers_of(store, run).items()}
+
+
+def account(store: RunStore, run: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The ledger of a run and the answers of its calls, without what differs from run to run."""
+    rows = plainly(ledger(store.verdict(run), store.contract(run), over=True), run, str(folder))
+    return rows, {key: plainly(answer, run, str(folder)) for key, answer in answers_of(store, run).items()}
+
+
+def alone(folder: Path) -> Undisturbed:
+    """What one machine makes of the run."""
     world = Paying(folder).make(0)
     given = ("--yes", "--requirements", str(world.requirements), "--agent", f"scripted:{world.script}")
     line = [sys.executable, "-m", "trued", "run", str(world.plan), *given]
     environ = {"PATH": os.environ["PATH"], "HOME": str(world.folder), "TRUED_HOME": str(world.home)}
     subprocess.run(line, cwd=world.repository, env=environ, check=True, capture_output=True)
-    return world.tree()
+    with closing(RunStore(world.home, environ)) as store:
+        (run,) = store.journal.runs()
+        return Undisturbed(world.tree(), *account(store, run.id, world.folder))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -392,9 +495,9 @@ def main(arguments: Sequence[str]) -> int:
         while (left := given.faults - sum(len(one.faults) for one in rounds)) > 0:
             rounds.append(stage.round(given.runs, left, expected))
             print(json.dumps(asdict(rounds[-1])), flush=True)
-            if rounds[-1].problems:
+            if any("not ended" in problem for problem in rounds[-1].problems):
                 break
-    kinds = Counter(kind for one in rounds for kind, _, _ in one.faults)
+    kinds = Counter(fault.kind for one in rounds for fault in one.faults)
     figures = {name: sum(getattr(one, name) for one in rounds) for name in ("calls", "requests", "again", "in_full")}
     failed = [problem for one in rounds for problem in one.problems]
     print(json.dumps({"faults": sum(kinds.values()), "kinds": kinds, **figures, "problems": len(failed)}), flush=True)
