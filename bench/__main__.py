@@ -13,6 +13,7 @@ LONG = (
     "backlog",
     "report",
     "page",
+    "hub",
 )  # only when they are named; context needs real agents
 
 

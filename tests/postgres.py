@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -40,8 +41,8 @@ OPTIONS = {
 class PostgresServer:
     """One server on a unix socket in a folder of its own. It ends with this process, however that ends."""
 
-    def __init__(self) -> None:
-        self.programs = _programs()
+    def __init__(self, options: Mapping[str, str] = OPTIONS) -> None:
+        self.programs, self._options = _programs(), options
         self.folder = Path(tempfile.mkdtemp(prefix="trued-postgres-"))  # short: a socket's path has 107 bytes
         self.url = f"postgresql://trued:{PASSWORD}@/postgres?host={self.folder}"
         self.process: subprocess.Popen[bytes] | None = None
@@ -71,7 +72,7 @@ class PostgresServer:
         """Start it, unless it runs, and wait until it answers."""
         if self.process is not None and self.process.poll() is None:
             return
-        options = [word for name, value in OPTIONS.items() for word in ("-c", f"{name}={value}")]
+        options = [word for name, value in self._options.items() for word in ("-c", f"{name}={value}")]
         command = [str(self.programs / "postgres"), "-D", f"{self.folder}/data", "-k", str(self.folder), *options]
         with (self.folder / "log").open("ab") as log:
             ends_with_us = ("setpriv", "--pdeathsig", "INT")
