@@ -34,6 +34,20 @@ debian() {
   command -v "$2" >/dev/null || say "missing: $2 (Debian package $1); $3"
 }
 
+# unpacked COMMAND WITHOUT PACKAGE…: have COMMAND here, below .venv/debian, from Debian packages that are not installed:
+# installing this one would start a server
+unpacked() {
+  local command=$1 without=$2 place=$PWD/.venv/debian
+  shift 2
+  if [ -x "/usr/$command" ] || [ -x "$place/usr/$command" ]; then return; fi
+  mkdir -p "$place"
+  if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
+    (cd "$place" && { apt-get -qq download "$@" || { can_install && apt update && apt-get -qq download "$@"; }; }) >/dev/null 2>&1 || true
+    for file in "$place"/*.deb; do [ ! -f "$file" ] || dpkg-deb -x "$file" "$place"; done
+  fi
+  [ -x "$place/usr/$command" ] || say "missing: $command (Debian packages $*); $without"
+}
+
 system_packages() {
   debian git git "nothing works without it"
   debian bubblewrap bwrap "the sandbox is Landlock instead, and tests of the bubblewrap level fail"
@@ -99,6 +113,7 @@ case $purpose in
   test | check | bench) installed .venv requirements/dev.txt -e . ;;
 esac
 case $purpose in
+  test) unpacked sbin/sshd "the tests of a store by ssh fail" openssh-server libwrap0 ;;
   bench) installed .venv-bench requirements/bench.txt ;;
   docs) installed .venv-docs requirements/docs.txt ;;
 esac

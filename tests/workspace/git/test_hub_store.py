@@ -197,6 +197,17 @@ def test_a_login_in_the_address_is_shown_to_nobody() -> None:
         check_address(good)
 
 
+@pytest.mark.spec("HUB-7")
+def test_keys_are_private_wherever_ssh_finds_them(tmp_path: Path) -> None:
+    for name in ("home/.ssh/id_ed25519", "home/.ssh/id_ed25519.pub", "home/.ssh/config", "elsewhere/key"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a key\n")
+    environ = {"HOME": str(tmp_path / "home"), "GIT_SSH_COMMAND": f"ssh -i {tmp_path / 'elsewhere' / 'key'}"}
+    found = HubStore("ssh://git@host/w.git", environ).private_files()
+    own = {path.relative_to(tmp_path).as_posix() for path in found if path.is_relative_to(tmp_path)}
+    assert own == {"home/.ssh/id_ed25519", "elsewhere/key"}
+
+
 class PrivateStore(BaseHTTPRequestHandler):
     """A server that asks for a login, has no repository, and on request reads all command lines of this machine."""
 

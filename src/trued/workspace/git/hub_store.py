@@ -6,11 +6,13 @@ never moved. It is fetched by its hash, so that a ref that somebody moved, repla
 
 import asyncio
 import os
+import pwd
 import re
 import time
 from asyncio.subprocess import Process
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -30,9 +32,19 @@ AGAIN_S = 1.0  # pause before a retry
 _WENT_OVER = re.compile(rb"(?:Writing|Receiving) objects: 100%")
 PER_CALL = 200  # commits on one command line
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
-# ssh without a login: no key, ticket or password, and no reuse of a connection that the user has open.
-ANYBODY = f"{SSH} -o PreferredAuthentications=none -o ControlMaster=no -o ControlPath=none"
-NOBODY = {"HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+# ssh without a login: no key, ticket or password, and no reuse of a connection that the user has open. An agent would
+# not check who answers, either.
+ANYBODY = (
+    f"{SSH} -o PreferredAuthentications=none -o ControlMaster=no -o ControlPath=none"
+    " -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
+)
+NOBODY = {
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_SSL_NO_VERIFY": "1",
+    "GIT_SSH_COMMAND": ANYBODY,
+}
 LOGINS = (".netrc", ".git-credentials", ".config/git/credentials")  # where git and curl look for a login
 # Turns off settings that the user has for pushes: a store that does not support them would refuse all our pushes.
 _PLAIN_PUSH = ("push.gpgSign=false", "push.pushOption=", "push.negotiate=false")
@@ -45,7 +57,7 @@ _SCP = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[^\s]+")
 _REFUSED = re.compile(
     r"not our ref|rejected|shallow update|Permission denied|"
     r"Authentication failed|could not read Username|Host key verification|no matching host key|prohibited|"
-    r"unable to find|repository .* not found|bad object|fsck|missing necessary objects",
+    r"certificate|unable to find|repository .* not found|bad object|fsck|missing necessary objects",
     re.IGNORECASE,
 )
 
@@ -76,6 +88,14 @@ def _without_login(address: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
+def _account_home() -> tuple[Path, ...]:
+    """The home folder of this process's account; nothing if it has no account."""
+    try:
+        return (Path(pwd.getpwuid(os.getuid()).pw_dir),)
+    except KeyError:
+        return ()
+
+
 class HubStore:
     """One bare repository, as this machine reaches it. Every call is retried while the store does not answer."""
 
@@ -93,6 +113,7 @@ class HubStore:
         self._named = _without_login(address)  # the address that git gets
         self.patience_s, self.silence_s = patience_s, silence_s
         self._environ = environ
+        self._own_ssh: str | None = None  # the ssh that the user's git starts; None: not looked up yet
 
     @property
     def folder(self) -> Path | None:
@@ -109,8 +130,11 @@ class HubStore:
         if self.folder:
             return (self.folder / "HEAD",)
         home = Path(self._environ.get("HOME") or Path.home())
-        keys = (one for one in (home / ".ssh").glob("*") if one.name not in ("known_hosts", "config"))
-        named = (*(home / one for one in LOGINS), *(one for one in keys if one.suffix != ".pub"))
+        homes = dict.fromkeys((home, *_account_home()))  # ssh does not look at HOME
+        keys = (one for each in homes for one in (each / ".ssh").glob("*") if one.name not in ("known_hosts", "config"))
+        words = self._environ.get("GIT_SSH_COMMAND", "").split()
+        given = (Path(key) for option, key in pairwise(words) if option == "-i")
+        named = (*(home / one for one in LOGINS), *(one for one in keys if one.suffix != ".pub"), *given)
         return tuple(one for one in named if one.is_file())
 
     async def refuse_if_open(self) -> None:
@@ -118,7 +142,7 @@ class HubStore:
         if self.folder:
             return  # the sandbox hides it, and every run checks that it does
         bare = re.sub(r"(?<=://)[^/@\s]+@", "", self.address) if self.address.startswith("http") else self.address
-        code, _, _ = await self._once(("ls-remote", "--heads", "--", bare), {**NOBODY, "GIT_SSH_COMMAND": ANYBODY})
+        code, _, _ = await self._once(("ls-remote", "--heads", "--", bare), NOBODY)
         if code == 0:
             what = f"the store {self.name} lets anybody in without a login: agents could read it"
             raise BadInput(what, "[hub] store", "let it ask for one")
@@ -190,13 +214,14 @@ class HubStore:
         settings += ("core.askPass=",)
         if self.password and not more:
             settings += ("credential.helper=", f"credential.helper={_LOGIN}")
+        own = more or {**self._login(), "GIT_SSH_COMMAND": await self._ssh()}
         with local.git.shared_lock() if local else nullcontext(()) as handles:
             process = await start_process(
                 *git_command([*place, *words], settings, always=SETTINGS),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env=self._variables(more or self._login()),
+                env=self._variables(own),
                 cwd=local.folder if local else None,
                 pass_fds=handles,
             )
@@ -212,14 +237,35 @@ class HubStore:
         user = urlsplit(self.address).username or ""
         return {"TRUED_STORE_USER": unquote(user), "TRUED_STORE_PASSWORD": unquote(self.password)}
 
+    async def _ssh(self) -> str:
+        """The ssh that the user's own git would start, without prompts; ours if they name none."""
+        if self._own_ssh is None and (self.folder or self.address.startswith("http")):
+            self._own_ssh = ""  # it is not used
+        elif self._own_ssh is None:
+            self._own_ssh = self._environ.get("GIT_SSH_COMMAND", "") or await self._ssh_in_settings()
+        return f"{self._own_ssh} -o BatchMode=yes" if self._own_ssh else SSH
+
+    async def _ssh_in_settings(self) -> str:
+        """`core.sshCommand` of the user and the machine; a repository's own does not count."""
+        process = await start_process(
+            *git_command(["--git-dir=/nonexistent", "config", "--get", "core.sshCommand"]),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=self._variables({}),
+        )
+        try:
+            out, _ = await process.communicate()
+        finally:
+            await end_process(process)
+        return out.decode(errors="replace").strip()
+
     def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for git, with their login, without prompts and without most GIT_… variables."""
         own = {name: value for name, value in self._environ.items() if not name.startswith("GIT_") or name in _KEPT}
-        ssh = own.get("GIT_SSH_COMMAND")
         return {
             "PATH": os.defpath,
             **own,
-            "GIT_SSH_COMMAND": f"{ssh} -o BatchMode=yes" if ssh else SSH,
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_ASKPASS": "",
             "SSH_ASKPASS_REQUIRE": "never",
