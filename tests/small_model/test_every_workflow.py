@@ -73,5 +73,5 @@ def judge(trial: Trial, agent: str, folder: Path, variables: dict[str, str] | No
         subprocess.run([sys.executable, "-c", ADDS], cwd=folder / "head", check=True)
     assert place.git("rev-parse", "HEAD") == place.base
     assert place.git("status", "--porcelain") == ""
-    assert not marked(str(ended.record.get("run") or "no run"))
+    assert not marked(str(ended.record.get("id") or "no run"))
     return ended

@@ -93,7 +93,7 @@ def test_a_go_module_goes_from_one_sentence_to_landed_for_honest_work_alone(
     scripted = ("--agent", f"scripted:{agents}", "--agent", f"solo=scripted:{agents}#{who}")
     ended = place.trued("run", GOAL, *scripted, "--yes", "--json")
     assert (ended.code, ended.grade) == ENDS[who], ended.said
-    run = ended.record["run"]
+    run = ended.record["id"]
     if who == "honest":
         approved = place.trued("approve", run, "--as", "Ann", "--reason", "I read the cases", "--json")
         assert (approved.code, approved.grade) == (0, Grade.PROVEN), approved.said
