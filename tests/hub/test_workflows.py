@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.crash.crews import Piped, Teamed
 from tests.crash.handed import Handed
 from tests.crash.world import WAITS, World
 from tests.hub.machines import Beginning, SharedHub, wait_for
@@ -98,13 +99,16 @@ def ended(machine: Beginning) -> tuple[Any, ...]:
         pytest.param(World, "purple-team-a", "purple-team-b", id="purple"),
         pytest.param(Ticketed, "fix-agent", "pr-agent", id="ticket"),
         pytest.param(Handed, "feature double", "feature triple", id="handoff"),
+        pytest.param(Piped, "spec#", "v-tests#", id="pipeline"),
+        pytest.param(Teamed, "techlead#", "uat#", id="team"),
     ],
 )
 def test_a_run_ends_alike_on_one_machine_and_on_three(
     kind: type[World], first: str, second: str, shared: SharedHub, tmp_path: Path
 ) -> None:
     alone = Beginning(kind(tmp_path / "alone").make(0), "", "")
-    assert alone.begin("--workflow", kind.workflow).wait(600) == 0, (alone.folder / "said").read_text()
+    given = ("--workflow", kind.workflow, *(("--parallel", "2") if kind is Teamed else ()))
+    assert alone.begin(*given).wait(600) == 0, (alone.folder / "said").read_text()
 
     asking = Beginning(kind(tmp_path / "asking").make(0), shared.login(), shared.store)
     shared.askers.append(asking)
@@ -112,7 +116,7 @@ def test_a_run_ends_alike_on_one_machine_and_on_three(
         shared.start(tmp_path / name)
     wait_for(lambda: [one["state"] for one in asking.data("worker", "ls")] == ["working"] * 3)
     hold(asking.world, first)
-    asked = asking.begin("--workflow", kind.workflow, "--on", "runs")
+    asked = asking.begin(*given, "--on", "runs")
     drivers = []
     for now, then in ((first, (second,)), (second, ())):
         at_work = f"select 1 from attempt where state = 'open' and strpos(key, '{now}') > 0"
