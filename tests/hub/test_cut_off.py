@@ -66,3 +66,23 @@ def test_agents_of_a_machine_that_renews_nothing_end_before_another_pays_for_the
     assert max(paid(first, run)) == last
     spent = stage.rows("select state, count(*) from spend group by 1 order by 1")
     assert spent == [("died", 1), ("done", 2)]  # what the first had begun is paid for, at what was reserved
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HUB-3", "HUB-4")
+def test_agents_end_while_the_database_is_away_and_their_calls_continue_when_it_is_back(stage: Stage) -> None:
+    first = stage.hosts[0]
+    first.keep()
+    (run,) = asyncio.run(stage.ask(1))
+    wait_for(lambda: len(paid(first, run)) > 3)
+    stage.server.stop("immediate")
+    wait_for(lambda: not first.supervisors())
+    stage.world.requests = 3
+    stage.world.make_slow(0.1)  # for whoever begins now
+    stage.server.start()
+    wait_for(lambda: not stage.unfinished([run]))
+    assert stage.rows("select state, grade from run") == [("done", "proven")]
+    lapsed = stage.rows("select count(*) from event where kind = 'died' and data::jsonb ->> 'lapsed' = 'true'")
+    assert lapsed == [(1,)]
+    answered = stage.rows("select key, count(*) from step where key like '%%team%%#1' group by key")
+    assert [number for _, number in answered] == [1, 1]

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from tests.crash.world import World
-from tests.hub.machines import Beginning, Machine
+from tests.hub.machines import Beginning, Machine, SharedHub
 from tests.hub.test_runs import command, environment, wait_for
 from tests.hub.test_travel import Checked
 from tests.postgres import PASSWORD, PostgresServer
@@ -298,6 +298,23 @@ def test_an_answer_puts_a_run_back_into_its_queue_and_a_cancelled_one_is_ended_b
     (other,) = {str(one) for (one,) in machines.rows("select id from run")} - {run}
     assert machines.as_asker("cancel", other).wait(300) == 0
     assert outcome(asked)["state"] == "cancelled", machines.said("w1")
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HUB-4", "HUB-8")
+def test_a_worker_that_cannot_write_leaves_its_run_to_others_and_says_why(tmp_path: Path, shared: SharedHub) -> None:
+    asking = Beginning(World(tmp_path / "asking").make(0), shared.login(), shared.store)
+    shared.askers.append(asking)
+    (tmp_path / "a" / "state").mkdir(parents=True)
+    (tmp_path / "a" / "state" / "runs").touch()  # no folder can be made there, as on a full disk
+    shared.start(tmp_path / "a")
+    wait_for(lambda: [one["state"] for one in asking.data("worker", "ls")] == ["working"])
+    asked = asking.begin("--on", "runs")
+    wait_for(lambda: any(str(tmp_path / "a" / "state" / "runs") in one["queued"] for one in asking.data("ls")))
+    assert asked.poll() is None
+    shared.start(tmp_path / "b")
+    assert asked.wait(300) == 0, shared.said()
+    assert shared.rows("select driver from run") == [("b#1",)]
 
 
 @pytest.mark.spec("HUB-7")
