@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trued.engine.trust import TABLE
 from trued.model import Value
-from trued.workspace.git.workspace import GitWorkspace
+
+if TYPE_CHECKING:
+    from trued.workspace.git.workspace import GitWorkspace
 
 KINDS = Path(__file__).with_name("sensitive_files.toml")  # each reason why a path is sensitive, with its patterns
 SETTINGS = "settings of trued"  # one of the reasons
@@ -59,8 +60,10 @@ def _fits(path: str, pattern: str) -> bool:
     return fnmatchcase(path, pattern) or pattern.startswith(f"{path}/")
 
 
-async def sensitive_changes(workspace: GitWorkspace, before: str, after: str) -> SensitiveChanges:
+async def sensitive_changes(workspace: "GitWorkspace", before: str, after: str) -> SensitiveChanges:
     """The sensitive files that differ between two commits."""
+    from trued.engine.trust import TABLE  # imported when a change is looked at: it needs the roles, a path does not
+
     changed = await workspace.changed_files(before, after)
     named = {path: kind for path in changed if (kind := sensitivity_of(path))}
     old, new = [await workspace.blobs(commit) for commit in (before, after)]

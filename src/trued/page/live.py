@@ -17,9 +17,9 @@ from trued.page.view import PageView
 LOOK_S, CALM_LOOK_S = 0.1, 0.3  # polling interval of the journal; the same while calm
 CALM_S = 5.0  # without a change for this long, it is calm
 PAINT_S = 0.25  # least time between two renderings of a page
-# A page rests 24 times as long as its rendering took, up to a second, so that it uses a 25th of a core. That of a long
+# A page rests 16 times as long as its rendering took, up to a second, so that it uses a 17th of a core. That of a long
 # run takes longer to render: it rests 9 times as long, so that it uses a tenth of a core and is not seen too late.
-BRISK, BRISK_S, BUSY = 24, 1.0, 9
+BRISK, BRISK_S, BUSY = 16, 1.0, 9
 OUTSIDE = 5  # every fifth poll also checks what is not in the journal: transcripts grow, processes die
 REFRESH_S, CALM_REFRESH_S = 5.0, 30.0  # render again even without a known change; less often when calm
 IDLE = 2000  # an unchanged page rests 2000 times as long as its rendering took: viewing it costs almost nothing

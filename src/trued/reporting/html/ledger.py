@@ -18,8 +18,6 @@ from trued.model import (
     RunCase,
     Tried,
 )
-from trued.proof.checks.examples import case_id, case_in_words
-from trued.proof.room.bench import check_hash
 from trued.reporting.html.calls import Text
 from trued.reporting.html.format import counted, cut
 from trued.reporting.html.material import Material, Proved
@@ -293,6 +291,8 @@ class _Telling:
     """Describes evidence, without cases that are still held out."""
 
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
+        from trued.proof.room.bench import check_hash  # imported for evidence that is shown whole, not for its lines
+
         self._ended, self._room = ended, room
         self._checks = {
             check_hash(check): check
@@ -327,6 +327,8 @@ class _Telling:
 
     def _case(self, one: Evidence, tried: Tried) -> ShownCase:
         if one.check not in self._words:
+            from trued.proof.checks.examples import case_id, case_in_words  # as above
+
             cases = enumerate(self._checks[one.check].cases) if one.check in self._checks else ()
             self._words[one.check] = {case_id(place): f"{case_in_words(case)}{_wanted(case)}" for place, case in cases}
         words = self._words[one.check].get(tried.id, "")
