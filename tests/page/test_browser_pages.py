@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Route
 
 from tests.browser.conftest import browser as browser
-from tests.page.made_up import addresses, demo, html_of
-from tests.reporting.html.sample import events
+from tests.page.made_up import add_run, addresses, demo, html_of
+from tests.reporting.html.sample import events, long_run
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.page.reader import Reader
 from trued.page.render import call_url
@@ -71,14 +71,36 @@ def pages() -> list[str]:
     return addresses("r-demo", CALL, "count")
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("light", 390), ("dark", 1400), ("dark", 390)])
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """A run of 1,000 requirements, at work."""
+    home = tmp_path_factory.mktemp("many")
+    add_run(home, long_run(1000, state="running"))
+    made = Reader(home, {})
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
+def test_axe_finds_nothing_with_a_thousand_requirements(
+    browser: Browser, many: Reader, axe: str, scheme: str, width: int
+) -> None:
+    find_nothing(browser, many, axe, scheme, width, addresses("r-demo", "chunk 1000/purple-team-a#1", "R1000"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 900, 390])
 def test_axe_finds_nothing(browser: Browser, reader: Reader, axe: str, scheme: str, width: int) -> None:
+    find_nothing(browser, reader, axe, scheme, width, pages())
+
+
+def find_nothing(browser: Browser, reader: Reader, axe: str, scheme: str, width: int, pages: list[str]) -> None:
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
     )
     serve(context, reader)
     page = context.new_page()
-    for address in pages():
+    for address in pages:
         page.goto(ORIGIN + address)
         page.evaluate(axe)
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
@@ -93,6 +115,34 @@ def test_no_page_scrolls_sideways_at_320(browser: Browser, reader: Reader) -> No
     for address in pages():
         page.goto(ORIGIN + address)
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, address
+    context.close()
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_arabic_names_and_words_of_ten_thousand_letters_break_no_page(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    demo(tmp_path, f" مرحبا بالعالم {'w' * 10_000}", state="running", events=tuple(events("w" * 10_000))[:-4])
+    own, context = Reader(tmp_path, {}), browser.new_context(viewport={"width": width, "height": 900})
+    serve(context, own)
+    page = context.new_page()
+    for address in pages():
+        page.goto(ORIGIN + address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+    assert "مرحبا بالعالم" in page.locator("h1").inner_text()
+    context.close()
+    own.close()
+
+
+def test_a_clock_that_runs_behind_shows_no_time_to_come(browser: Browser, reader: Reader) -> None:
+    context = browser.new_context()
+    context.clock.set_fixed_time("2001-01-01T00:00:00Z")  # long before anything happened
+    serve(context, reader)
+    page = context.new_page()
+    page.goto(f"{ORIGIN}/")
+    assert set(page.locator("time[data-ago]").all_inner_texts()) == {"now"}
+    page.goto(f"{ORIGIN}/r/r-demo")
+    assert set(page.locator("time[data-since]").all_inner_texts()) <= {"0:00"}
     context.close()
 
 

@@ -13,7 +13,13 @@ SIZE = 100  # runs on one page
 WAITS = 20  # waits shown in full; the others are on their runs' pages
 VERIFIED = 8  # verifications below the runs; the others are in the history
 VERIFICATIONS = {"": "all", "met": "every requirement met", "open": "not every one"}
-FILTERS = {"work": "at work", "waiting": "waiting", "done": "done", "rest": "not finished", "refuted": "claims refuted"}
+FILTERS = {
+    "work": "at work",
+    "waiting": "waiting",
+    "done": "done",
+    "rest": "not finished",
+    "refuted": "with refuted claims",
+}
 
 
 def runs(reader: Reader, params: Params) -> PageView:
