@@ -104,7 +104,10 @@ class Command:
     stdin: bytes = b""
     variables: Mapping[str, str] | None = None
     readable: Sequence[str] = ()
-    writable: Sequence[str] = ()  # paths besides the room itself
+    writable: Sequence[str] = ()  # besides the room itself
+    avoided: Sequence[str] = ()  # where the room must not be shown: its code would be found unasked
+    # folder → the path below HOME at which to show it, too, where that is possible; the command gets this one
+    aliases: Mapping[str, str] = field(default_factory=dict)
     within_s: float = 60.0
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
@@ -113,6 +116,7 @@ class Command:
     second: bool = False  # the second run: another host name, user, HOME and time zone than the first
     channel: bool = False  # give it a pipe for its answers; TRUED_CHANNEL has the number
     ports: Sequence[int] = ()  # the only TCP ports it may use if it has no network of its own
+    lists_ports: bool = True  # TRUED_PORTS names the ports that it may use
     inherited: Sequence[int] = ()  # file descriptors that it gets under the same numbers; closed here once it runs
 
 
@@ -310,7 +314,15 @@ class Workspace(Protocol):
         ...
 
     async def execute(self, command: Command) -> CommandResult:
-        """Run a command confined, without network unless it asks for one, in a fresh HOME."""
+        """Run a command confined, without network unless it asks for one, in a fresh HOME.
+
+        Where the sandbox can, it shows the room at the path of the user's own checkout, and a copy of a room elsewhere.
+        The paths of the room and of aliased folders in the command line, the variables and the input are replaced.
+        """
+        ...
+
+    def shown_at(self, room: Path) -> str:
+        """The path at which commands saw this room; its own path as long as none has run in it."""
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:

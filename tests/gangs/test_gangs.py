@@ -165,6 +165,8 @@ def tricks() -> Iterator[Trial]:
     yield Trial("sleeps", "solo", [ONE], BARE, codes=(1, 6), requirements=quick, law="LAW-2")
     yield Trial("floods", "solo", [ONE], BARE, codes=(1, 6), requirements=quick, law="LAW-2")
     yield Trial("acts on its surroundings", "purple", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-6")
+    for mode in modes.ROOMS:
+        yield Trial(f"room: {mode}", "solo", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-4")
     served: dict[str, Any] = {
         "requirements": examples(*projects.EXCHANGES, text=projects.ROUTE),
         "settings": projects.SERVED,

@@ -15,12 +15,12 @@ from trued.workspace.git.workspace import GitWorkspace
 from trued.workspace.sandbox import cgroup, surroundings
 
 LOOK = """
-import getpass, json, os, pwd, socket, time
+import getpass, json, os, pwd, socket, tempfile, time
 open("written", "w").write("in the room")
 open(os.path.join(os.environ["HOME"], "x"), "w").close()
 print(json.dumps({"host": socket.gethostname(), "uid": os.getuid(), "name": pwd.getpwuid(os.getuid()).pw_name,
     "user": getpass.getuser() if os.environ.get("USER") else "", "home": os.path.basename(os.environ["HOME"]),
-    "scratch": os.path.basename(os.environ["TMPDIR"]), "day": time.strftime("%Y-%m-%d"),
+    "scratch": tempfile.gettempdir(), "day": time.strftime("%Y-%m-%d"),
     "owner": os.stat("written").st_uid}))
 """
 FORKS = """

@@ -18,7 +18,8 @@ FILES: dict[str, str | None] = {
     "kit/__init__.py": "",
     "kit/__main__.py": "import sys\nprint('kit', *sys.argv[1:])\nsys.exit(3 if 'bad' in sys.argv else 0)\n",
     "cli.js": "process.stdout.write(process.argv.slice(2).join('+')); process.exitCode = 4;\n",
-    "show.py": "import json, os\nprint(json.dumps([os.listdir(os.environ['HOME']), os.path.exists('kit')]))\n",
+    "show.py": "import glob, json, os\n"
+    "print(json.dumps([glob.glob(os.environ['HOME'] + '/*'), os.path.exists('kit')]))\n",
     "needy.py": "import flask\n",
     "wants.js": "require('express');\n",
 }

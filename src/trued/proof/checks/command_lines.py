@@ -70,7 +70,7 @@ async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Trie
 async def _executed(case: RunCase, bench: Bench) -> CommandResult:
     with scratch_folder(bench.room, case.files) as folder:
         argv = [one.replace("{files}", str(folder)) for one in resolve_command(case.run, bench)]
-        command = replace(bench.command(argv, within_s=case.within_s), stdin=case.stdin.encode())
+        command = replace(bench.command(argv, within_s=case.within_s, probes=False), stdin=case.stdin.encode())
         return await bench.workspace.execute(replace(command, output_bytes=MOST_ANSWERED))
 
 

@@ -22,12 +22,13 @@ from trued.proof.checks.values import (
 )
 from trued.proof.probes.answer import Malformed, build
 from trued.proof.room import node
-from trued.proof.room.bench import INSIDE, Bench, channel_records, keepable_text, nonce
+from trued.proof.room.bench import Bench, channel_records, keepable_text, nonce, probe_text
 from trued.protocols import CommandResult
 
-NODE_FLAGS = ("--no-deprecation", "--no-warnings")
-MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # bytes over the channel, in which each quotation mark takes two bytes
-START_S = 30.0  # time for the interpreter to start on a busy machine; the cases have their own time limits
+NODE_FLAGS = ("--no-deprecation", "--no-warnings", "--input-type=module")
+START = "import json, sys; exec(json.loads(sys.stdin.buffer.readline()))"  # so that no file of the engine is inside
+MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # bytes over the channel, where each quotation mark takes two
+START_S = 30.0  # for the interpreter to start on a busy machine; the cases have their own time limits
 LONGEST_S = 1e9  # a longer duration must be forged
 _NAME = r"[A-Za-z_$][\w$]*"
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -117,15 +118,24 @@ async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
         "room": str(bench.room),
         "within_s": case.within_s,
     }
-    argv = [bench.interpreter.path, "-I", "-B", str(INSIDE / "answer.py")]
+    program: tuple[str, ...] = (bench.interpreter.path, "-")
+    script, library = "call.py", "answer.py"
     if is_node(case.call):
         found = node.find_node()
         if found is None or (case.call.rpartition(":")[0].endswith("ts") and not found.strips_types):
             return CallResult(_unable(name, found))
-        argv += [found.path, *NODE_FLAGS, str(INSIDE / "answer.mjs")]
+        program, script, library = (found.path, *NODE_FLAGS, "-"), "answer.mjs", ""
         order["args"] = _for_node(case.args)
-    stdin = json.dumps({"nonce": token, "case": order}).encode()
-    command = bench.command(argv, within_s=START_S + case.within_s)
+    given = {
+        "nonce": token,
+        "case": order,
+        "program": program,
+        "script": probe_text(script),
+        "library": probe_text(library) if library else "",
+    }
+    stdin = f"{json.dumps(probe_text('ask.py'))}\n{json.dumps(given)}".encode()
+    argv = (bench.interpreter.path, "-I", "-S", "-B", "-c", START)
+    command = bench.command(argv, within_s=START_S + case.within_s, probes=False)
     ran = await bench.workspace.execute(replace(command, stdin=stdin, channel=True, output_bytes=MOST_SAID))
     said = _said_by_the_script(ran, token)
     answer = _parsed(str(said.get("said", "")))

@@ -75,7 +75,7 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
     assert serve is not None  # noqa: S101  (callers have checked)
     with scratch_folder(bench.room, {}) as folder:
         argv = [one.replace("{files}", str(folder)) for one in resolve_command(serve.command, bench)]
-        command = replace(bench.command(argv, within_s=within_s), output_bytes=SERVER_OUTPUT)
+        command = replace(bench.command(argv, within_s=within_s, probes=False), output_bytes=SERVER_OUTPUT)
         command = with_services(command, bench.services, telling=-1) if bench.services else command
         async with bench.workspace.serve(command, serve.port_env) as serving:
             yield serving

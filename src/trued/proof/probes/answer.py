@@ -1,30 +1,23 @@
-"""Runs inside the sandbox: calls one function of the project in a process of its own and reports the result.
+"""Runs inside the sandbox, in the process of a call (`call.py`): reads the case from file descriptor 3, finds the
+function, and answers on 4 with what came back, as data and by exact types.
 
 Standard library only, no import of this package: the interpreter is the project's. No expected value ever reaches it.
-The process for the call is forked before the order is read, and gets only its one case: the nonce and the channel were
-never in its memory, and it can neither read the process that has them nor answer in its place. With arguments, the
-forked process executes them as a program (Node with answer.mjs), which reads the case from file descriptor 3 and
-answers on 4.
 """
 
 from __future__ import annotations
 
 import collections
-import contextlib
 import importlib
 import itertools
 import json
 import os
-import select
-import signal
 import sys
-import time
 import types
 from json.encoder import encode_basestring_ascii as text
 from typing import Any
 
 MOST_BYTES = 128 << 20  # bytes of one answer; no expected value is as large, so a larger answer differs
-MOST_SAID = MOST_BYTES + (4 << 20)  # bytes of one call: the answer and the names of the loaded files
+ASKED, ANSWERS = 3, 4  # file descriptors
 MOST_DRAWN = 1_000_000  # members read from one iterator, which may be endless
 DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 CLOSE, OPEN = "0", {"l": "1", "t": "2", "s": "3", "z": "4", "d": "5", "r": "6", "g": "7"}  # as in checks/values.py
@@ -35,8 +28,6 @@ LAZY: tuple[type, ...] = (
     *(type(iter([])), type(iter(())), type(iter({}))),
 )
 PLAIN: tuple[Any, ...] = (str, int, float, bytes, tuple, list, dict, set, frozenset)
-PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, CAPABILITIES_3 = 4, 38, 0x20080522
-SPYING = 1 << 19 | 1 << 21  # CAP_SYS_PTRACE, CAP_SYS_ADMIN
 TELLING = ("__eq__", "__ne__", "__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__lt__", "__hash__")
 
 
@@ -205,32 +196,54 @@ def target(name: str) -> tuple[Any, dict[str, Any]]:
     return (found, {}) if callable(found) else (None, {"missing": f"function {path} in {module_name}"})
 
 
-def answer(case: dict[str, Any]) -> str:
-    """Make the call and report everything about it, as one JSON object."""
-    render = Rendering()
-    shown: dict[str, str] = {}
-    arguments, named = build(case["args"]), build(case["kwargs"])
-    stage = "import"
-    said: dict[str, Any] = {}
-    try:
-        function, lack = target(case["call"])
-        if lack:
-            return json.dumps(lack)
-        stage = "call"
-        result = function(*arguments, **named)
+class Call:
+    """One call: `call.py` makes it, between `find` and `tell`, so that nothing of this file is on its stack."""
+
+    def __init__(self) -> None:
+        with open(ASKED, "rb") as order:
+            case = json.loads(order.read())
+        sys.path[:] = [*case["paths"], *(one for one in sys.path if one)]  # "" is the current folder
+        sys.path += [one for one in case.get("site", ()) if one not in sys.path]
+        os.environ.update(case.get("variables", {}))
+        self.arguments, self.named = build(case["args"]), build(case["kwargs"])
+        self.shown: dict[str, str] = {}
+        self.said: dict[str, Any] = {}
+        self._name, self._paths = case["call"], tuple(case["paths"])
+        self._render, self._stage = Rendering(), "import"
+
+    def find(self) -> Any:
+        """The function; None if it does not exist."""
+        function, self.said = target(self._name)
+        if function is None:
+            self.end(json.dumps(self.said))
+        self._stage = "call"
+        return function
+
+    def returned(self, result: Any) -> None:
         if type(result) is types.CoroutineType:
             import asyncio  # imported late: it loads more slowly than everything else
 
             result = asyncio.run(result)
-        shown["returned"] = render(result)
-    except BaseException as error:
-        shown, said = {}, {"raised": lineage_of(error), "stage": stage, "text": _text(error)}
+        self.shown["returned"] = self._render(result)
+
+    def raised(self, error: BaseException) -> None:
+        self.shown, self.said = {}, {"raised": lineage_of(error), "stage": self._stage, "text": _text(error)}
         if isinstance(error, ModuleNotFoundError):
-            said["module"] = error.name or ""
-    shown["args"], shown["kwargs"] = render(arguments), render(named)
-    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    said["ran"] = [one for one in files if isinstance(one, str) and one.startswith(tuple(case["paths"]))]
-    return "{" + ",".join([json.dumps(said)[1:-1], *(f'"{name}":{value}' for name, value in shown.items())]) + "}"
+            self.said["module"] = error.name or ""
+
+    def tell(self) -> None:
+        """Report everything about the call, as one JSON object, and end this process."""
+        self.shown["args"], self.shown["kwargs"] = self._render(self.arguments), self._render(self.named)
+        files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+        self.said["ran"] = [one for one in files if isinstance(one, str) and one.startswith(self._paths)]
+        shown = (f'"{name}":{value}' for name, value in self.shown.items())
+        self.end("{" + ",".join([json.dumps(self.said)[1:-1], *shown]) + "}")
+
+    def end(self, line: str) -> None:
+        left = memoryview(line.encode() + b"\n")
+        while left:
+            left = left[os.write(ANSWERS, left) :]
+        os._exit(0)
 
 
 def lineage_of(error: BaseException) -> list[str]:
@@ -242,129 +255,3 @@ def _text(error: BaseException) -> str:
         return str(error)[:500]
     except BaseException:
         return ""
-
-
-def play(asked: int, pipe: int) -> None:
-    """In the child: read one case, discard output, and answer with one line."""
-    os.setsid()
-    silence = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(silence, stream)
-    with open(asked, "rb") as order:
-        case = json.loads(order.read())
-    sys.path[:0] = case["paths"]
-    sys.path += [one for one in case.get("site", ()) if one not in sys.path]
-    write(pipe, answer(case).encode() + b"\n")
-    os._exit(0)
-
-
-def become(program: list[str], asked: int, pipe: int) -> None:
-    """In the child: execute another program that makes the call. It reads file descriptor 3 and answers on 4; its
-    output is discarded."""
-    os.setsid()
-    silence = os.open(os.devnull, os.O_RDWR)
-    high = [os.dup2(one, 100 + place) for place, one in enumerate((silence, silence, silence, asked, pipe))]
-    for place, one in enumerate(high):
-        os.dup2(one, place)
-    os.closerange(5, 128)
-    os.execv(program[0], program)  # noqa: S606
-
-
-def write(pipe: int, line: bytes) -> None:
-    left = memoryview(line)
-    while left:
-        left = left[os.write(pipe, left) :]
-
-
-# -- the only process that knows the nonce and the channel -------------------------------------------------------------
-
-
-def hide() -> bool:
-    """Prevent other processes of this user from reading or tracing this one, or opening its files."""
-    try:
-        import ctypes
-    except ImportError:
-        return False
-    return bool(ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
-
-
-def shed() -> None:
-    """Make the call's process readable again, and drop the capabilities with which it could read the hidden one."""
-    import ctypes
-
-    libc = ctypes.CDLL(None)
-    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
-    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # else a program that root starts would get them back
-    header, sets = (ctypes.c_uint32 * 2)(CAPABILITIES_3, 0), (ctypes.c_uint32 * 6)()
-    if libc.capget(header, sets) == 0:
-        for place in range(3):
-            sets[place] &= ~SPYING
-        libc.capset(header, sets)
-
-
-def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, int, bool, float]:
-    """What the child wrote, its exit code, whether it was late, and its seconds. Kills its whole process group."""
-    said, status = bytearray(), None
-    while status is None and time.monotonic() - began <= within_s and len(said) <= MOST_SAID:
-        ready, _, _ = select.select([pipe], [], [], 0.02)
-        piece = os.read(pipe, 65536) if ready else b""
-        said += piece
-        if not piece:
-            ended, code = os.waitpid(child, os.WNOHANG)
-            status = code if ended else None
-            if ready and status is None:
-                time.sleep(0.002)  # the pipe is closed, but the process has not ended
-    seconds = time.monotonic() - began  # by the clock, so that stopping this process gains no time
-    while status is not None and len(said) <= MOST_SAID and select.select([pipe], [], [], 0)[0]:
-        piece = os.read(pipe, 65536)
-        if not piece:
-            break
-        said += piece
-    with contextlib.suppress(OSError):
-        os.killpg(child, signal.SIGKILL)
-    if status is None:
-        with contextlib.suppress(OSError):
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-    return bytes(said), os.waitstatus_to_exitcode(status), seconds > within_s, seconds
-
-
-def begin(channel: int) -> tuple[int, int, int]:
-    """Fork the process for the call, before this process has read anything secret. Returns its id and two pipe ends."""
-    asked, asking = os.pipe()
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            for one in (channel, asking, reading):
-                os.close(one)
-            shed()
-            become(sys.argv[1:], asked, writing) if sys.argv[1:] else play(asked, writing)
-        finally:
-            os._exit(70)
-    os.close(asked)
-    os.close(writing)
-    return child, asking, reading
-
-
-def main() -> None:
-    channel = int(os.environ.pop("TRUED_CHANNEL"))
-    os.set_inheritable(channel, False)
-    hidden = hide()
-    child, asking, reading = begin(channel) if hidden else (0, 0, 0)
-    order = json.loads(sys.stdin.buffer.read())
-    record: dict[str, Any] = {"unable": "the interpreter has no working ctypes: a call could answer for the engine"}
-    if hidden:
-        case = order["case"]
-        write(asking, json.dumps(case).encode())
-        began = time.monotonic()  # before the call begins and could stop this process
-        os.close(asking)
-        said, code, late, seconds = watch(child, reading, began, case["within_s"])
-        large = len(said) > MOST_SAID
-        spoken = "" if large else said.decode("utf-8", "replace")
-        record = {"said": spoken, "exit": code, "late": late, "large": large, "seconds": seconds}
-    write(channel, (order["nonce"] + " " + json.dumps(record) + "\n").encode())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,12 @@
 """Bench: a clean room that is ready for checks. Fact: what one run of one check showed."""
 
 import json
+import os
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
 from trued.protocols import Command, CommandResult, Workspace
 
+PREPARED = ".virtualenvs/prepared"  # where the sandbox shows what `prepare` filled, below HOME
 INSIDE = Path(__file__).parents[1] / "probes"
 HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # of a long output; most from its end, where failures are printed
 _CONTROLS = re.compile(
@@ -77,24 +80,44 @@ class Bench:
         command = self.command(argv, within_s=within_s, variables=variables)
         command = replace(command, stdin=stdin, channel=channel, network=network)
         if self.services and network == "loopback":
-            return await run_with_services(self.workspace, command, self.services)
-        return await self.workspace.execute(command)
+            return self._with_own_paths(await run_with_services(self.workspace, command, self.services))
+        return self._with_own_paths(await self.workspace.execute(command))
 
-    def command(self, argv: Sequence[str], *, within_s: float, variables: Mapping[str, str] | None = None) -> Command:
-        """A command for this room, with its folder, variables and the paths that the sandbox must show."""
+    def _with_own_paths(self, ran: CommandResult) -> CommandResult:
+        """The result with the room's own path in place of the one at which the command saw it."""
+        seen, own = (os.fsencode(one) for one in (self.workspace.shown_at(self.room), str(self.room)))
+        if seen == own:
+            return ran
+        stdout, stderr, answers = (one.replace(seen, own) for one in (ran.stdout, ran.stderr, ran.answers))
+        return replace(ran, stdout=stdout, stderr=stderr, answers=answers)
+
+    def command(
+        self,
+        argv: Sequence[str],
+        *,
+        within_s: float,
+        variables: Mapping[str, str] | None = None,
+        probes: bool = True,
+    ) -> Command:
+        """A command for this room, with its folder, variables and the paths that the sandbox must show.
+
+        `probes`: show the engine's own scripts. What runs the project's code for a held-out case must not see them.
+        """
         return Command(
             argv=tuple(argv),
             folder=self.room,
             variables=self.variables if variables is None else variables,
             readable=(
                 *self.interpreter.readable,
-                str(INSIDE),
+                *((str(INSIDE),) if probes else ()),
                 *filter(None, [self.prepared, *self.node_modules, *self.go, self.added.environment]),
                 *node.node_folders(),
                 *(self.stage.readable if self.stage else ()),
                 *(self.measuring.supplied.values() if self.measuring else ()),
             ),
             writable=(self.stage.folder,) if self.stage else (),
+            aliases={**self.interpreter.aliases, **({self.prepared: PREPARED} if self.prepared else {})},
+            avoided=self.interpreter.outside,
             within_s=within_s,
             second=self.second,
         )
@@ -122,8 +145,9 @@ class Bench:
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
         """The files that lie in the room, by their paths in the commit."""
-        room = f"{self.room}/"
-        return frozenset(one.removeprefix(room) for one in paths if one.startswith(room))
+        rooms = (f"{self.room}/", f"{self.workspace.shown_at(self.room)}/")
+        found = (one.removeprefix(room) for one in paths for room in rooms if one.startswith(room))
+        return frozenset(found)
 
     def foreign(self, text: str) -> str:
         """The third-party module that is missing according to this text, or ""."""
@@ -204,6 +228,12 @@ def strip_controls(text: str) -> str:
 def keepable_text(text: str) -> str:
     """Text that a head wrote, made safe to store: encodable, without controls, at most 2,000 characters."""
     return strip_controls(text[:4000].encode("utf-8", "replace").decode())[:2000]
+
+
+@cache
+def probe_text(name: str) -> str:
+    """The text of one of the engine's scripts that run inside."""
+    return (INSIDE / name).read_text(encoding="utf-8")
 
 
 def nonce() -> str:

@@ -328,6 +328,28 @@ def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
 
 
 @contextmanager
+def empty_repository(room: Path) -> Iterator[None]:
+    """Make the room a git repository without a commit while the block runs, unless a check has left a `.git` there.
+
+    A checkout has a `.git`, an archive has none: cases pass in one of each, so that no code is right in one of them
+    only.
+    """
+    place = room / ".git"
+    if os.path.lexists(place):
+        yield
+        return
+    for folder in ("objects", "refs/heads"):
+        (place / folder).mkdir(parents=True)
+    (place / "HEAD").write_text("ref: refs/heads/main\n")
+    (place / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            remove_path(place)
+
+
+@contextmanager
 def replace_files(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
     """Replace files of the room while the block runs."""
     originals = {room / path: (room / path).read_bytes() for path in contents}

@@ -5,6 +5,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,11 @@ from typing import Any
 from trued.errors import CannotJudge
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # all of pytest, pure Python
-OLDEST_FOR_OURS = (3, 11)  # on an older Python, pytest needs packages that the engine does not supply
-_LOOKING = Lock()  # one thread looks at a time; threads that waited find the cached answer
+ENVIRONMENT = "project"  # the usual name of a virtual environment inside
+OLDEST_FOR_OURS = (3, 11)  # on older ones pytest needs packages that the engine does not supply
+EDITABLE = ("*.pth", "__editable__*.py", "*.egg-link")
+_ABSOLUTE = re.compile(r"/[^\s'\":;,]+")
+_LOOKING = Lock()  # one thread looks; the others then find the cached answer
 LOOK = """
 import json, os, sys
 from importlib import metadata, util
@@ -58,6 +62,14 @@ class Interpreter:
     site: tuple[str, ...] = ()  # where its packages are
     base: str = ""  # the Python behind a virtual environment
     origin: str = ""  # the environment's name, if the engine built it
+    outside: tuple[str, ...] = ()  # folders outside it from which it imports: editable installs
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Where to show an environment that the engine built: among the virtual environments of a user. Its programs
+        name its own path, so it is there, too."""
+        folder = Path(self.path).parent.parent
+        return {str(folder): f".virtualenvs/{ENVIRONMENT}"} if self.origin.startswith("environment ") else {}
 
     @property
     def identity(self) -> str:
@@ -121,7 +133,16 @@ def _look_at(python: str) -> Interpreter:
         lacks=lacks,
         site=tuple(one for one in inside if Path(one).name in ("site-packages", "dist-packages")),
         base=str(Path(found["base"]).resolve()),
+        outside=tuple(one for one in found["path"] if one not in inside and Path(one).is_dir()) + _editable(inside),
     )
+
+
+def _editable(folders: list[str]) -> tuple[str, ...]:
+    """The folders that files of editable installs name."""
+    files = [one for folder in folders for name in EDITABLE for one in Path(folder).glob(name)]
+    texts = (one.read_text(errors="replace") for one in files if one.is_file())
+    named = {path for text in texts for path in _ABSOLUTE.findall(text)}
+    return tuple(sorted(path for path in named if Path(path).exists()))
 
 
 def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:

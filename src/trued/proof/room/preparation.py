@@ -90,6 +90,7 @@ async def _execute(
         within_s=PREPARE_S,
         output_bytes=PREPARE_BYTES,
         network="host" if environment else "none",
+        avoided=bench.interpreter.outside,
     )
     return await bench.workspace.execute(command)
 

@@ -357,7 +357,7 @@ def _keeps(room: _Room, name: str) -> bool:
 def _file(room: _Room, one: ReportedTest) -> str:
     """The file of the base that contains the test, if the report shows it."""
     for word in (one.file, one.group, *reversed(one.suites), one.name):
-        path = word.removeprefix(f"{room.bench.room}/").removeprefix("./")
+        path = next(iter(room.bench.inside([word])), word).removeprefix("./")
         if path in room.known or (path and is_script(path) and (room.bench.room / path).is_file()):
             return path
     return ""

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -31,10 +32,14 @@ from trued.workspace.sandbox.levels import BUBBLEWRAP, describe_isolation
 from trued.workspace.sandbox.scope import can_scope
 from trued.workspace.sandbox.server import SandboxServer, behind_forwarder
 from trued.workspace.sandbox.surroundings import (
+    OTHER_TEMPORARY,
+    TEMPORARY,
     CheckSurroundings,
     describe_second_surroundings,
     free_ports,
     surroundings_for,
+    usual_home,
+    usual_place,
 )
 from trued.workspace.sandbox.surroundings import surroundings_variables as surroundings
 from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
@@ -70,6 +75,8 @@ class GitWorkspace:
         self._lacking: dict[str, tuple[str, ...]] = {}
         self._inside: dict[frozenset[tuple[str, str]], dict[str, str]] = {}  # submodules → their files
         self._looking_inside = asyncio.Lock()
+        self._shown: dict[Path, str] = {}  # room → its path inside the sandbox, once something has run in it
+        self._copies: set[Path] = set()
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
         named = {} if branch.startswith("trued/") else {"branch": branch}  # agents see the name of a ticket's branch
@@ -242,6 +249,7 @@ class GitWorkspace:
             self._lacking[commit] = await complete_checkout(self.store, self.base, commit, work, place / "index")
             yield work
         finally:
+            self._shown.pop(work, None)
             await remove_tree(place)
 
     @asynccontextmanager
@@ -251,8 +259,11 @@ class GitWorkspace:
             place.mkdir(parents=True, mode=0o700)
         try:
             await copy_tree(room, place / "work")
+            self._copies.add(place / "work")
             yield place / "work"
         finally:
+            self._copies.discard(place / "work")
+            self._shown.pop(place / "work", None)
             await remove_tree(place)
 
     async def can_run_side_by_side(self, saving_s: float = 0.0) -> bool:
@@ -277,11 +288,35 @@ class GitWorkspace:
             for folder in own.values():
                 folder.mkdir(parents=True, mode=0o700)
             (place / "hosts").write_text(chosen.hosts_text())
-        chosen = replace(chosen, hosts=str(place / "hosts"))
+        folders = {name: str(path) for name, path in own.items()}
+        places = self._places(command, folders)
+        aliases = {path: f"{places[folders['HOME']]}/{below}" for path, below in command.aliases.items() if places}
+        chosen = replace(chosen, hosts=str(place / "hosts"), places=places, aliases=aliases)
         try:
-            return await self._execute_in(command, {name: str(path) for name, path in own.items()}, chosen)
+            return await self._execute_in(command, folders, chosen)
         finally:
             await remove_tree(place)
+
+    def _places(self, command: Command, own: Mapping[str, str]) -> dict[str, str]:
+        """Path on the host → path inside, where the sandbox can show folders elsewhere: the room where the user's
+        checkout lies, HOME and TMPDIR where they usually are."""
+        if self._agents.level != BUBBLEWRAP:
+            return {}
+        seen = [*interpreter_folders(sys.executable), *command.readable, *command.writable]
+        places = {
+            own["HOME"]: usual_home(seen, second=command.second),
+            own["TMPDIR"]: OTHER_TEMPORARY if command.second else TEMPORARY,
+        }
+        room = self._room_of(command.folder)
+        if room.is_relative_to(self.folder / ROOMS):
+            if room not in self._shown:
+                avoided = [*seen, *places.values(), *map(os.path.realpath, command.avoided)]
+                self._shown[room] = usual_place(self.repository, avoided, copy=room in self._copies)
+            places[str(room)] = self._shown[room]
+        return places
+
+    def shown_at(self, room: Path) -> str:
+        return self._shown.get(room, str(room))
 
     def _place(self, network: str) -> Path:
         return self.folder / ROOMS / f"{CONNECTED if network == 'host' else ALONE}{secrets.token_hex(6)}"
@@ -298,18 +333,27 @@ class GitWorkspace:
             hidden=self._agents.hidden,
             scoped=self._agents.scoped,
         )
-        told = {"TRUED_PORTS": " ".join(map(str, ports))} if ports else {}
+        # A sandbox with a network of its own restricts no ports; by a list of them a server would know where it is.
+        named = ports and (command.lists_ports or self._agents.level != BUBBLEWRAP)
+        told = {"TRUED_PORTS": " ".join(map(str, ports))} if named else {}
         variables = {**own, **surroundings(second=command.second), **told, **(command.variables or {})}
         limits = Limits(memory_bytes=command.memory_bytes, processes=command.processes)
+        moved = MovedText({**chosen.places, **chosen.aliases})
+        variables = {name: moved(value) for name, value in variables.items()}
         argv, environment = confine(
-            command.argv, sight, folder=command.folder, variables=variables, limits=limits, setting=chosen
+            [moved(word) for word in command.argv],
+            sight,
+            folder=command.folder,
+            variables=variables,
+            limits=limits,
+            setting=chosen,
         )
         ended = await _run_or_refuse(
             ConfinedCommand(
                 argv=argv,
                 environment=environment,
                 folder=str(command.folder),
-                stdin=command.stdin,
+                stdin=moved.content(command.stdin),
                 within_s=command.within_s,
                 output_bytes=command.output_bytes,
                 reports_exit=sight.level == BUBBLEWRAP,
@@ -372,6 +416,26 @@ class GitWorkspace:
             complaint = bytes(ended.output.stderr).decode(errors="replace").strip()
             raise CannotJudge(f"the agents' sandbox did not start: {complaint or 'no message'}")
         return answer == "open"
+
+
+class MovedText:
+    """Replaces paths of the host in texts by those that a command sees. The host's paths have random names in them, so
+    nothing else is replaced by accident."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        spelled = {form: inside for place, inside in places.items() for form in (place, json.dumps(place)[1:-1])}
+        self.places = sorted(spelled.items(), key=lambda one: -len(one[0]))
+
+    def __call__(self, text: str) -> str:
+        for place, inside in self.places:
+            text = text.replace(place, inside)
+        return text
+
+    def content(self, content: bytes) -> bytes:
+        """The same for bytes."""
+        for place, inside in self.places:
+            content = content.replace(os.fsencode(place), os.fsencode(inside))
+        return content
 
 
 @contextmanager

@@ -43,6 +43,7 @@ def confine(
 ) -> tuple[list[str], dict[str, str]]:
     """The command line and the whole environment that start `argv` in `folder`, confined.
 
+    `setting.places`: folders that bubblewrap shows at other paths; at the other levels it must be empty.
     `folder` is writable; HOME has to be listed in `confinement.writable`. Variables go into the environment and not on
     the command line, which every user of the machine can read. Inherited file descriptors stay open. A caller that
     starts the command from a thread must keep that thread alive: everything ends with it. Raises BadInput for an
@@ -93,15 +94,19 @@ def _bubblewrap(confinement: Confinement, folder: str, setting: CheckSurrounding
         words.append("--share-net")
     for target, link in system_links():
         words += ["--symlink", target, link]
-    mounts = _mounts(confinement, folder)
+    mounts = _mounts(confinement, folder, setting.places)
+    mounts |= {inside: ["--ro-bind", path, inside] for path, inside in setting.aliases.items()}
     if setting.hosts and os.path.isfile("/etc/hosts") and not os.path.islink("/etc/hosts"):  # noqa: PTH113, PTH114
         mounts["/etc/hosts"] = ["--ro-bind", setting.hosts, "/etc/hosts"]
     words += [word for _, mount in sorted(mounts.items(), key=_depth) for word in mount]
-    return [*words, "--chdir", folder, "--"]
+    return [*words, "--chdir", shown_as(folder, setting.places), "--"]
 
 
-def _mounts(confinement: Confinement, folder: str) -> dict[str, list[str]]:
-    """Mount options by path; deeper paths win because they are mounted later."""
+def _mounts(confinement: Confinement, folder: str, places: Mapping[str, str]) -> dict[str, list[str]]:
+    """Mount options by path inside; deeper paths win because they are mounted later.
+
+    `places`: path on the host → path inside, for what is shown elsewhere.
+    """
     mounts = {path: ["--ro-bind", path, path] for path in [*system_folders(), *_linked(confinement)]}
     if os.getuid() == 0:
         mounts |= {path: ["--ro-bind", path, path] for path in KERNEL if os.path.exists(path)}  # noqa: PTH110
@@ -111,12 +116,21 @@ def _mounts(confinement: Confinement, folder: str) -> dict[str, list[str]]:
     for kind, paths in (("--ro-bind", confinement.readable), ("--bind", (*confinement.writable, folder))):
         for path in spellings(paths):
             if os.path.realpath(path) not in OWN:
-                mounts[path] = [kind, path, path]
-    shown = [path for path, mount in mounts.items() if mount[0] in ("--ro-bind", "--bind")]
+                inside = shown_as(path, places)
+                mounts[inside] = [kind, path, inside]
+    shown = [path for path, mount in mounts.items() if mount[0] in ("--ro-bind", "--bind") and mount[1] == path]
     for path in spellings(_hidden(confinement)):
         if any(folder_contains(one, path) for one in shown):
             mounts[path] = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]  # noqa: PTH112
     return mounts
+
+
+def shown_as(path: str, places: Mapping[str, str]) -> str:
+    """The path inside of a path of the host."""
+    for place, inside in places.items():
+        if folder_contains(place, path):
+            return inside + path[len(place) :]
+    return path
 
 
 def _hidden(confinement: Confinement) -> list[str]:

@@ -1,6 +1,6 @@
 """Runs in a server's sandbox: starts the server, and connects sockets that the engine sends to the server's port.
 
-It runs as a file, with the standard library only: `python -I -S forwarder.py CONTROL PORT -- PROGRAM ARGUMENT…`.
+It is read from standard input, with the standard library only: `python -I -S -c … CONTROL PORT -- PROGRAM ARGUMENT…`.
 CONTROL is a socket over which stream sockets are sent; each is connected to the port. When it is closed, everything
 ends.
 """

@@ -15,8 +15,9 @@ from typing import Any
 from trued.protocols import Command, CommandResult
 
 FORWARD = Path(__file__).with_name("forwarder.py")
-DAEMON_S = 2.0  # time for a process in the background to start listening after its command ended
-PARTING_S = 3.0  # time for the forwarder to exit, so that the server's last output is kept
+START = "import sys; exec(sys.stdin.buffer.read())"  # so that the server finds no file of the engine
+DAEMON_S = 2.0  # for a process in the background to start listening after its command ended
+PARTING_S = 3.0  # for the forwarder to exit, so that the server's last output is kept
 
 
 class SandboxServer:
@@ -89,10 +90,11 @@ def behind_forwarder(command: Command, port_env: str, served: SandboxServer) -> 
     words = [one.replace("{port}", port) for one in command.argv]
     return replace(
         command,
-        argv=(sys.executable, "-I", "-S", str(FORWARD), str(served.control), port, "--", *words),
+        argv=(sys.executable, "-I", "-S", "-c", START, str(served.control), port, "--", *words),
+        stdin=FORWARD.read_bytes(),
         variables={**(command.variables or {}), port_env: port},
-        readable=(*command.readable, str(FORWARD)),
         network="loopback",
         ports=(served.port,),
+        lists_ports=False,
         inherited=(served.control,),
     )

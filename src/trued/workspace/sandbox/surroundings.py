@@ -1,40 +1,86 @@
-"""Host name, user, folders, time zone and ports of a check: neutral in its first run, different in its second."""
+"""Host name, user, folders, time zone and ports of a check: the user's own in its first run, others in its second.
+
+Code must not be able to tell a check from ordinary use, and be right only there. So nothing here has a name of the
+engine's, and what can differ between two ordinary machines differs between the two runs.
+"""
 
 import os
 import pwd
+import re
+import secrets
 import socket
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-FIRST_HOST, SECOND_HOST = "localhost", "builder"
+from trued.workspace.sandbox.visible_folders import SYSTEM, folder_contains
+
 OTHER_USERS = (1, 65534, 2)  # ids that exist on every Unix, since programs look up their user's name
 EAST, WEST = ("Pacific/Kiritimati", "<+14>-14", 14), ("Etc/GMT+12", "<-12>12", -12)
 PORTS = 8  # enough for a server and the programs that it talks to
 ZONES = Path("/usr/share/zoneinfo")
+TEMPORARY, OTHER_TEMPORARY = "/tmp", "/var/tmp"  # noqa: S108  (inside the sandbox)
+_PLAIN = re.compile(r"[A-Za-z0-9._/@+-]+")  # such a path can stand in JSON, in lists of paths and in shell scripts
+ELSEWHERE = "/srv"  # where checkouts may also lie; no sandbox shows the host's
+NO_PLACE = ("/proc", "/dev", "/run", "/sys")  # nothing can be shown below these
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSurroundings:
-    """Host name and user of a confined process (where the sandbox level can change them), and names of its folders."""
+    """Host name, user and places of a confined process, if the sandbox level can change them; and the names of its
+    folders on the host."""
 
     host: str = ""  # "": the host name of the machine
     user: int | None = None  # None: our own user
     hosts: str = ""  # a file to mount as /etc/hosts, with the host name in it
     home: str = "home"
     scratch: str = "tmp"
+    places: Mapping[str, str] = field(default_factory=dict)  # path on the host → path inside
+    aliases: Mapping[str, str] = field(default_factory=dict)  # path on the host → another path inside, read-only
 
     def hosts_text(self) -> str:
         """The content of /etc/hosts."""
-        return f"127.0.0.1 localhost {self.host}\n::1 localhost {self.host}\n"
+        name = self.host or socket.gethostname()
+        return f"127.0.0.1 localhost {name}\n::1 localhost {name}\n"
 
 
 def surroundings_for(*, second: bool) -> CheckSurroundings:
     """The surroundings of the first or the second run of a check."""
-    if second:
-        return CheckSurroundings(SECOND_HOST, other_user().pw_uid, home="house", scratch="scratch")
-    return CheckSurroundings(FIRST_HOST)
+    if second:  # such names have containers
+        return CheckSurroundings(secrets.token_hex(6), other_user().pw_uid, home="house", scratch="scratch")
+    return CheckSurroundings()
+
+
+def usual_home(shown: Iterable[str], *, second: bool) -> str:
+    """Where HOME is inside: the user's own path, or the other user's. `shown`: what the sandbox shows at its own path;
+    an interpreter may have its folders in HOME itself."""
+    own = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
+    fits = (
+        _PLAIN.fullmatch(own) and _can_be_shown(own) and not any(folder_contains(one, own) for one in (*SYSTEM, *shown))
+    )
+    return own if fits and not second else f"/home/{other_user().pw_name}"
+
+
+def usual_place(repository: str, shown: Iterable[str], *, copy: bool) -> str:
+    """Where a checkout lies inside: at the path of the user's own, and a copy of it elsewhere.
+
+    `shown`: what the sandbox shows at its own path, and places that an editable install names. None of them may lie in
+    the checkout: folders would have to be made there, or the interpreter would find the code unasked.
+    """
+    seen, name = list(shown), Path(repository).name
+    name = name if _PLAIN.fullmatch(name) else "project"
+    places = (*(() if copy or not _PLAIN.fullmatch(repository) else (repository,)), f"{ELSEWHERE}/{name}")
+    fitting = (one for one in places if _can_be_shown(one) and not any(folder_contains(one, path) for path in seen))
+    return next(fitting, f"{ELSEWHERE}/checkouts/{name}")
+
+
+def _can_be_shown(path: str) -> bool:
+    """Whether a folder can be shown at this path without hiding what every program needs."""
+    return not any(folder_contains(one, path) for one in NO_PLACE) and not any(
+        folder_contains(path, one) for one in (*SYSTEM, *NO_PLACE)
+    )
 
 
 def other_user() -> pwd.struct_passwd:
@@ -51,7 +97,19 @@ def other_user() -> pwd.struct_passwd:
 
 def surroundings_variables(*, second: bool) -> dict[str, str]:
     """Environment variables that tell a program its user and time zone."""
-    return {"USER": other_user().pw_name, "LOGNAME": other_user().pw_name, "TZ": other_zone()} if second else {}
+    if second:
+        name = other_user().pw_name
+        return {"USER": name, "LOGNAME": name, "TZ": other_zone(), "SHELL": "/bin/sh", "TERM": "dumb"}
+    name = own_name()
+    return {"USER": name, "LOGNAME": name} if name else {}
+
+
+def own_name() -> str:
+    """Our own user's name, or "" if the system does not know it."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return ""
 
 
 def other_zone(now: float | None = None) -> str:

@@ -1,0 +1,134 @@
+"""Runs inside the sandbox: starts a process that calls one function of the project, and passes on its answer.
+
+Standard library only, no import of this package: the interpreter is the project's. It is the only process that knows
+the nonce and the channel. The call's process is a plain interpreter that reads a script from its standard input: it has
+neither of them in its memory, it can neither read the process that has them nor answer in its place, and neither its
+command line nor a file that it sees names the engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+from typing import Any
+
+MOST_SAID = 132 << 20  # bytes of one call: the answer and the names of the loaded files
+PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, CAPABILITIES_3 = 4, 38, 0x20080522
+SPYING = 1 << 19 | 1 << 21  # CAP_SYS_PTRACE, CAP_SYS_ADMIN
+
+
+def hide() -> bool:
+    """Prevent other processes of this user from reading or tracing this one, or opening its files."""
+    try:
+        import ctypes
+    except ImportError:
+        return False
+    return bool(ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
+
+
+def shed() -> None:
+    """Make the call's process readable again, and drop the capabilities with which it could read the hidden one."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # else a program that root starts would get them back
+    header, sets = (ctypes.c_uint32 * 2)(CAPABILITIES_3, 0), (ctypes.c_uint32 * 6)()
+    if libc.capget(header, sets) == 0:
+        for place in range(3):
+            sets[place] &= ~SPYING
+        libc.capset(header, sets)
+
+
+def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, int, bool, float]:
+    """What the child wrote, its exit code, whether it was late, and its seconds. Kills its whole process group."""
+    said, status = bytearray(), None
+    while status is None and time.monotonic() - began <= within_s and len(said) <= MOST_SAID:
+        ready, _, _ = select.select([pipe], [], [], 0.02)
+        piece = os.read(pipe, 65536) if ready else b""
+        said += piece
+        if not piece:
+            ended, code = os.waitpid(child, os.WNOHANG)
+            status = code if ended else None
+            if ready and status is None:
+                time.sleep(0.002)  # the pipe is closed, but the process has not ended
+    seconds = time.monotonic() - began  # by the clock, so that stopping this process gains no time
+    while status is not None and len(said) <= MOST_SAID and select.select([pipe], [], [], 0)[0]:
+        piece = os.read(pipe, 65536)
+        if not piece:
+            break
+        said += piece
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    if status is None:
+        with contextlib.suppress(OSError):
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    return bytes(said), os.waitstatus_to_exitcode(status), seconds > within_s, seconds
+
+
+def begin(program: list[str]) -> tuple[int, list[int], int]:
+    """Fork the process for the call, which executes the program at once. Returns its id, where to write its three
+    inputs, and where to read its answer."""
+    inputs = [os.pipe() for _ in range(3)]
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            shed()
+            become(program, [inner for inner, _ in inputs], writing)
+        finally:
+            os._exit(70)
+    for one in (writing, *(inner for inner, _ in inputs)):
+        os.close(one)
+    return child, [outer for _, outer in inputs], reading
+
+
+def become(program: list[str], inputs: list[int], pipe: int) -> None:
+    """In the child: execute the program. It reads its script as standard input, the case as file descriptor 3 and a
+    library as 5, and answers on 4; its output is discarded."""
+    os.setsid()
+    script, case, library = inputs
+    silence = os.open(os.devnull, os.O_RDWR)
+    high = [os.dup2(one, 100 + place) for place, one in enumerate((script, silence, silence, case, pipe, library))]
+    for place, one in enumerate(high):
+        os.dup2(one, place)
+    os.closerange(6, 128)
+    os.execv(program[0], program)  # noqa: S606
+
+
+def write(pipe: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(pipe, left) :]
+
+
+def main() -> None:
+    channel = int(os.environ.pop("TRUED_CHANNEL"))
+    os.set_inheritable(channel, False)
+    order = json.loads(sys.stdin.buffer.read())
+    record: dict[str, Any] = {"unable": "the interpreter has no working ctypes: a call could answer for the engine"}
+    if hide():
+        case = order["case"]
+        if path := os.environ.pop("PYTHONPATH", ""):  # it is set again before the call: no start of Python may need it
+            case["variables"] = {"PYTHONPATH": path}
+        child, (script, asking, library), reading = begin(order["program"])
+        for pipe, text in ((script, order["script"]), (library, order["library"]), (asking, json.dumps(case))):
+            with contextlib.suppress(BrokenPipeError):  # it has ended already
+                write(pipe, text.encode())
+            began = time.monotonic()  # before the call begins and could stop this process
+            os.close(pipe)
+        said, code, late, seconds = watch(child, reading, began, case["within_s"])
+        large = len(said) > MOST_SAID
+        spoken = "" if large else said.decode("utf-8", "replace")
+        record = {"said": spoken, "exit": code, "late": late, "large": large, "seconds": seconds}
+    write(channel, (order["nonce"] + " " + json.dumps(record) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main()
