@@ -9,6 +9,7 @@ import os
 from kit import one
 
 NAMES = ["a"]
+TABLE = {'a': 1, 'b': 2}
 LIMIT = 3
 
 
@@ -29,8 +30,18 @@ class Shop:
         return os.name
 
 
+class Till(Shop):
+    def pay(self):
+        return 0
+
+
 def far():
     return 1
+
+
+@known
+def near():
+    return 2
 """
 
 
@@ -55,6 +66,34 @@ def far():
         pytest.param("LIMIT = 3", "LIMIT = 3\nmore, far.__code__ = 1, slug.__code__", {MODULE}, id="an attribute"),
         pytest.param("LIMIT = 3", "LIMIT = 3\nfrom evil import *", {MODULE}, id="an import of all there is"),
         pytest.param("def slug", "def slug(", {MODULE}, id="no Python"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nPRICES = {'a': 1}", set(), id="a new table"),
+        pytest.param("'b': 2}", "'b': 2, 'c': 3}", set(), id="a table grew"),
+        pytest.param("'b': 2}", "'b': 2, 'a': 3}", {"TABLE"}, id="a key twice"),
+        pytest.param("'b': 2}", "'b': 2, **MORE}", {"TABLE"}, id="a table with others"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nmore = (LIMIT := 9)", {MODULE}, id="a walrus"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nmore = setattr(os, 'name', 'x')", {MODULE}, id="setattr"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nmore = [os.__dict__.update(name='x')]", {MODULE}, id="a call inside"),
+        pytest.param(
+            "def far():", "def more(x=os.putenv('a', 'b')):\n    pass\n\n\ndef far():", {MODULE}, id="a default"
+        ),
+        pytest.param("def far():", "@patched\ndef more():\n    pass\n\n\ndef far():", {MODULE}, id="a decorator"),
+        pytest.param("def far():", "@known\ndef more():\n    pass\n\n\ndef far():", set(), id="a known decorator"),
+        pytest.param("def far():", "@property\ndef more(_):\n    pass\n\n\ndef far():", set(), id="Python's decorator"),
+        pytest.param(
+            "    def name", "    def __eq__(self, other):\n        return True\n\n    def name", {"Shop"}, id="equality"
+        ),
+        pytest.param(
+            "    def pay", "    def more(self):\n        return True\n\n    def pay", {"Till"}, id="perhaps an override"
+        ),
+        pytest.param("LIMIT = 3", "LIMIT = 3\n\n\ndef len(x):\n    return 0", {MODULE}, id="a built-in"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\n\n\ndef __getattr__(x):\n    return 0", {MODULE}, id="of the module"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\n\n\nclass More(metaclass=Odd):\n    pass", {MODULE}, id="a metaclass"),
+        pytest.param("import os", "import os\nimport re\nWORD = re.compile('x')", set(), id="a pattern"),
+        pytest.param(
+            "import os", "import os\nfrom evil import compile\nWORD = compile('x')", {MODULE}, id="a name like it"
+        ),
+        pytest.param("import os", "import os\n\n\ndef set(x):\n    pass\n\n\nW = set(1)", {MODULE}, id="its own set"),
+        pytest.param("def far():", "if __name__ == '__main__':\n    far()\n\n\ndef far():", set(), id="a program"),
     ],
 )
 def test_what_was_only_added_is_not_altered(old: str, new: str, names: set[str]) -> None:

@@ -553,13 +553,14 @@ class _Trial:
         return any(is_superseded(name, test) for one in self.contract.requirements for test in one.supersedes)
 
     async def _altered(self, workspace: Workspace, commit: str, paths: Sequence[str]) -> list[tuple[str, str]]:
-        """File and name of each piece of the base's code that the head altered."""
+        """File and name of each piece of the base's code that the head altered. A new file alters it, too, if it runs
+        more than definitions when it is loaded."""
         before = await workspace.read_all(self.contract.base, paths)
-        after = await workspace.read_all(commit, list(before))
+        after = await workspace.read_all(commit, paths)
         return [
             (path, name)
-            for path in before
-            for name in sorted(altered_names(_read(before[path]), _read(after.get(path, b""))))
+            for path in paths
+            for name in sorted(altered_names(_read(before.get(path, b"")), _read(after.get(path, b""))))
         ]
 
     async def _own_texts(self, workspace: Workspace, *, tests: bool = False) -> list[str]:
