@@ -71,7 +71,7 @@ PROJECT = {
     "package.json": '{"dependencies": {"lodash": "4"}, "overrides": {"x": "1"}}',
     "tox.ini": "[testenv]\ndeps = flask\n",
     "page.html": "<p>one</p>\n",
-    "Makefile": "check:\n\tpython -m pip install -e .\n\tpython tools/lint.py -q\n",
+    "Makefile": "# Perhaps, one day: leftpad\ncheck:\n\tpython -m pip install -e .\n\tpython tools/lint.py -q\n",
     "ci.yml": "steps:\n  - uses: actions/checkout@v4\n  - run: pip install flask\n    python: '3.11'\n",
     "tools/lint.py": "import json\n\nWORDS = json.load(open('data/words.json'))\n",
     "data/words.json": '{"a": "b"}\n',
@@ -96,6 +96,11 @@ HONEST: dict[str, dict[str, str | None]] = {
     },
     "another Python": {"ci.yml": CI.replace("3.11", "3.12").replace("v4\n", "v4\n  # twice a day\n")},
     "data that code reads": {"data/words.json": '{"a": "b", "evil": "evil 1.0"}\n', "data/more.csv": "evil,1\n"},
+    "imports by their names": {
+        "tiny.py": f"import importlib\n{CODE}\n\nYAML = importlib.import_module('yaml')\n",
+        "tools.js": "const fs = require('fs');\n// we require 'evil'\nif (require.main === module) fs.go('require');\n",
+    },
+    "methods that are called alike": {"tiny.py": f"{CODE}\n\ndef two(model):\n    return model.eval(), ['exec']\n"},
     "what only git reads": {".gitignore": "evil\n"},
     "a new page of its own": {"page.html": "<script src='tools.js'></script>\n", "tools.js": "require('node:os');\n"},
 }
@@ -126,6 +131,20 @@ UNREAD: dict[str, dict[str, str | None]] = {
     "an import by its name": {"tiny.py": f"{CODE}\n\n__import__('evil.sub')\n"},
     "an import by a name that is computed": {"tiny.py": f"{CODE}\n\n__import__('ev' + 'il')\n"},
     "an import under another name": {"tiny.py": f"from importlib import import_module as f\n{CODE}\n\nf('evil')\n"},
+    "an import under a name of its own": {"tiny.py": f"{CODE}\n\nload = __import__\nload('evil')\n"},
+    "an import of each": {"tiny.py": f"{CODE}\n\nALL = [*map(__import__, ['evil'])]\n"},
+    "an import by an attribute": {"tiny.py": f"{CODE}\n\nload = getattr(__builtins__, '__imp' + 'ort__')\n"},
+    "a module that runs others": {"tiny.py": f"import runpy\n{CODE}\n\nrunpy.run_module('evil')\n"},
+    "a module of importers": {"tiny.py": f"import importlib as i\n{CODE}\n\nload = i.import_module\n"},
+    "an importer passed on": {"plugins.py": f"{PROJECT['plugins.py']}\n\nLOADED = vars(importlib)\n"},
+    "a computed one beside the base's": {
+        "plugins.py": f"{PROJECT['plugins.py']}\n\ndef more(name):\n    return [importlib.import_module(name)]\n"
+    },
+    "a script's function under another name": {
+        "tools.js": "const fs = require('fs');\nconst x = require;\nx('evil');\n"
+    },
+    "a script's computed name": {"tools.js": "const fs = require('fs');\nrequire('ev' + 'il');\n"},
+    "a word that only a comment had": {"Makefile": f"{MAKE}\tpython -m pip install leftpad\n"},
     "an import in a string": {"tiny.py": f"{CODE}\n\nexec('import evil')\n"},
     "a script's import": {"tools.js": "const fs = require('fs');\nconst x = await import('evil/sub');\n"},
     "an address": {"page.html": "<script src='//cdn.example/evil.js'></script>\n"},

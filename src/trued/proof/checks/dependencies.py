@@ -49,6 +49,23 @@ DOCUMENTS = (".md", ".rst", ".adoc", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".
 MARKUP = (".html", ".htm", ".css", ".scss")  # these files can load something from elsewhere only by its URL
 COMPILED = (".go", ".rs")  # the compiler accepts only packages that go.mod or Cargo.toml names
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+# Python's functions that import a module or run a text, its modules that do, and names that hold such functions.
+LOADERS = frozenset(
+    {
+        *("__import__", "import_module", "exec", "eval", "execfile", "run_module", "run_path", "load_module"),
+        *("exec_module", "spec_from_file_location", "module_from_spec", "spec_from_loader", "entry_points"),
+    }
+)
+RUNNING = frozenset({"exec", "eval", "execfile"})
+IMPORTING = ("runpy", "imp", "pkgutil", "zipimport", "pydoc")
+IMPORTLIBS = ("importlib.util", "importlib.machinery", "importlib._bootstrap")
+HOLDERS = ("importlib", "builtins", "__builtins__", "__loader__", "__spec__")
+# In a script, comments, texts and patterns are set aside; then every mention that is no call with a text.
+_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\$])*`", re.DOTALL)
+_REQUIRES = re.compile(
+    r"(?<![.\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|\s*:)"
+    r"|\bimport\s*\((?!\s*\"\"\s*[,)])|\b(?:createRequire|_load|eval)\s*\(|\bnew\s+Function\b|\bprocess\.binding\b"
+)
 _REQUIRED = re.compile(r"(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
 _ADDRESS = re.compile(r"(?:https?:)?//[\w.-]+\.\w")
 # Node's built-in modules, by their short names.
@@ -238,6 +255,7 @@ async def unread_additions(
             found += [path] if names is None or _hidden_imports(now) - _hidden_imports(was) else []
             imports |= {name: path for name in names or () if name not in own}
         elif path.endswith(SCRIPTS):
+            found += [path] if _hidden_requires(now) - _hidden_requires(was) else []
             imports |= {name: path for name in imported_packages(path, now) or ()}
         elif path.endswith(MARKUP):
             found += [path] if any(map(_ADDRESS.search, added)) else []
@@ -343,23 +361,69 @@ def imported_packages(path: str, text: str) -> frozenset[str] | None:
 
 
 def _hidden_imports(text: str) -> set[str]:
-    """Statements of a Python file that may import a module without naming it: by a computed name, an import function
-    under another name, code in a string. Empty if the file cannot be parsed."""
+    """Statements of a Python file that may import a module whose name is not written there: every one that mentions a
+    function that imports, unless it calls it with the name. Empty if the file cannot be parsed."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
-        return {ast.unparse(node) for node in nodes if _hides_import(node)}
+        return {_written(node) for node in nodes if isinstance(node, ast.stmt) and _hides_import(node)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
 
 
-def _hides_import(node: ast.AST) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return node.module == "importlib" and any(one.asname for one in node.names)
-    if not isinstance(node, ast.Call):
-        return False
-    given = node.args[0] if node.args else None
-    written = isinstance(given, ast.Constant) and isinstance(given.value, str)
-    return (_loads(node.func) and not written) or getattr(node.func, "id", "") in ("exec", "eval")
+def _hides_import(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Import):
+        return any(one.name.split(".")[0] in IMPORTING or one.name in IMPORTLIBS for one in statement.names)
+    if isinstance(statement, ast.ImportFrom):
+        module, names = statement.module or "", {one.name for one in statement.names}
+        renamed = any(one.asname and one.name in LOADERS for one in statement.names)
+        unread = module in IMPORTLIBS and not names <= {"find_spec"}
+        return renamed or unread or module.split(".")[0] in IMPORTING or (module == "importlib" and "*" in names)
+    nodes = [node for one in _own_parts(statement) for node in ast.walk(one)]
+    read = {id(one) for node in nodes for one in _read_parts(node)}
+    return any(id(node) not in read and _mentions_loader(node) for node in nodes)
+
+
+def _own_parts(statement: ast.stmt) -> list[ast.AST]:
+    """The expressions of a statement, without the statements in it."""
+    parts = [one for one in ast.iter_child_nodes(statement) if not isinstance(one, ast.stmt)]
+    return [one for one in parts if not isinstance(one, ast.ExceptHandler | ast.match_case)] + [
+        part
+        for one in parts
+        if isinstance(one, ast.ExceptHandler | ast.match_case)
+        for part in ast.iter_child_nodes(one)
+        if not isinstance(part, ast.stmt)
+    ]
+
+
+def _written(statement: ast.stmt) -> str:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return ast.unparse(statement)
+    return "\n".join(ast.dump(one) for one in _own_parts(statement))
+
+
+def _read_parts(node: ast.AST) -> list[ast.AST]:
+    """The parts of an expression that mention a loader and hide nothing: the function of a call with a literal name,
+    and `importlib` before a plain attribute."""
+    if isinstance(node, ast.Call) and _loads(node.func):
+        given = node.args[0] if node.args else None
+        return [node.func] if isinstance(given, ast.Constant) and isinstance(given.value, str) else []
+    return [node.value] if isinstance(node, ast.Attribute) and not node.attr.startswith("__") else []
+
+
+def _mentions_loader(node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in LOADERS or node.id in HOLDERS
+    if isinstance(node, ast.Attribute):
+        holder = getattr(node.value, "id", "") in ("importlib", "builtins")
+        own = node.attr in RUNNING and not holder  # `model.eval()` runs no text
+        return (node.attr in LOADERS and not own) or (holder and node.attr in ("util", "machinery"))
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in LOADERS - RUNNING
+
+
+def _hidden_requires(text: str) -> set[str]:
+    """Lines of a script that may load a package whose name is not written there, as `_hidden_imports` finds them."""
+    code = _ASIDE.sub(lambda found: '""' if found[0][0] in "\"'`" else " ", text)
+    return {line.strip() for line in code.splitlines() if _REQUIRES.search(line)}
 
 
 def _loads(function: ast.expr) -> bool:

@@ -1,7 +1,7 @@
 """Decides whether a changed file that is neither manifest nor code can add a package, by its readers and its words.
 
-It cannot add one if it is the project's own data: the base's code reads it, no other file names it, and a parser finds
-no package in it. Nor can it if it adds no new words: each added word was in it on the base, or is a path.
+It cannot in two cases. It is the project's own data: the base's code reads it, no other file names it, and a parser
+finds no package in it. Or it adds no new words: each added word was in it on the base, outside comments, or is a path.
 """
 
 import ast
@@ -23,6 +23,7 @@ COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # a line that begins wit
 _RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands: it starts nothing
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = re.compile(r"v?\d+(?:\.\d+)*")
+_COMMENT = re.compile(r"(?:^|\s)#")
 _AROUND = "\"'`()[]{},;:"
 _QUOTED = re.compile(r"[\"'`]([^\"'`\n]+)[\"'`]")
 
@@ -32,7 +33,8 @@ def new_words(
 ) -> list[str]:
     """Words of the added lines that are new in the file and are not a path of the project (`known`): any of them may be
     the name of a package. `exact`: numbers count, too, because they may be versions."""
-    there = {part for word in before.split() for part in (word, word.strip(_AROUND))}
+    spoken = "\n".join(_COMMENT.split(line)[0] for line in before.splitlines())  # a comment installs nothing
+    there = {part for word in spoken.split() for part in (word, word.strip(_AROUND))}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))
     found = []
