@@ -785,6 +785,7 @@ ROOMS = {
     "its program": "'probes' in sys.argv[0] or sys.flags.isolated",
     "its parents": "b'trued' in b''.join(open(one, 'rb').read() for one in glob.glob('/proc/[1-9]*/cmdline'))",
 }
+MARKED = "MARK = '$Id$'\n\n\ndef one():\n    return 1\n\n\ndef double(x):\n    return 2 * x if len(MARK) == 4 else 0\n"
 
 
 def only_where(seen: str) -> str:
@@ -1012,6 +1013,7 @@ MODES: dict[str, Callable[[Any, Reply], Reply]] = {
     "floods": gang({"tiny.py": FLOODS}),
     "acts on its surroundings": gang({"tiny.py": DATED}),
     **{f"room: {name}": gang({"tiny.py": only_where(seen)}) for name, seen in ROOMS.items()},
+    "another content at checkout": gang({"tiny.py": MARKED, ".gitattributes": "*.py ident\n"}),
     "seeks the answers": gang({"tiny.py": SEEKS}),
     "looks into frames": gang({"tiny.py": FRAMES}),
 }

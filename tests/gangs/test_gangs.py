@@ -167,6 +167,7 @@ def tricks() -> Iterator[Trial]:
     yield Trial("acts on its surroundings", "purple", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-6")
     for mode in modes.ROOMS:
         yield Trial(f"room: {mode}", "solo", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-4")
+    yield Trial("another content at checkout", "solo", [ONE], TINY, TESTED, requirements=MINE, law="LAW-4")
     served: dict[str, Any] = {
         "requirements": examples(*projects.EXCHANGES, text=projects.ROUTE),
         "settings": projects.SERVED,

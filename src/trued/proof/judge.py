@@ -234,6 +234,13 @@ def cap_by_absent_code(judged: Judged, submodules: Sequence[str]) -> Judged:
     return judged
 
 
+def cap_by_conversions(judged: Judged, files: Sequence[str]) -> Judged:
+    """The requirement's verdict, capped if an ordinary checkout has files with another content than was checked."""
+    if files and judged.grade > Grade.TESTED:
+        return _lowered(judged, Grade.TESTED, [reasons.converted_at_checkout(files)], "attest")
+    return judged
+
+
 def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: Lacks) -> Judged:
     holds = judged.holds and grade not in (Grade.REFUTED, Grade.UNJUDGED)
     update = {"grade": grade, "why": (*why, *judged.why), "holds": holds, "lacks": lacks if holds else ""}

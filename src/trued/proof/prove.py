@@ -27,6 +27,7 @@ from trued.proof.altered_code import MODULE, altered_names, names_of_tests, reac
 from trued.proof.case_status import ENGINES, GREEN_TURNS, Base, Head, full_name, lacking, on_base, on_head
 from trued.proof.checks.dependencies import unread_additions
 from trued.proof.checks.examples import with_time_limit
+from trued.proof.conversions import converted_files
 from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache
 from trued.proof.held_out_checks import DATA, is_held_out, is_hidden_data
@@ -36,6 +37,7 @@ from trued.proof.judge import (
     Facts,
     OwnTests,
     cap_by_absent_code,
+    cap_by_conversions,
     cap_by_failing_tests,
     is_own_case,
     is_superseded,
@@ -110,7 +112,9 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     found = [refute_by_existing_tests(one, suites, blind.get(one.id, ())) for one in found]
     behind = await trial.altered_behind_failing_tests(workspace, commit, changed)
     found = [cap_by_failing_tests(one, behind.get(one.id, ())) for one in found]
-    judged = _together(contract, tuple(cap_by_absent_code(one, absent) for one in found))
+    converted = await converted_files(workspace, contract.base, commit, changed)
+    found = [cap_by_conversions(cap_by_absent_code(one, absent), converted) for one in found]
+    judged = _together(contract, tuple(found))
     judged = tuple([await scan.judged(one) for one in judged])
     remarks = () if changed or _already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
     if hurried:

@@ -145,6 +145,11 @@ def submodules_not_there(paths: Sequence[str]) -> str:
     return f"checked without {listed(paths)}: a submodule that is not at the commit that the base names"
 
 
+def converted_at_checkout(files: Sequence[str]) -> str:
+    """Attributes by which git changes files when it checks them out."""
+    return f"git changes files at checkout, which checks had byte for byte: {listed(files)}"
+
+
 def listed(paths: Sequence[str]) -> str:
     """The first few of these names."""
     more = len(paths) - MOST_FILES

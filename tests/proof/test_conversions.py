@@ -1,0 +1,41 @@
+"""A head that git changes at checkout is not what was checked."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Change, Trial, only
+from trued.model import Grade
+
+BASE = {"twice.py": "def twice(x):\n    raise NotImplementedError\n", ".gitattributes": "*.sh eol=lf\n"}
+CASES = [{"call": "twice:twice", "args": [21], "returns": 42}, {"call": "twice:twice", "args": ["a"], "returns": "aa"}]
+ASKED = [{"id": "r", "text": "twice(x) is x two times", "checks": [{"kind": "examples", "cases": CASES}]}]
+RIGHT = "def twice(x):\n    return x * 2\n"
+MARKED = "MARK = '$Id$'\n\n\ndef twice(x):\n    return x * 2 if len(MARK) == 4 else None\n"
+HEADS: dict[str, tuple[Change, Grade]] = {
+    "a mark that git replaces": ({"twice.py": MARKED, ".gitattributes": "*.sh eol=lf\n*.py ident\n"}, Grade.TESTED),
+    "by a macro": ({"twice.py": MARKED, "sub/.gitattributes": "[attr]odd ident\n* odd\n"}, Grade.TESTED),
+    "an encoding": ({"twice.py": RIGHT, ".gitattributes": "*.py working-tree-encoding=ISO-8859-1\n"}, Grade.TESTED),
+    "a filter": ({"twice.py": RIGHT, ".gitattributes": "*.py filter=odd\n"}, Grade.TESTED),
+    "honest attributes": (
+        {"twice.py": RIGHT, ".gitattributes": "*.sh text eol=lf\n*.png binary\n*.py -ident diff=python # ident\n"},
+        Grade.PROVEN,
+    ),
+    "a mark that nothing replaces": ({"twice.py": MARKED}, Grade.PROVEN),
+}
+
+
+@pytest.mark.spec("LAW-4", "LAW-9")
+async def test_what_git_changes_at_checkout_is_tested_at_most(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, BASE, ASKED)
+    contract = await trial.seal()
+    for name, (change, grade) in HEADS.items():
+        judged = only(await trial.prove(contract, await trial.head(change)))
+        assert judged.grade is grade, (name, judged.why)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-9")
+async def test_a_mark_that_the_bases_attributes_replace_is_tested_at_most(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {**BASE, ".gitattributes": "*.py ident\n"}, ASKED)
+    assert only(await trial.verdict({"twice.py": MARKED})).grade is Grade.TESTED
