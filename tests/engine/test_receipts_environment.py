@@ -16,9 +16,8 @@ from trued.engine.receipts import ReceiptCheck, ReceiptRequest
 from trued.engine.verify import VerifyRequest, verify
 from trued.errors import CannotJudge
 from trued.model import Grade
-from trued.proof.prove import recorded_versions
 from trued.proof.receipts.bundle import Bundle
-from trued.proof.room.environment import choose_environment
+from trued.proof.room.environment import choose_environment, recorded_versions
 
 ASKED = """
 requirements:

@@ -14,13 +14,14 @@ from trued.errors import BadInput, StateFailed
 from trued.inputs.requirements.file import parse_requirements
 from trued.model import Approval, Contract, Grade, Verdict
 from trued.proof.contract import apply_approvals
-from trued.proof.prove import prove, recorded_versions
+from trued.proof.prove import prove
 from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle, git_blob_names
 from trued.proof.receipts.receipt import Receipt, encode_receipt, key_id, parse_receipt
 from trued.proof.receipts.statement import Statement, Surroundings, claim_differences, statement
 from trued.proof.room.bench import check_hash
+from trued.proof.room.environment import recorded_versions
 from trued.proof.seal import SealTerms, seal
 from trued.protocols import Emit
 from trued.support import atomic_files

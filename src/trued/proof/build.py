@@ -8,9 +8,9 @@ from trued.model import CommandCheck, Contract, Outcomes, Tried
 from trued.proof.checks.command import ID
 from trued.proof.checks.tests import package_scripts
 from trued.proof.disclosure import Scanner, discard_event
-from trued.proof.prove import interpreter_of
 from trued.proof.room.bench import Bench, CaseSelection
 from trued.proof.room.clean_room import clean_room
+from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import own_drivers
 from trued.proof.room.package_json import is_package_json
 from trued.proof.run_check import run_check

@@ -1,11 +1,13 @@
-"""Reads the text files of a commit, to find out what anyone who has the repository can read."""
+"""Reads the texts of a commit: all of them, those that it changed, and the lines that it added."""
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trued.protocols import Workspace
 
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # limits of one file, and of all files together
+MOST_FILES, MOST_CODE_BYTES = 1000, 2**20  # limits on reading code: files, and bytes of one file
 
 
 async def text_files(workspace: Workspace, commit: str) -> dict[str, str]:
@@ -24,3 +26,24 @@ async def text_files(workspace: Workspace, commit: str) -> dict[str, str]:
                     found[path.relative_to(room).as_posix()] = content.decode("utf-8", "replace")
                     left -= len(content)
     return found
+
+
+async def changed_texts(workspace: Workspace, commit: str, paths: Sequence[str]) -> dict[str, str]:
+    """Path → text on this commit, of the changed files that still exist."""
+    found = await workspace.read_all(commit, paths[:MOST_FILES])
+    return {path: as_text(content) for path, content in found.items() if content}
+
+
+async def added_lines(workspace: Workspace, base: str, texts: Mapping[str, str]) -> dict[str, list[tuple[int, str]]]:
+    """Path → numbers and lines of these texts that the file does not have on the base."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    there = await workspace.read_all(base, texts)
+    for path, text in texts.items():
+        before = set(as_text(there.get(path, b"")).splitlines())
+        found[path] = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line not in before]
+    return found
+
+
+def as_text(content: bytes) -> str:
+    """The beginning of a file's content as text."""
+    return content[:MOST_CODE_BYTES].decode("utf-8", "replace")

@@ -9,9 +9,9 @@ from trued.proof.case_status import Base, Head, number_of_tests, on_head
 from trued.proof.implementer_tests import BothSides, TriedOnBothSides, run_on_both_sides
 from trued.proof.judge import refute_by_existing_tests
 from trued.proof.missing import each_once
-from trued.proof.prove import interpreter_of
 from trued.proof.reasons import EMPTY_DIFF, not_judged, own_tests_fail, own_tests_turned
 from trued.proof.room.bench import WHOLE_CHECK
+from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
 from trued.protocols import Workspace
 

@@ -13,9 +13,9 @@ from trued.errors import CannotJudge
 from trued.model import Contract, Value
 from trued.proof.checks import http as exchanges
 from trued.proof.disclosure import Scanner, discard_event
-from trued.proof.prove import interpreter_of
 from trued.proof.room.bench import Bench, keepable_text
 from trued.proof.room.clean_room import clean_room
+from trued.proof.room.environment import interpreter_of
 from trued.protocols import CommandResult, Emit, Server, Workspace
 
 HOST = "127.0.0.1"

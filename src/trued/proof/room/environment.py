@@ -17,7 +17,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from trued.errors import CannotJudge, StateFailed
-from trued.model import Evidence, FactNote, Outcomes
+from trued.model import Contract, Evidence, FactNote, Outcomes
 from trued.proof.room.bench import WHOLE_CHECK, cap_output
 from trued.proof.room.dependencies import (
     TOOLS,
@@ -137,6 +137,25 @@ async def choose_environment(
     return EnvironmentChoice(built, (FactNote(f"checks ran in an environment built from {origin}"),))
 
 
+def recorded_versions(contract: Contract) -> dict[str, str]:
+    """The packages that were installed when the checks ran on the base, by name, and the version of Python."""
+    return next((dict(one.versions) for one in contract.base_facts if one.turn == 1 and "python" in one.versions), {})
+
+
+async def interpreter_of(workspace: Workspace, contract: Contract) -> Interpreter:
+    """The interpreter with which the contract's checks ran on the base. Raises CannotJudge if there is none like it."""
+    interpreter = await find_interpreter()
+    if contract.interpreter not in ("", interpreter.identity):
+        packages, recorded = contract.environment.packages, recorded_versions(contract)
+        interpreter = (await choose_environment(workspace, contract.base, packages, recorded)).interpreter
+    if contract.interpreter and not interpreter.is_like(contract.interpreter):
+        raise CannotJudge(
+            f"red was taken with {contract.interpreter}, and the interpreter is now {interpreter.identity}: "
+            "activate the same environment and resume, or start a new run"
+        )
+    return interpreter
+
+
 async def declarations_of(workspace: Workspace, commit: str) -> Declarations:
     """What a commit declares in its own manifests."""
     paths = [path for path in await workspace.blobs(commit) if is_dependency_manifest(path)]
@@ -180,7 +199,7 @@ async def _again(
         )
     folder = _folder(caller, recipe, home)
     if (folder / DONE).is_file():
-        there = await _interpreter_of(workspace, folder, caller)
+        there = await _built_interpreter(workspace, folder, caller)
         if _versions(there.versions).items() <= _versions(recorded).items():
             return recipe
     fixed = {one.split("==")[0] for one in recipe.locked}
@@ -251,10 +270,10 @@ async def build_environment(
                 atomic_files.write(folder.with_suffix(f".{FAILED}"), why, sync=False)
                 return None, why
     origin = f"environment {folder.name[:12]}"
-    return replace(await _interpreter_of(workspace, folder, caller), origin=origin), ""
+    return replace(await _built_interpreter(workspace, folder, caller), origin=origin), ""
 
 
-async def _interpreter_of(workspace: Workspace, folder: Path, caller: Interpreter) -> Interpreter:
+async def _built_interpreter(workspace: Workspace, folder: Path, caller: Interpreter) -> Interpreter:
     """The Python of an existing environment. Its packages may run code whenever it starts, so it is inspected once, in
     the sandbox, and never started outside. Raises CannotJudge if it cannot be used."""
     about = folder / ABOUT

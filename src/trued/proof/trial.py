@@ -1,0 +1,365 @@
+"""Tries a commit: runs every check and objection in clean rooms, repeats what is in doubt, collects the evidence."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from trued.model import (
+    BrowserCheck,
+    CallCase,
+    Check,
+    Contract,
+    Evidence,
+    ExamplesCheck,
+    Finding,
+    MissingFromEnvironment,
+    Outcomes,
+    Requirement,
+    TestsCheck,
+    Tried,
+)
+from trued.model.events.proof import CheckRan, EnvironmentBuilding, ObjectionNotRun, ObjectionRan
+from trued.proof.case_status import ENGINES, Base, full_name, lacking, on_base
+from trued.proof.checks.examples import with_time_limit
+from trued.proof.held_out_checks import DATA, is_held_out, is_hidden_data
+from trued.proof.implementer_tests import try_own_tests
+from trued.proof.judge import (
+    CheckedObjection,
+    Facts,
+    OwnTests,
+    is_own_case,
+)
+from trued.proof.missing import awaited_packages, undeclared_imports
+from trued.proof.notes import files_used
+from trued.proof.objections import split_runnable, without_case
+from trued.proof.own_modules import own_modules
+from trued.proof.room.additions import added_packages, packages_to_install
+from trued.proof.room.bench import Bench, CaseSelection, Fact, check_hash
+from trued.proof.room.clean_room import clean_room
+from trued.proof.room.dependencies import NO_PACKAGES
+from trued.proof.room.frozen_files import is_test
+from trued.proof.room.held_out_tests import hidden_files
+from trued.proof.room.interpreter import Interpreter
+from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
+from trued.proof.seal import run_three_times
+from trued.proof.turns import PlannedRun, Room, take_turns
+from trued.protocols import Emit, Workspace
+
+DAYS = ("<+14>-14", "<-12>12")  # time zones 26 hours apart: in at least one of them it is another day than here
+
+
+class Trial:
+    """Runs the checks of these requirements and the objections on one commit, `turns` times each, and holds what they
+    showed."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        contract: Contract,
+        due: tuple[Requirement, ...],
+        commit: str,
+        objections: tuple[Finding, ...],
+        *,
+        turns: int,
+        tell: Emit,
+    ) -> None:
+        self.workspace, self.contract, self.commit = workspace, contract, commit
+        self.due, self.turns, self.tell = due, turns, tell
+        self.runnable = [one for one in objections if one.case is not None]
+        self.objected = [CheckedObjection(one) for one in objections if one.case is None]
+        self.evidence: list[Evidence] = []
+        self.base_facts: Sequence[Evidence] = contract.base_facts
+        self.retaken: list[Evidence] = []  # evidence on the base, run again with packages that only the head declares
+        self.undecided: list[str] = []
+        self.own_modules: frozenset[str] = frozenset()
+        self.order_bound: frozenset[str] = frozenset()
+        self.ran: dict[str, frozenset[str]] = {}
+        self.unseen: frozenset[str] = frozenset()  # changed files that were replaced or removed before any check ran
+        self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
+        self.packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
+        self.unread: list[str] = []  # changed files that may install a package without a manifest
+        self.undeclared: list[str] = []  # sentences about imports that nothing provides
+        self.added = NO_PACKAGES  # what the head declares beyond the base
+        self.own_tests: dict[str, OwnTests] = {}
+        self.brought: list[Evidence] = []  # evidence of the head's own tests, on base and head
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is anything to run."""
+        return bool(distinct_checks(self.due) or self.runnable)
+
+    async def run(self, interpreter: Interpreter) -> None:
+        workspace, commit = self.workspace, self.commit
+        recorder = EvidenceRecorder(self.contract, interpreter, commit, await workspace.tree(commit))
+        carried = self.contract.carried
+        known = {*await workspace.blobs(self.contract.base), *carried}
+        runs = sorted(shared_runs(self.due, known, carried), key=self._place)
+        tainted = False
+        if needed := await packages_to_install(workspace, self.contract.base, commit, interpreter):
+            self.tell(EnvironmentBuilding(packages=needed))
+        await self._retake_red(interpreter, runs)
+        async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, graft):
+            here = await workspace.blobs(commit)
+            self.undecided += files_used(graft, carried, here)
+            self.added = bench.added
+            self.modules = bench.modules | interpreter.standard
+            added = bench.added
+            self.packages = frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown))
+            recorder = recorder.with_versions(self.added.versions)
+            self.unseen = graft.paths
+            self.own_modules = await own_modules(workspace, self.contract, self.base_facts, bench.modules)
+
+            def record(turn: int, shared: SharedRun, fact: Fact) -> None:
+                nonlocal tainted
+                tainted = tainted or any(is_held_out(self.contract, one) for one in shared.serves.values())
+                self._record(recorder, shared, fact, turn=turn, tainted=tainted)
+                check = next(iter(shared.serves))[:12]
+                self.tell(CheckRan(check=check, sort=shared.check.kind, turn=turn, void=fact.void))
+
+            def fresh() -> Room:
+                return clean_room(workspace, self.contract, commit, interpreter, withheld=carried)
+
+            self.undecided += await take_turns(self._plan(runs), bench, self.turns, record, fresh)
+        await self._run_objections(interpreter, recorder)
+        await self._retry_guards_on_base(interpreter, runs)
+        await self._retry_without_changes(interpreter, runs)
+        # If a requirement is checked by data, the implementer's own tests could not raise its grade.
+        alone = tuple(
+            one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
+        )
+        self.own_tests, self.brought = await try_own_tests(workspace, self.contract, alone, commit, interpreter)
+
+    async def _retake_red(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
+        """Run a check on the base again, with the head's packages, if it lacked a module there that these provide: base
+        and head are then checked with the same packages."""
+        workspace, commit = self.workspace, self.commit
+        lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
+        added = await added_packages(workspace, self.contract.base, commit, interpreter) if lost else NO_PACKAGES
+        found = {one for one in lost if added.brings(one.removeprefix("module "))}
+        again = [one for one in runs if any(kind in found for _, kind in lacking(self._facts_on_base(one)))]
+        if not again:
+            return
+        base, carried = self.contract.base, self.contract.carried
+        recorder = EvidenceRecorder(self.contract, interpreter, base, await workspace.tree(base))
+        recorder = recorder.with_versions(added.versions)
+        async with clean_room(workspace, self.contract, base, interpreter, withheld=carried, packages_of=commit) as (
+            bench,
+            _,
+        ):
+            for shared in again:
+                for turn, fact in enumerate(await run_three_times(shared.check, bench), start=1):
+                    self.retaken += [
+                        recorder.record(one.id, check, fact, turn=turn)
+                        for name, check in shared.serves.items()
+                        for one in self.due
+                        if name in distinct_checks((one,))
+                    ]
+        self.base_facts = [*(_without_kinds(one, found) for one in self.contract.base_facts), *self.retaken]
+
+    def _facts_on_base(self, shared: SharedRun) -> list[Evidence]:
+        return [one for one in self.contract.base_facts if one.check in shared.serves]
+
+    def _place(self, shared: SharedRun) -> tuple[int, bool]:
+        """The sort key of a run. Visible checks come first: once something held out has run in a room, agents get no
+        output from it. The contract's own tests come last: head code could store what they reveal, for later cases."""
+        data = isinstance(shared.check, DATA)
+        held = any(hidden_files(self.contract, one) for one in shared.serves.values())
+        return 2 if held else int(is_hidden_data(shared.check)), data
+
+    def _record(self, recorder: EvidenceRecorder, shared: SharedRun, fact: Fact, *, turn: int, tainted: bool) -> None:
+        self.undecided += fact.notes
+        for name, check in shared.serves.items():
+            owners = [one for one in self.due if name in distinct_checks((one,))]
+            self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
+            self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
+
+    async def _retry_guards_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
+        """Run guards that fail only the second time on the base in the same way: they may always have failed so."""
+        await self._try_again(self.contract.base, interpreter, self._failing_second_time_only(runs, Base.GUARD))
+
+    async def _retry_without_changes(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
+        """Run red tests that fail only the second time twice more, in the setting of the first run. A test that passes
+        there and fails if only the date is changed depends on the date, and is not counted. A test that depends on
+        anything else (files left by the first run, the machine) still counts as failed."""
+        tests = [one for one in runs if isinstance(one.check, TestsCheck)]
+        suspects = self._failing_second_time_only(tests, Base.RED)
+        await self._try_again(self.commit, interpreter, suspects, passing=True)
+
+    async def _try_again(
+        self,
+        commit: str,
+        interpreter: Interpreter,
+        suspects: Sequence[tuple[SharedRun, frozenset[str]]],
+        *,
+        passing: bool = False,
+    ) -> None:
+        if not suspects:
+            return
+        carried = self.contract.carried
+        async with clean_room(self.workspace, self.contract, commit, interpreter, withheld=carried) as (bench, _):
+            for shared, ids in suspects:
+                wanted = [CaseSelection(self._known_ids(shared), second=late and not passing) for late in (False, True)]
+                facts = [await run_check(shared.check, bench, one) for one in wanted]
+                looked_for = Outcomes.PASSED if passing else Outcomes.FAILED
+                bound = ids & {one.id for one in facts[1].tried if one.outcome is looked_for and not facts[1].void}
+                bound &= (
+                    await _ids_failing_by_date(shared, bench, CaseSelection(self._known_ids(shared)))
+                    if passing and bound
+                    else bound
+                )
+                self.order_bound |= {
+                    full_name(shared.check.kind, check, name) for check in shared.serves for name in bound
+                }
+
+    def _failing_second_time_only(
+        self, runs: Sequence[SharedRun], stood: Base
+    ) -> list[tuple[SharedRun, frozenset[str]]]:
+        """Ids with this status on the base that passed the first time here and failed the second."""
+        found = []
+        for shared in runs:
+            check = next(iter(shared.serves))
+            ids = {name for name, state in self._on_base(shared).items() if state is stood}
+            turns = [{one.id: one.outcome for one in fact.tried} for fact in self.evidence if fact.check == check]
+            first, last = (turns[0], turns[-1]) if turns else ({}, {})
+            late = {name for name in ids if (first.get(name), last.get(name)) == (Outcomes.PASSED, Outcomes.FAILED)}
+            found += [(shared, frozenset(late))] if late else []
+        return found
+
+    def _known_ids(self, shared: SharedRun) -> tuple[str, ...] | None:
+        return tuple(self._on_base(shared)) or None
+
+    def _plan(self, runs: Sequence[SharedRun]) -> list[PlannedRun]:
+        plan = []
+        for one in runs:
+            took = [fact.seconds for fact in self.base_facts if fact.check in one.serves]
+            plan.append(PlannedRun(one, tuple(self._on_base(one)), self._red_ids(one), max(took, default=0.0)))
+        return [one for one in plan if one.ids]
+
+    def _red_ids(self, shared: SharedRun) -> tuple[str, ...]:
+        return tuple(name for name, stood in self._on_base(shared).items() if stood is Base.RED)
+
+    def _on_base(self, shared: SharedRun) -> dict[str, Base]:
+        return on_base([one for one in self.base_facts if one.check in shared.serves], self.own_modules)
+
+    async def _run_objections(self, interpreter: Interpreter, recorder: EvidenceRecorder) -> None:
+        """Run objections that have a case, as checks: one that passes is closed, one that fails refutes.
+
+        Agents learn the results, so they run in a room of their own that never contained anything held out.
+        """
+        runnable, others = await split_runnable(self.workspace, self.contract, self.runnable)
+        for finding, why in others:
+            self.objected.append(CheckedObjection(without_case(finding, why)))
+            self.tell(ObjectionNotRun(what=finding.what, by=finding.by, why=why))
+        if not runnable:
+            return
+        async with clean_room(self.workspace, self.contract, self.commit, interpreter) as (bench, _):
+            ran: dict[str, list[Fact]] = {}
+            for finding in runnable:
+                assert finding.case is not None  # noqa: S101  (that is how they were chosen)
+                check = ExamplesCheck(cases=(with_time_limit(finding.case),))
+                name = check_hash(check)
+                if name not in ran:  # one case may dispute several requirements
+                    ran[name] = [
+                        await run_check(check, bench, CaseSelection(second=turn > 1))
+                        for turn in range(1, self.turns + 1)
+                    ]
+                self._record_objection(finding, check, ran[name], recorder)
+
+    def _record_objection(
+        self, finding: Finding, check: ExamplesCheck, facts: Sequence[Fact], recorder: EvidenceRecorder
+    ) -> None:
+        passed, broken = True, False
+        for turn, fact in enumerate(facts, start=1):
+            self.evidence.append(recorder.record(finding.requirement or "objection", check, fact, turn=turn))
+            passed = passed and {one.outcome for one in fact.tried} == {Outcomes.PASSED}
+            broken = broken or any(self._shows_nothing_of_head(one) for one in fact.tried)
+        self.objected.append(CheckedObjection(finding, refutes=not passed and not broken, closed=passed))
+        self.tell(ObjectionRan(what=finding.what, passed=passed))
+
+    def _shows_nothing_of_head(self, one: Tried) -> bool:
+        """Whether the result says nothing about the head: the case is malformed, or the base lacks the same thing."""
+        if one.outcome is not Outcomes.UNJUDGED:
+            return one.outcome is Outcomes.BROKEN
+        return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.base_facts)}
+
+    def undeclared_imports(self, texts: Mapping[str, str]) -> list[str]:
+        """Sentences about imports of the head's files that nothing provides; none if no check lacked a module."""
+        kinds = {one.kind for fact in self.evidence for one in fact.tried}
+        if not any(one.startswith("module ") for one in kinds):
+            return []
+        own = {path: text for path, text in texts.items() if not is_test(path)}
+        return undeclared_imports(own, self.modules, self.packages)
+
+    def _awaited_modules(self, evidence: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
+        """Failure kind → the package that the head declares and that could not be installed."""
+        return awaited_packages(self.added, evidence)
+
+    def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
+        contract = self.contract
+        ran = frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct_checks((requirement,))))
+        return Facts(
+            base=[one for one in self.base_facts if one.requirement == requirement.id],
+            head=[one for one in evidence if one.requirement == requirement.id],
+            held_out=contract.held_out,
+            held_out_why=contract.held_out_why,
+            authors=contract.authors,
+            guards=frozenset(contract.guards),
+            caps=contract.caps.get(requirement.id, ()),
+            changed=bool(changed),
+            touched=not ran.isdisjoint(set(changed) - self.unseen),
+            elsewhere=self._tests_of_others(requirement),
+            left_out=sorted(one for one in self.unseen if is_test(one)),
+            own_tests=self.own_tests.get(requirement.id, OwnTests()),
+            superseded=[name for one in contract.requirements for name in one.supersedes],
+            proposed=[name for one in contract.requirements for name in one.proposed],
+            suite=requirement in contract.suites,
+            own_modules=self.own_modules,
+            awaited=self._awaited_modules(evidence),
+            undeclared=self.undeclared,
+            unread=self.unread,
+            order_bound=self.order_bound,
+            objected=[one for one in self.objected if one.finding.requirement == requirement.id],
+        )
+
+    def runs_out_of_sight(self) -> bool:
+        """Whether something passed (a check, or the head's own test) without a trace of the code that it ran."""
+        if self.brought:
+            return True
+        passed = {fact.check for fact in self.evidence if any(one.outcome is Outcomes.PASSED for one in fact.tried)}
+        checks = [(name, check) for one in self.due for name, check in distinct_checks((one,)).items()]
+        return any(name in passed and (is_out_of_sight(check) or not self.ran.get(name)) for name, check in checks)
+
+    def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
+        """Tests that belong to another requirement: their results are reported only for that one."""
+        facts = [one for one in self.base_facts if one.kind == "tests"]
+        others = [one for one in self.due if one.id != requirement.id]
+        return frozenset(
+            case.id
+            for other in others
+            for check in other.checks
+            if isinstance(check, TestsCheck) and check.files
+            for fact in facts
+            if fact.requirement == other.id and fact.check == check_hash(check)
+            for case in fact.tried
+            if is_own_case(other, check, case.id)
+        )
+
+
+def _without_kinds(fact: Evidence, kinds: set[str]) -> Evidence:
+    left = tuple(one for one in fact.tried if one.kind not in kinds)
+    return fact if left == fact.tried else fact.model_copy(update={"tried": left})
+
+
+def is_out_of_sight(check: Check) -> bool:
+    """Whether the check runs code in a process of its own, where the engine cannot see which files are used."""
+    if isinstance(check, ExamplesCheck):
+        return any(not isinstance(case, CallCase) for case in check.cases)
+    return isinstance(check, BrowserCheck)
+
+
+async def _ids_failing_by_date(shared: SharedRun, bench: Bench, wanted: CaseSelection) -> frozenset[str]:
+    """The ids that fail if only the date is changed."""
+    failed: set[str] = set()
+    for zone in DAYS:
+        fact = await run_check(shared.check, replace(bench, variables={**bench.variables, "TZ": zone}), wanted)
+        failed |= {one.id for one in fact.tried if one.outcome is Outcomes.FAILED}
+    return frozenset(failed)
