@@ -1,4 +1,4 @@
-"""What all tests share: a warm interpreter, the length of the crash sweep, which of many alike are in `make test`."""
+"""What all tests share: interpreters for checks and commands, the length of the crash sweep, which of many are run."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.postgres import PostgresServer
+from tests.proof.trial import bare_interpreter
 from tests.warm import Warm, warm
 
 
@@ -28,6 +29,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def all_kills(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--all-kills"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Checks run in an interpreter with nothing in it, the same on every machine: pytest comes from the engine.
+
+    The one on the path may be a script of a version manager, which takes longer to begin than a check; and what is
+    installed there is loaded into every check.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path_factory.mktemp("bare"))))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -8,23 +8,14 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard, yard_in
-from tests.proof.trial import bare_interpreter
 from tests.warm import Warm
 from trued.cli.gate import _command
 from trued.support.processes import descendants, identity
-
-
-@pytest.fixture(scope="module", autouse=True)
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path_factory.mktemp("bare"))))
-        yield
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from tests.crash.chain import KINDS, run_through, writes_of
 from tests.crash.crews import LATER, Crewed, Healing, Teamed
 from tests.crash.dying import death
 from tests.crash.sweep import Kill, drive, forked, ledger, problems, waited
-from tests.proof.trial import bare_interpreter
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.model import Event
@@ -23,12 +22,6 @@ from trued.model import Event
 ROOT = Path(__file__).resolve().parents[2]
 DEAD = -9
 BACKLOG = ".trued/team/backlog.md"
-
-
-@pytest.fixture(autouse=True)
-def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python by its own name: the one on the path may be a script that takes longer to begin than a check."""
-    monkeypatch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path / "bare")))
 
 
 def events(world: Crewed, *kinds: str) -> list[Event]:

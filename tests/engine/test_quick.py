@@ -1,13 +1,11 @@
 """`verify --quick` runs every check once. It can refute; the best grade is `tested`, and there is no receipt."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.engine.two_commits import DOUBLE, ONE, REQUIREMENTS, WRONG, committed, project
-from tests.proof.trial import bare_interpreter
 from trued.cli import app
 from trued.engine.verify import VerifyRequest, VerifyResult, verify
 from trued.errors import BadInput
@@ -30,13 +28,6 @@ def double(x):
 """
 ASKED = "requirements: [{id: double, text: double(x) doubles, checks: [{kind: tests, files: [test_tiny.py]}]}]\n"
 TESTS = "import tiny\n\n\ndef test_double():\n    assert tiny.double(4) == 8\n"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path_factory.mktemp("bare"))))
-        yield
 
 
 async def judged(folder: Path, base: str, head: str, asked: str, **more: object) -> tuple[VerifyResult, list[object]]:

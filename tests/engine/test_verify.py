@@ -2,13 +2,11 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.engine.two_commits import DOUBLE, ONE, REQUIREMENTS, WRONG, committed, git, project
-from tests.proof.trial import bare_interpreter
 from trued.engine.inputs import Request
 from trued.engine.start import prepare_inputs
 from trued.engine.verify import PLACES, VerifyRequest, VerifyResult, seal_contract, verify, verify_against
@@ -18,14 +16,6 @@ from trued.model.events import JournalEvent
 from trued.reporting.views import ledger
 
 MANUAL = Requirements(requirements=(Requirement(id="chart", text="the chart looks right"),))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Checks use a bare interpreter, so that results are the same on every machine."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path_factory.mktemp("bare"))))
-        yield
 
 
 @pytest.fixture
