@@ -1,5 +1,6 @@
 """What all tests share: interpreters for checks and commands, the length of the crash sweep, which of many are run."""
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -16,6 +17,9 @@ def pytest_configure() -> None:
 
     New examples are looked for with `--hypothesis-profile exploring`.
     """
+    # Compiled tests are kept, also where Python was told to write no bytecode: without them each worker spends half a
+    # minute on compiling all tests anew. What tests start is told what this machine says.
+    sys.dont_write_bytecode = False
     untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
     settings.register_profile("exploring", untimed)
     settings.register_profile("the same each time", untimed, derandomize=True)
