@@ -11,13 +11,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-# Waits for orders and forks for each of them; nothing of trued ever runs in the waiting process itself.
+# Waits for orders and forks for each of them; nothing of trued ever runs in the waiting process itself. Most imports of
+# a command are late ones, inside its functions, so all modules are loaded here, and all values are ready for use. Left
+# out: scripts that run elsewhere, and what few commands need and takes long to load.
 WAITING = """
-import json, os, signal, sys
+import gc, json, os, pkgutil, signal, sys
 from importlib import import_module
-import trued.cli, trued.engine
-for module in {module for _, module, _ in trued.cli.COMMANDS.values()}:
-    import_module("trued.cli." + module)
+import trued.cli
+from pydantic import BaseModel
+
+def make_ready(classes):
+    for one in classes:
+        one.model_rebuild(raise_errors=False)
+        make_ready(one.__subclasses__())
+
+elsewhere = ("trued.hub", "trued.page", "trued.proof.probes", "trued.agents.driver.inside")
+for found in pkgutil.walk_packages(trued.__path__, "trued."):
+    if not found.name.startswith(elsewhere) and not found.name.endswith("__main__"):
+        import_module(found.name)
+make_ready(BaseModel.__subclasses__())
+gc.freeze()  # forks share what is loaded
 for line in sys.stdin:
     order = json.loads(line)
     child = os.fork()
