@@ -13,6 +13,7 @@ from trued.wire import Confinement, Order, Report, Spend
 if TYPE_CHECKING:
     from trued.model import Approval, Comment, Event, Question, RunRecord
     from trued.model.events import JournalEvent
+    from trued.model.history import StoredAnswer, StoredVerdict
     from trued.support.lease_file import LeaseFile
 
 Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): an agent or its supervisor reports an event
@@ -409,34 +410,6 @@ class Journal(Protocol):
         ...
 
 
-# The fields of a reply that claim a result.
-CLAIMING_FIELDS = ("result", "decision", "status", "passes", "passed")
-
-
-@dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    """The end of a call, with the fields that `history` needs."""
-
-    run: str
-    key: str
-    role: str
-    agent: str
-    state: str
-    ended: float
-    claims: Mapping[str, object]  # CLAIMING_FIELDS that the reply has, shortened; `asks` if it asks something
-
-
-@dataclass(frozen=True, slots=True)
-class StoredVerdict:
-    """A verdict, with the fields that `history` needs."""
-
-    run: str
-    key: str
-    at: float
-    grades: Mapping[str, str]  # requirement → grade
-    worst: str
-
-
 class JournalStore(Protocol):
     """The journals of all runs: in one file for one machine, or in a database that several machines share.
 
@@ -581,11 +554,11 @@ class JournalStore(Protocol):
 
     # -- many runs: those begun at `since` or later, of one workflow if it is named
 
-    def answers_since(self, since: float, workflow: str = "") -> list[StoredAnswer]:
+    def answers_since(self, since: float, workflow: str = "") -> "list[StoredAnswer]":
         """How each call ended, oldest first."""
         ...
 
-    def verdicts_since(self, since: float, workflow: str = "") -> list[StoredVerdict]:
+    def verdicts_since(self, since: float, workflow: str = "") -> "list[StoredVerdict]":
         """The verdicts, oldest first."""
         ...
 

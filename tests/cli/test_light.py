@@ -66,8 +66,8 @@ NEVER = ("importlib.metadata", "asyncio", "email", "logging", "trued.run.state",
         ("logs", (*COLOURS, *CONTRACTS, *INPUTS, *SETTINGS, *SPENDING)),
         ("ledger", (*EVENTS, *INPUTS, *SETTINGS, *SPENDING)),
         ("why slug", (*EVENTS, *INPUTS, *SETTINGS, *SPENDING)),
-        ("stats", (*INPUTS, *SETTINGS)),
-        ("show", (*INPUTS, *SPENDING)),
+        ("stats", (*CONTRACTS, *EVENTS, *INPUTS, *SETTINGS, "trued.model.events.call", "trued.protocols")),
+        ("show", (*INPUTS, *SETTINGS, *SPENDING)),
     ],
 )
 def test_a_short_command_loads_only_what_it_prints(one_run: Path, words: str, unneeded: tuple[str, ...]) -> None:
@@ -75,6 +75,14 @@ def test_a_short_command_loads_only_what_it_prints(one_run: Path, words: str, un
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert set(done.stderr.rpartition("\nloaded ")[2].split()).isdisjoint({*WORKING, *NEVER, *unneeded})
+
+
+def test_of_a_module_with_several_commands_only_the_one_that_runs_is_made(tmp_path: Path) -> None:
+    asked = "import trued.cli.look, typer.main as made; real = made.get_params_from_function; seen = []\n"
+    asked += "made.get_params_from_function = lambda one: seen.append(one.__name__) or real(one)\n"
+    asked += "from trued.cli import load; print(load('show').name, seen)"
+    done = subprocess.run([sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.split("\n")[0] == "show ['show']", done.stderr
 
 
 @pytest.mark.parametrize("words", ["ls", "show none", "ledger none", "logs none", "why it none", "report --help"])

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command, get_group
+from typer.main import get_command, get_command_from_info, get_command_name, get_group
 
 from trued.errors import BadInput, TruedError
 
@@ -90,7 +90,12 @@ def load(name: str) -> Any:
     """Import the command's module and return the command."""
     module = import_module(f"{__name__}.{COMMANDS[name][1]}")
     gc.freeze()  # loaded modules stay: later collections need not scan them
-    return get_group(module.app).commands[name]
+    own: typer.Typer = module.app
+    for one in own.registered_commands:  # the module's other commands are not made
+        if one.callback and name == (one.name or get_command_name(one.callback.__name__)):
+            short, markup = own.pretty_exceptions_short, own.rich_markup_mode
+            return get_command_from_info(one, pretty_exceptions_short=short, rich_markup_mode=markup)
+    return get_group(own).commands[name]
 
 
 app = typer.Typer(

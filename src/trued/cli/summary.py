@@ -75,6 +75,8 @@ def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
 
 def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
     """What a run has used of its limits; nothing if it has none."""
+    if not store.has_limits(record.id):
+        return
     from trued.engine.limits import limits_in_force
     from trued.engine.spending import spending_lines
     from trued.model import RunLimits

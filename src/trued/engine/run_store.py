@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # contracts, verdicts and inputs are imported where they are 
     from trued.workspace.git.hub_store import HubStore
     from trued.workspace.git.workspace import GitWorkspace
 
+ESTIMATES = ("call_usd", "call_tokens", "ceiling")  # stored with the limits; they limit nothing themselves
 KEPT = 8  # runs whose contract and verdict so far are cached: a page that watches a run reads them after every step
 
 EventListener: TypeAlias = Callable[[RunRecord, Event], None]
@@ -100,6 +101,12 @@ class RunStore:
         command. `settings` is always there, perhaps empty."""
         found: dict[str, Any] = json.loads(self.journal.inputs(run_id) or "{}")
         return {**found, "settings": found.get("settings", {})}
+
+    def has_limits(self, run_id: str) -> bool:
+        """Whether a limit was given to the run or changed since; `limits_in_force` says which are in force."""
+        given = self.stored_inputs(run_id)["settings"].get("limits", {})
+        limits = [value for name, value in given.items() if name not in ESTIMATES]
+        return any(map(_is_set, limits)) or bool(self.journal.limit_changes(run_id))
 
     def accepted(self, run_id: str) -> Grade:
         """The lowest grade with which a requirement of this run counts as met."""
@@ -322,6 +329,11 @@ class RunStore:
 
 Key = TypeVar("Key")
 Kept = TypeVar("Kept")
+
+
+def _is_set(limit: Any) -> bool:
+    """Whether a stored limit, or any of several, is more than 0."""
+    return any(map(_is_set, limit.values())) if isinstance(limit, dict) else bool(limit)
 
 
 def _keep(kept: OrderedDict[Key, Kept], key: Key, value: Kept) -> Kept:

@@ -37,7 +37,8 @@ from trued.support.lease_file import LeaseFile, boot_time
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
-    from trued.protocols import Decide, Step, StoredAnswer, StoredVerdict
+    from trued.model.history import StoredAnswer, StoredVerdict
+    from trued.protocols import Decide, Step
     from trued.wire import Spend
 
 LEASE_S = 300.0  # far longer than an outage of the database; others wait for it only after a machine died

@@ -7,7 +7,7 @@ from typing import Any
 from trued.hub.short_events import claims
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import ContractSealed, VerdictReached
-from trued.protocols import StoredAnswer, StoredVerdict
+from trued.model.history import StoredAnswer, StoredVerdict
 from trued.wire import Amount, Spend
 
 _OF_THESE = "run in (select id from run where created_at >= %s and workflow = coalesce(nullif(%s, ''), workflow))"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trued.model.events.call import CallAnswered, CallAsked
-from trued.protocols import CLAIMING_FIELDS
+from trued.model.history import CLAIMING_FIELDS
 
 # Facts in an event about a call that contain no text of the agent or its provider.
 FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")

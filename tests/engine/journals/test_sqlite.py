@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from trued.engine.journals import sqlite
+from trued.engine.journals import sqlite, sqlite_history
 from trued.engine.journals.sqlite import MIGRATIONS, SqliteJournal
 from trued.errors import Busy, StateFailed
 from trued.model import RunRecord
+from trued.model.events.call import CallAnswered
+from trued.model.events.proof import ContractSealed, VerdictReached
 
 
 def record(name: str) -> RunRecord:
@@ -149,3 +151,8 @@ def test_who_folds_events_is_told_who_was_asked_and_no_word_of_the_brief(
         db.execute("insert into event (run, at, key, kind, data) values ('r-one', 1, 'dev#1', 'asked', ?)", (text,))
     ((*_, found),) = journal.folded_events("r-one", 0, 9)
     assert json.loads(found) == {"role": data["role"], "agent": data["agent"]}
+
+
+def test_the_kinds_in_queries_of_the_history_are_those_of_the_classes() -> None:
+    named = (sqlite_history.ANSWERED, sqlite_history.REACHED, sqlite_history.IS_SEALED)
+    assert named == (CallAnswered.KIND, VerdictReached.KIND, ContractSealed.KIND)

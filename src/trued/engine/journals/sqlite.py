@@ -27,7 +27,8 @@ from trued.support import processes
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
-    from trued.protocols import Decide, Step, StoredAnswer, StoredVerdict
+    from trued.model.history import StoredAnswer, StoredVerdict
+    from trued.protocols import Decide, Step
     from trued.wire import Spend
 
 BUSY_S = 20.0  # longer than any write of trued takes: after that, another process hangs in the middle of a write

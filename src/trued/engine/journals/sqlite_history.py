@@ -5,15 +5,16 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trued.model.events.call import CallAnswered
-from trued.model.events.proof import ContractSealed, VerdictReached
-from trued.protocols import CLAIMING_FIELDS, StoredAnswer, StoredVerdict
+from trued.model.history import CLAIMING_FIELDS, StoredAnswer, StoredVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from trued.wire import Spend
 
+# The kinds of `CallAnswered`, `VerdictReached` and `ContractSealed`: making all classes of events takes longer than to
+# read a journal.
+ANSWERED, REACHED, IS_SEALED = "answered", "proven", "contract sealed"
 _OF_THESE = "run in (select id from run where created_at >= ? and workflow = coalesce(nullif(?, ''), workflow))"
 _TEXTS = ", ".join(f"substr(json_extract(data, '$.reply.{name}'), 1, 40)" for name in CLAIMING_FIELDS)
 _TYPES = ", ".join(f"json_type(data, '$.reply.{name}')" for name in CLAIMING_FIELDS)
@@ -21,19 +22,19 @@ ANSWERS = f"""
     select run, key, at, json_extract(data, '$.role') as role, json_extract(data, '$.agent') as agent,
         json_extract(data, '$.state') as state, json_extract(data, '$.ended') as ended,
         json_array({_TEXTS}) as claims, json_array({_TYPES}) as types, json_type(data, '$.reply.asks') as asks
-    from event where kind = '{CallAnswered.KIND}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
+    from event where kind = '{ANSWERED}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
 VERDICTS = f"""
     select run, key, at, (
         select json_group_object(json_extract(value, '$.id'), json_extract(value, '$.grade'))
         from json_each(data, '$.requirements') where json_extract(value, '$.id') is not null
     ) as grades, json_extract(data, '$.grade') as worst
-    from event where kind = '{VerdictReached.KIND}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
+    from event where kind = '{REACHED}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
 ACCEPTED = """
     select id, case when json_valid(inputs) then json_extract(inputs, '$.settings.accept') end as accept
     from run where ? in ('', id) order by id"""
 SEALED = f"""
     select run, json_extract(data, '$.requirements') as requirements, max(id)
-    from event where kind = '{ContractSealed.KIND}' and {_OF_THESE} group by run"""  # noqa: S608  (constants)
+    from event where kind = '{IS_SEALED}' and {_OF_THESE} group by run"""  # noqa: S608  (constants)
 SPENDS = f"""
     select run, step, role, agent, spent_usd, spent_tokens, spent_seconds, cost from spend where {_OF_THESE}
     order by rowid"""  # noqa: S608  (constants)

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from sys import intern
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from trued.model.events.call import CallAnswered
+if TYPE_CHECKING:  # statistics need no class of an event
+    from trued.model.events.call import CallAnswered
 
 WORD = 20  # characters of a word such as PASS or DONE
 
@@ -46,7 +47,7 @@ class CallOutcome(NamedTuple):
     claim: str
 
     @classmethod
-    def of(cls, event: CallAnswered) -> "CallOutcome":
+    def of(cls, event: "CallAnswered") -> "CallOutcome":
         used = event.tokens
         return cls(
             state=intern(event.state),
@@ -68,7 +69,7 @@ class CallOutcome(NamedTuple):
         )
 
     @classmethod
-    def lean(cls, event: CallAnswered) -> "CallOutcome":
+    def lean(cls, event: "CallAnswered") -> "CallOutcome":
         """Like `of`, without empty fields of the reply; short strings are interned, so that all calls share them."""
         said = {name: _shared(value) for name, value in (event.reply or {}).items() if value or value is False}
         return cls.of(event)._replace(reply=said or None)
