@@ -1,18 +1,20 @@
 """Runs inside the sandbox: the script that a plain interpreter reads from its standard input to make one call.
 
-The call stands at the top of the script, as somebody would type it: its stack has no other frame. The rest, answer.py,
-comes as file descriptor 5.
+The call stands at the top level of the script, as somebody would type it: its stack has no other frame. The rest,
+answer.py, comes as file descriptor 5.
 """
 
 import sys
 
-sys.path[:] = [one for one in sys.path if one]  # the standard library first: the project may have modules of its names
-with open(5, encoding="utf-8") as file:
-    given = {}  # type: ignore[var-annotated]
-    exec(compile(file.read(), "<stdin>", "exec"), given)  # noqa: S102
-call = given["Call"]()
-try:
-    call.returned(call.find()(*call.arguments, **call.named))
-except BaseException as error:
-    call.raised(error)
-call.tell()
+if __name__ == "__main__":
+    # The standard library comes first: the project may have modules with the same names.
+    sys.path[:] = [one for one in sys.path if one]
+    with open(5, encoding="utf-8") as file:
+        given = {}  # type: ignore[var-annotated]
+        exec(compile(file.read(), "<stdin>", "exec"), given)  # noqa: S102
+    call = given["Call"]()
+    try:
+        call.returned(call.find()(*call.arguments, **call.named))
+    except BaseException as error:
+        call.raised(error)
+    call.tell()
