@@ -33,7 +33,7 @@ from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_
 from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_among_tests
-from trued.proof.trial import Trial
+from trued.proof.trial import CommitTrial
 from trued.proof.unguarded_code import UnguardedCode
 from trued.proof.unverified import CODE, Observed, list_warnings
 from trued.protocols import Emit, Workspace
@@ -59,7 +59,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     due = tuple(one for one in contract.requirements if one.id in ids)
     changed = list(paths_outside(await workspace.changed_files(contract.base, commit), owned))
     turns = QUICK_TURNS if hurried else GREEN_TURNS
-    trial = Trial(workspace, contract, (*due, *contract.suites), commit, objections, turns=turns, tell=tell)
+    trial = CommitTrial(workspace, contract, (*due, *contract.suites), commit, objections, turns=turns, tell=tell)
     if trial.has_work:
         await trial.run(await interpreter_of(workspace, contract))
     kept = await _earlier_failures(trial)
@@ -96,7 +96,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
 
 
 async def _look_for_packages(
-    trial: Trial, due: Sequence[Requirement], changed: Sequence[str], texts: Mapping[str, str]
+    trial: CommitTrial, due: Sequence[Requirement], changed: Sequence[str], texts: Mapping[str, str]
 ) -> None:
     """Tell the trial which changed files may install a package unseen, and which imports nothing provides."""
     if asked := [check for one in due for check in one.checks if isinstance(check, DependenciesCheck)]:
@@ -108,7 +108,7 @@ async def _look_for_packages(
 
 
 async def _judge(
-    trial: Trial,
+    trial: CommitTrial,
     due: Sequence[Requirement],
     evidence: Sequence[Evidence],
     changed: Sequence[str],
@@ -147,7 +147,7 @@ def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, .
     )
 
 
-async def _earlier_failures(trial: Trial) -> tuple[Evidence, ...]:
+async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
     """Failures kept from an earlier verdict on the same tree and contract, so that a retry cannot turn a failure into a
     pass. They are recorded for the commit that is judged now: the earlier commit may be gone."""
     workspace, contract, commit = trial.workspace, trial.contract, trial.commit

@@ -47,7 +47,7 @@ from trued.protocols import Emit, Workspace
 DAYS = ("<+14>-14", "<-12>12")  # time zones 26 hours apart: in at least one of them it is another day than here
 
 
-class Trial:
+class CommitTrial:
     """Runs the checks of these requirements and the objections on one commit, `turns` times each, and holds what they
     showed."""
 

@@ -16,14 +16,14 @@ from trued.proof.room.bench import check_hash
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_test
 from trued.proof.run_check import distinct_checks
-from trued.proof.trial import Trial, is_out_of_sight
+from trued.proof.trial import CommitTrial, is_out_of_sight
 from trued.proof.unverified import CODE
 
 
 class UnguardedCode:
     """The changed code of a trial that nothing guards. `turned`: evidence of red suites that were run to find out."""
 
-    def __init__(self, trial: Trial, changed: Sequence[str]) -> None:
+    def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
         self.changed = [path for path in changed if not is_test(path)]
         self.turned: tuple[Evidence, ...] = ()

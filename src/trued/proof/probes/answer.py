@@ -196,7 +196,7 @@ def target(name: str) -> tuple[Any, dict[str, Any]]:
     return (found, {}) if callable(found) else (None, {"missing": f"function {path} in {module_name}"})
 
 
-class Call:
+class AnsweredCall:
     """One call: `call.py` makes it, between `find` and `tell`, so that nothing of this file is on its stack."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ if __name__ == "__main__":
     with open(5, encoding="utf-8") as file:
         given = {}  # type: ignore[var-annotated]
         exec(compile(file.read(), "<stdin>", "exec"), given)  # noqa: S102
-    call = given["Call"]()
+    call = given["AnsweredCall"]()
     try:
         call.returned(call.find()(*call.arguments, **call.named))
     except BaseException as error:
