@@ -43,7 +43,7 @@ unpacked() {
   mkdir -p "$place"
   if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
     (cd "$place" && { apt-get -qq download "$@" || { can_install && apt update && apt-get -qq download "$@"; }; }) >/dev/null 2>&1 || true
-    for file in "$place"/*.deb; do [ ! -f "$file" ] || dpkg-deb -x "$file" "$place"; done
+    for file in "$place"/*.deb; do [ ! -f "$file" ] || dpkg-deb -x "$file" "$place" || rm -f "$file"; done
   fi
   [ -x "$place/usr/$command" ] || say "missing: $command (Debian packages $*); $without"
 }

@@ -51,7 +51,7 @@ def _call(chance: Mutator) -> bytes:
     spoken: list[tuple[CommandResult, str]] = []
 
     def respond(command: Command) -> CommandResult:
-        token = str(json.loads(command.stdin)["nonce"])
+        token = str(json.loads(command.stdin.partition(b"\n")[2])["nonce"])
         ran = _garbled(chance, token, {"kwargs": [5, 0], "ran": [], **answer})
         spoken.append((ran, token))
         return ran

@@ -29,6 +29,9 @@ class Speaking:
     async def execute(self, command: Command) -> CommandResult:
         return self.answer(command)
 
+    def shown_at(self, room: Path) -> str:
+        return str(room)
+
     async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
         return {path: "1" * 40 for path in FILES if path.startswith(prefix)}
 

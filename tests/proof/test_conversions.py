@@ -15,10 +15,18 @@ MARKED = "MARK = '$Id$'\n\n\ndef twice(x):\n    return x * 2 if len(MARK) == 4 e
 HEADS: dict[str, tuple[Change, Grade]] = {
     "a mark that git replaces": ({"twice.py": MARKED, ".gitattributes": "*.sh eol=lf\n*.py ident\n"}, Grade.TESTED),
     "by a macro": ({"twice.py": MARKED, "sub/.gitattributes": "[attr]odd ident\n* odd\n"}, Grade.TESTED),
+    "behind a # in a pattern": ({"twice.py": MARKED, ".gitattributes": "*.sh eol=lf\n*.[#p]y ident\n"}, Grade.TESTED),
+    "behind a line that is none to git": (
+        {"twice.py": MARKED, ".gitattributes": "*.sh eol=lf\n*.py diff=a\u2028 ident\n"},
+        Grade.TESTED,
+    ),
     "an encoding": ({"twice.py": RIGHT, ".gitattributes": "*.py working-tree-encoding=ISO-8859-1\n"}, Grade.TESTED),
     "a filter": ({"twice.py": RIGHT, ".gitattributes": "*.py filter=odd\n"}, Grade.TESTED),
     "honest attributes": (
-        {"twice.py": RIGHT, ".gitattributes": "*.sh text eol=lf\n*.png binary\n*.py -ident diff=python # ident\n"},
+        {
+            "twice.py": RIGHT,
+            ".gitattributes": "*.sh text eol=lf\n*.png binary\n# *.py ident\n*.py -ident diff=python\n",
+        },
         Grade.PROVEN,
     ),
     "a mark that nothing replaces": ({"twice.py": MARKED}, Grade.PROVEN),

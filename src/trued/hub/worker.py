@@ -1,6 +1,7 @@
 """Worker: a process that drives runs from a queue on its machine, and gives back the drives of dead workers."""
 
 import asyncio
+import errno
 import re
 import signal
 import sys
@@ -34,6 +35,10 @@ RUN = re.compile(r"r-[a-z0-9]+")
 AGAIN_S = 5.0  # how long a run that could not be driven is not offered again
 TAKE_S = 1.0  # how long a run waits at most for a worker that has room
 CHECK_S = 300.0  # a run that was refused is checked again: an agent may have been installed here meanwhile
+# Errors of the operating system that another machine need not have: disk, memory, open files.
+OF_THIS_MACHINE = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES)
+)
 HOLD_S = 30.0  # how long a run whose drive failed on this machine is left to others
 
 
@@ -111,6 +116,8 @@ class Worker:
             if time.monotonic() >= due:
                 due = time.monotonic() + self._lease_s / RENEWALS
                 found = self._workers.renew(self._offer.name, self.life)
+                if found is None:  # perhaps only the connection was cut
+                    found = self._workers.renew(self._offer.name, self.life)
                 if found is None and (other := self._workers.other_format()):
                     say(f"the hub was prepared by another version of trued (format {other}): {self.name} ends")
                     return StateFailed.code
@@ -182,9 +189,12 @@ class Worker:
                 say(f"{run}: {error}")
                 again = True
             except (StateFailed, OSError) as error:  # this machine's disk is full, or hub or store stayed unavailable
-                why = " ".join(str(error).split())[:500]
-                self._refuse(run, Checked(why, asked + 1, self._changed(), time.monotonic() + HOLD_S))
-                again = True
+                if isinstance(error, OSError) and error.errno not in OF_THIS_MACHINE:
+                    self._fail(store, run, error)  # it would happen on every machine, and each would pay again
+                else:
+                    why = " ".join(str(error).split())[:500]
+                    self._refuse(run, Checked(why, asked + 1, self._changed(), time.monotonic() + HOLD_S))
+                    again = True
             except Exception as error:  # noqa: BLE001  (one run must not end the others)
                 self._fail(store, run, error)
         self._database.rows("update run set served = greatest(served, %s) where id = %s", (asked, run))
@@ -222,9 +232,12 @@ class Worker:
         try:
             with self._opened() as (store, journal):
                 lacking = self._lacks(store, journal, run)
+            hold_s = CHECK_S
+        except (StateFailed, OSError) as error:  # hub or store are away for a moment
+            lacking, hold_s = " ".join(str(error).split())[:200], HOLD_S
         except Exception as error:  # noqa: BLE001  (one row must not keep all others waiting)
-            lacking = f"unexpected {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        found = Checked(lacking, asked, changed, time.monotonic() + CHECK_S)
+            lacking, hold_s = f"unexpected {type(error).__name__}: {' '.join(str(error).split())[:200]}", CHECK_S
+        found = Checked(lacking, asked, changed, time.monotonic() + hold_s)
         self._refuse(run, found, known)
         return not lacking
 

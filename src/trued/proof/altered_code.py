@@ -13,6 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 MODULE = "statements of the module"
+# Methods that Python calls while a module is loaded, when somebody makes a class or asks a class for an item.
+HOOKS = (
+    "__init_subclass__",
+    "__class_getitem__",
+    "__set_name__",
+    "__mro_entries__",
+    "_missing_",
+    "_generate_next_value_",
+)
 # What may be called where a module is loaded: it makes a new value and touches no other.
 MAKERS = frozenset(
     {
@@ -221,6 +230,8 @@ def _run_by(one: ast.AST) -> Iterator[_Run]:
         yield _Run(ast.dump(decorator), plain, roots, ast.unparse(function))
     values: list[ast.AST | None] = []
     if isinstance(one, _FUNCTIONS):
+        if one.name in HOOKS:
+            yield _Run(ast.dump(one.args), understood=False)
         values = [*one.args.defaults, *one.args.kw_defaults, *_annotations(one)]
     elif isinstance(one, ast.ClassDef):
         values = [*one.bases, *(keyword.value for keyword in one.keywords)]
@@ -245,6 +256,8 @@ def _is_plain(value: ast.AST, beside: ast.AST | None = None) -> bool:
     if value is beside or isinstance(value, ast.Lambda):
         return True
     if isinstance(value, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
+        return False
+    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Call):
         return False
     if isinstance(value, ast.Call) and value.func is not beside and _last_name(value.func) not in MAKERS:
         return False

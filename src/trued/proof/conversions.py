@@ -5,31 +5,60 @@ they are checked out, so code could be right in a room and wrong in every clone.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 
 from trued.protocols import Workspace
 
 ATTRIBUTES = ".gitattributes"
 _CONVERTING = re.compile(r"(?:ident|crlf|eol=crlf|crlf=.+|filter=.+|working-tree-encoding=.+)")
+_AFFECTING = re.compile(r"[-!]?(?:ident|crlf|eol|text|binary|filter|working-tree-encoding)(?:=.*)?")
+_MACRO = "[attr]"  # a line that begins with it gives a name to attributes
 _IDENT = b"$Id"  # git writes the file's hash behind it
 
 
 async def converted_files(workspace: Workspace, base: str, commit: str, changed: Collection[str]) -> list[str]:
-    """The attributes that the head adds and that convert files, each with its file; and changed files with a mark that
-    an attribute of the base's replaces."""
-    files = [path for path in await workspace.blobs(commit) if PurePosixPath(path).name == ATTRIBUTES]
-    if not files:
+    """The lines of attributes by which the head makes git convert files, each with its file; and changed files with a
+    mark that an attribute of the base replaces."""
+    before, after = await _attributes(workspace, base), await _attributes(workspace, commit)
+    if not before and not after:
         return []
-    before, after = await workspace.read_all(base, files), await workspace.read_all(commit, files)
-    known = {line for content in before.values() for line in _converting_lines(content)}
-    added = [f"{path} ({line})" for path in files for line in _converting_lines(after[path]) if line not in known]
-    if not any("ident" in line.split() for line in known):
-        return added
+    names = _converting_names([line for lines in (*before.values(), *after.values()) for line in lines])
+    known = [line for lines in before.values() for line in lines if names & set(line[1:])]
+    found = []
+    for path in sorted({*before, *after}):
+        was, now = before.get(path, []), after.get(path, [])
+        found += [f"{path} ({' '.join(line)})" for line in now if line not in was and names & set(line[1:])]
+        if known and _overriding(was) != _overriding([line for line in now if line in was]):
+            found.append(f"{path} (an attribute of the base was removed or moved)")
+    if not any("ident" in line for line in known):
+        return found
     marked = await workspace.read_all(commit, sorted(set(changed)))
-    return [*added, *(path for path, content in marked.items() if _IDENT in content)]
+    return [*found, *(path for path, content in marked.items() if _IDENT in content)]
 
 
-def _converting_lines(content: bytes) -> list[str]:
-    lines = (line.split("#")[0] for line in content.decode("utf-8", "replace").splitlines())
-    return [" ".join(line.split()) for line in lines if any(map(_CONVERTING.fullmatch, line.split()[1:]))]
+async def _attributes(workspace: Workspace, commit: str) -> dict[str, list[list[str]]]:
+    """Path → the lines of each file of attributes, as words. Lines and blanks are git's own, not Unicode's."""
+    files = [path for path in await workspace.blobs(commit) if PurePosixPath(path).name == ATTRIBUTES]
+    contents = await workspace.read_all(commit, files)
+    return {
+        path: [words for line in content.split(b"\n") if (words := _words(line))] for path, content in contents.items()
+    }
+
+
+def _words(line: bytes) -> list[str]:
+    words = [one.decode("utf-8", "replace") for one in re.split(rb"[ \t\r]+", line.strip(b" \t\r"))]
+    return [] if not words[0] or words[0].startswith("#") else words
+
+
+def _converting_names(lines: Iterable[list[str]]) -> set[str]:
+    """The attributes in these lines that convert files, and the macros that stand for one of them."""
+    every = list(lines)
+    found = {word for line in every for word in line[1:] if _CONVERTING.fullmatch(word)}
+    macros = {line[0].removeprefix(_MACRO): set(line[1:]) for line in every if line[0].startswith(_MACRO)}
+    return found | {name for name, words in macros.items() if words & found}
+
+
+def _overriding(lines: Iterable[list[str]]) -> list[list[str]]:
+    """The lines that decide, by their order, whether a file is converted."""
+    return [line for line in lines if line[0].startswith(_MACRO) or any(map(_AFFECTING.fullmatch, line[1:]))]

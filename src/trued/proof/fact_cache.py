@@ -22,6 +22,7 @@ from trued.support import atomic_files
 
 FOLDER = "facts"
 FORM = 1  # version of the file format; files of another version are not read
+ROOM = "at the path of the user's repository"  # what checks see; whoever changes that gives it another text
 MOST = 12  # failing facts of one head that are kept: enough to say how it failed
 MOST_BYTES = 256 * 2**20
 BASES = 200  # how many bases are cached
@@ -194,7 +195,7 @@ def _base_name(contract: Contract, tree: str, level: str) -> str:
     data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
     # distinguishes the key from those of an earlier version, in which a check found other checks' files, too
     alone = ["each check finds its own files alone"] if contract.carried else []
-    return _name([tree, level, sorted(_checks(contract.every)), data, *alone])
+    return _name([tree, level, ROOM, sorted(_checks(contract.every)), data, *alone])
 
 
 def _name(parts: list[Any]) -> str:

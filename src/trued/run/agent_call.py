@@ -37,6 +37,7 @@ from trued.support.hashing import folder_name
 from trued.support.redaction import inert
 from trued.wire import Confinement, Limits, Order, Report, Usage, add_usage
 
+LAPSES = 20  # times that one call may end because the hub was out of reach, if its session cannot be resumed
 DEATHS = 20  # times that one call may die while this process runs: reached only if the machine kills every attempt
 UNREAD = 3  # a call fails after as many unreadable reports: each has cost something
 QUESTIONS = 5  # most questions from one call: an agent that asks more is not working
@@ -248,15 +249,15 @@ async def _wait_for_provider(context: RunContext, ask: AgentRequest, report: Rep
 async def _work_until_reported(
     context: RunContext, here: Position, ask: AgentRequest, exchange: Exchange
 ) -> tuple[Report, str]:
-    deaths = unread = 0
+    deaths = unread = lapses = 0
 
     def tell(kind: str, /, **data: object) -> None:
-        nonlocal deaths, unread
+        nonlocal deaths, unread, lapses
         event = from_runtime(kind, data)
         exchange.found = isinstance(event, ReportFound)
-        deaths += (
-            isinstance(event, CallDied) and not event.lapsed
-        )  # attempts of earlier resumes that ended badly do not count again
+        if isinstance(event, CallDied):  # attempts of earlier resumes that ended badly do not count again
+            deaths += not event.lapsed
+            lapses += event.lapsed
         unread += isinstance(event, CallFileCorrupted)
         context.journal.emit(event, ask.key)
 
@@ -286,6 +287,10 @@ async def _work_until_reported(
         exchange.start_over()
         if deaths >= DEATHS:
             raise AgentFailed(f"{ask.key}: the call died {deaths} times; something on this machine kills it")
+        if lapses >= LAPSES:
+            raise AgentFailed(
+                f"{ask.key}: the hub was out of reach {lapses} times in mid-call; each time costs a new call"
+            )
         if unread >= UNREAD:
             why = "the disk is faulty, or a supervisor of another version wrote them"
             raise AgentFailed(f"{ask.key}: {unread} reports could not be read: {why}")

@@ -49,7 +49,7 @@ class RunContext:
     branch: str = ""  # the run's branch in the user's repository
     with_approvals: Callable[[Verdict], Verdict] = lambda verdict: verdict  # raises a verdict by what people approved
     # Opens or updates the pull request of the head (True: as a draft) and returns it. If files need a person's consent
-    # first, it opens nothing and returns these files with the reasons.
+    # first, it opens nothing and returns these files with the reasons; if nobody here can open it, a sentence.
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str] | str]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
     repairing_roles: frozenset[str] = frozenset()  # they check work; one that also repairs it is an implementer

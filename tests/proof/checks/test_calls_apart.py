@@ -134,6 +134,23 @@ async def test_honest_calls_are_proven_also_when_they_are_awaited(tmp_path: Path
     assert only(await Trial(tmp_path, BASE, asked).verdict({"m.py": text})).grade is Grade.PROVEN
 
 
+@pytest.mark.spec("LAW-7")
+async def test_a_call_may_start_processes_of_its_own_and_ask_git(tmp_path: Path) -> None:
+    text = (
+        "import multiprocessing\nimport pathlib\nimport subprocess\n\n\n"
+        "def slow(x):\n"
+        "    here = pathlib.Path(__file__).parent\n"
+        "    if (here / '.git').exists():\n"
+        "        subprocess.run(['git', 'rev-parse', 'HEAD'], check=True, cwd=here, capture_output=True)\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        return pool.apply(sum, (x,))\n"
+    )
+    asked = checked_by(
+        {"call": "m:slow", "args": [[1, 2]], "returns": 3}, {"call": "m:slow", "args": [[]], "returns": 0}
+    )
+    assert only(await Trial(tmp_path, BASE, asked).verdict({"m.py": text})).grade is Grade.PROVEN
+
+
 # -- malformed cases --------------------------------------------------------------------------------------------------
 
 DEEP: list[Any] = []

@@ -1,11 +1,13 @@
 """Which of an examiner's cases count: it depends on what a case shows, and on a second examiner's answer to it."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from trued.model import HttpCase, Requirement, Requirements, Serve
-from trued.run.examination.admissibility import CaseRules, WeighedCases
+from trued.inputs.clauses import is_only_names
+from trued.model import CallCase, HttpCase, Requirement, Requirements, Serve
+from trued.run.examination.admissibility import CaseRules, WeighedCases, _is_used
 from trued.run.examination.replies import Blind, Examined, Proposed
 from trued.run.examination.second_examiner import Doubt, compare_answers, questions
 
@@ -234,3 +236,26 @@ def test_a_route_is_shown_by_the_cases_that_ask_for_it() -> None:
         assert weighed(*asked, text=f"{route} {words}").rests == {}
     for route in ("GET /items?size=SIZE", "GET /tools?kind=KIND", "POST /items?kind=KIND"):
         assert weighed(*asked, text=f"{route} {words}").rests == {"r": (route,)}
+
+
+@pytest.mark.spec("LAW-5")
+@pytest.mark.parametrize(
+    ("clause", "is_shown"),
+    [
+        ("GET /items/<id>", True),
+        ("GET /items/{id}?full=yes", False),
+        ("DELETE /items/<id>", False),
+        ("GET /items/<id>/parts", False),
+        ("`stock.parse(text)`", True),
+        ("`other.parse(text)`", False),
+    ],
+)
+def test_a_clause_that_only_names_an_entry_point_is_shown_by_a_case_that_uses_this_one(
+    clause: str, is_shown: bool
+) -> None:
+    cases: list[CallCase | HttpCase] = [
+        HttpCase.model_validate(exchange("GET", "/items/7", json={"see": "DELETE /items/7, GET /items/7/parts"})),
+        HttpCase.model_validate(exchange("DELETE", "/users/1")),
+        CallCase(call="stock:parse", args=("a",), returns=1),
+    ]
+    assert is_only_names(clause, partial(_is_used, cases)) is is_shown

@@ -208,6 +208,18 @@ def test_keys_are_private_wherever_ssh_finds_them(tmp_path: Path) -> None:
     assert own == {"home/.ssh/id_ed25519", "elsewhere/key"}
 
 
+@pytest.mark.spec("HUB-7")
+@pytest.mark.parametrize("words", ["-i ~/keys/a", "-i '~/keys/a'", "-i{home}/keys/a", "-o IdentityFile={home}/keys/a"])
+@pytest.mark.parametrize("is_in_settings", [False, True])
+def test_a_key_that_a_command_names_is_private(tmp_path: Path, words: str, is_in_settings: bool) -> None:
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys/a").write_text("a key\n")
+    command = f"ssh {words.format(home=tmp_path)}"
+    (tmp_path / ".gitconfig").write_text(f'[core]\n\tsshCommand = "{command}"\n' if is_in_settings else "")
+    environ = {"HOME": str(tmp_path), **({} if is_in_settings else {"GIT_SSH_COMMAND": command})}
+    assert tmp_path / "keys/a" in HubStore("ssh://git@host/w.git", environ).private_files()
+
+
 class PrivateStore(BaseHTTPRequestHandler):
     """A server that asks for a login, has no repository, and on request reads all command lines of this machine."""
 

@@ -66,6 +66,7 @@ _REQUIRES = re.compile(
     r"(?<![.\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|\s*:)"
     r"|\bimport\s*\((?!\s*\"\"\s*[,)])|\b(?:createRequire|_load|eval)\s*\(|\bnew\s+Function\b|\bprocess\.binding\b"
 )
+_COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
 _REQUIRED = re.compile(r"(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
 _ADDRESS = re.compile(r"(?:https?:)?//[\w.-]+\.\w")
 # Node's built-in modules, by their short names.
@@ -423,7 +424,9 @@ def _mentions_loader(node: ast.AST) -> bool:
 def _hidden_requires(text: str) -> set[str]:
     """Lines of a script that may load a package whose name is not written there, as `_hidden_imports` finds them."""
     code = _ASIDE.sub(lambda found: '""' if found[0][0] in "\"'`" else " ", text)
-    return {line.strip() for line in code.splitlines() if _REQUIRES.search(line)}
+    found = {line.strip() for line in code.splitlines() if _REQUIRES.search(line)}
+    # What looks like a text may be part of a pattern with a quotation mark in it, so whole lines are searched, too.
+    return found | {line.strip() for line in text.splitlines() if _COMPUTED.search(line)}
 
 
 def _loads(function: ast.expr) -> bool:

@@ -200,6 +200,7 @@ class AnsweredCall:
     """One call: `call.py` makes it, between `find` and `tell`, so that nothing of this file is on its stack."""
 
     def __init__(self) -> None:
+        os.write(ANSWERS, b"\n")  # the interpreter has started: the time of the call begins
         with open(ASKED, "rb") as order:
             case = json.loads(order.read())
         sys.path[:] = [*case["paths"], *(one for one in sys.path if one)]  # "" is the current folder

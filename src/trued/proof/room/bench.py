@@ -84,11 +84,13 @@ class Bench:
         return self._with_own_paths(await self.workspace.execute(command))
 
     def _with_own_paths(self, ran: CommandResult) -> CommandResult:
-        """The result with the room's own path in place of the one at which the command saw it."""
+        """The result with the room's own path in place of the one at which the command saw it. Only whole paths are
+        replaced: a checkout may lie at `/app`, and `backend/app/tests` is another folder."""
         seen, own = (os.fsencode(one) for one in (self.workspace.shown_at(self.room), str(self.room)))
         if seen == own:
             return ran
-        stdout, stderr, answers = (one.replace(seen, own) for one in (ran.stdout, ran.stderr, ran.answers))
+        whole = re.compile(rb"(?:(?<=file://)|(?<![\w./@+-]))" + re.escape(seen) + rb"(?![\w.@+-])")
+        stdout, stderr, answers = (whole.sub(lambda _: own, one) for one in (ran.stdout, ran.stderr, ran.answers))
         return replace(ran, stdout=stdout, stderr=stderr, answers=answers)
 
     def command(

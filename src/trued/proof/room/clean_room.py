@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import stat
+import time
+import zlib
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -37,6 +39,7 @@ from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it without an object
 MOST_BYTES = 64 * 2**20  # bytes of a frozen file that are compared; of what follows only the size is compared
 
 
@@ -329,17 +332,20 @@ def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
 
 @contextmanager
 def empty_repository(room: Path) -> Iterator[None]:
-    """Make the room a git repository without a commit while the block runs, unless a check has left a `.git` there.
+    """Make the room a git repository with one empty commit while the block runs, unless a check has left a `.git`.
 
     A checkout has a `.git`, an archive has none: cases pass in one of each, so that no code is right in one of them
-    only.
+    only. The commit is there for honest code that asks git for it.
     """
     place = room / ".git"
     if os.path.lexists(place):
         yield
         return
-    for folder in ("objects", "refs/heads"):
+    name, stored = _empty_commit()
+    for folder in (f"objects/{name[:2]}", "refs/heads"):
         (place / folder).mkdir(parents=True)
+    (place / "objects" / name[:2] / name[2:]).write_bytes(stored)
+    (place / "refs/heads/main").write_text(f"{name}\n")
     (place / "HEAD").write_text("ref: refs/heads/main\n")
     (place / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
     try:
@@ -347,6 +353,14 @@ def empty_repository(room: Path) -> Iterator[None]:
     finally:
         with contextlib.suppress(OSError):
             remove_path(place)
+
+
+def _empty_commit() -> tuple[str, bytes]:
+    """The name of a commit without files, and the content of its file among git's objects."""
+    by = f"you <you@localhost> {int(time.time())} +0000"
+    text = f"tree {EMPTY_TREE}\nauthor {by}\ncommitter {by}\n\nStart\n".encode()
+    content = b"commit %d\0" % len(text) + text
+    return hashlib.sha1(content, usedforsecurity=False).hexdigest(), zlib.compress(content)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from trued.errors import CannotJudge
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # all of pytest, pure Python
 ENVIRONMENT = "project"  # the usual name of a virtual environment inside
 OLDEST_FOR_OURS = (3, 11)  # on older ones pytest needs packages that the engine does not supply
-EDITABLE = ("*.pth", "__editable__*.py", "*.egg-link")
+EDITABLE = ("*.pth", "*editable*.py", "*.egg-link")
 _ABSOLUTE = re.compile(r"/[^\s'\":;,]+")
 _LOOKING = Lock()  # one thread looks; the others then find the cached answer
 LOOK = """

@@ -85,7 +85,7 @@ async def _execute(
         argv=argv,
         folder=bench.room,
         variables=variables,
-        readable=bench.interpreter.readable,
+        readable=(*bench.interpreter.readable, *bench.go),
         writable=(str(environment),) if environment else (),
         within_s=PREPARE_S,
         output_bytes=PREPARE_BYTES,

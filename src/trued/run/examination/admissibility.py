@@ -7,7 +7,18 @@ from functools import partial
 
 from trued.inputs.clauses import clauses, is_only_names, one_line, unquoted_clauses
 from trued.inputs.requirements.guard_phrases import guard_kind
-from trued.model import BrowserCheck, Case, HttpCase, Requirement, Requirements, Serve, Value
+from trued.model import (
+    BrowserCheck,
+    CallCase,
+    Case,
+    HttpCase,
+    HttpRequest,
+    Requirement,
+    Requirements,
+    RunCase,
+    Serve,
+    Value,
+)
 from trued.proof.checks.examples import case_flaw, with_time_limit
 from trued.proof.entry_points import KnownNames, why_not_a_server
 from trued.proof.mutants import CONSTANT, ECHO, STUB, Shown
@@ -222,7 +233,7 @@ class CaseRules:
         shown = [each for every in kept for _, each in proving_cases(every.run)]
         started = " ".join(each.model_dump_json(exclude={"quotes"}) for each in shown)
         rest = unquoted_clauses(one.text, [each.quotes for each in shown])
-        rest = tuple(each for each in rest if not is_only_names(each, partial(_is_used, KnownNames(started))))
+        rest = tuple(each for each in rest if not is_only_names(each, partial(_is_used, shown)))
         every = [clause.rstrip(" .") for clause in clauses(one.text)]
         silent = [
             clause for clause in every if not all(KnownNames(started).is_in_words(name) for name in _called(clause))
@@ -308,18 +319,42 @@ def _bounded(one: Proposed) -> Proposed:
     return one.model_copy(update={"cases": tuple(map(with_time_limit, one.cases))})
 
 
-def _is_used(started: KnownNames, name: str) -> bool:
-    """Whether cases ask for this route, call this function or start this file; a Python file also by its module's
-    name."""
+def _is_used(shown: Sequence[Shown], name: str) -> bool:
+    """Whether a case asks for this route, calls this function or starts this file; a Python file also by its module's
+    name. What cases expect does not count."""
     method, route, path = name.partition(" /")
     if route:
-        fixed = re.split(r"[<{:?]", f"/{path}")[0].rstrip("/") or "/"
-        return all(map(started.is_in_words, (method, fixed, *re.findall(r"[?&](\w+)=", path))))
+        return any(_asks_for(one.http, method, f"/{path}") for one in shown if isinstance(one, HttpCase))
+    asked = KnownNames(" ".join(filter(None, map(_asked_name, shown))))
     function, called, _ = name.partition("(")
     if called:
-        return started.is_in_words(function.rpartition(".")[2])
+        return asked.is_in_words(function)
     module = name.removesuffix(".py").replace("/", ".") if name.endswith(".py") else name
-    return any(map(started.is_in_words, (name, module, module.removeprefix("src."))))
+    return any(map(asked.is_in_words, (name, module, module.removeprefix("src."))))
+
+
+def _asked_name(shown: Shown) -> str:
+    """The entry point of a case as the user may write it: `module.function` as well as `path/file.js:function`."""
+    if isinstance(shown, CallCase):
+        return f"{shown.call} {shown.call.replace(':', '.')}"
+    return " ".join(shown.run) if isinstance(shown, RunCase) else ""
+
+
+def _asks_for(request: HttpRequest, method: str, route: str) -> bool:
+    """Whether the request is one of this route: same method, same path with any value for `<id>`, `{id}` or `:id`, and
+    the same names in its query."""
+    path, _, query = route.partition("?")
+    shape = "".join(
+        "[^/]+" if re.fullmatch(r"<[^>]*>|\{[^}]*\}|:\w+", one) else re.escape(one)
+        for one in re.split(r"(<[^>]*>|\{[^}]*\}|:\w+)", path.rstrip("/"))
+    )
+    asked, _, given = request.path.partition("?")
+    names = set(re.findall(r"(\w+)=", query))
+    return (
+        request.method == method
+        and bool(re.fullmatch(f"{shape}/?", asked))
+        and names <= set(re.findall(r"(\w+)=", given))
+    )
 
 
 def _called(clause: str) -> list[str]:

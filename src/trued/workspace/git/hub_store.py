@@ -8,6 +8,8 @@ import asyncio
 import os
 import pwd
 import re
+import shlex
+import subprocess
 import time
 from asyncio.subprocess import Process
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,6 +90,20 @@ def _without_login(address: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
+def _identity_files(command: str, home: Path) -> list[Path]:
+    """The private keys that a command line of ssh names: `-i KEY`, `-iKEY`, `-o IdentityFile=KEY`."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    found = [key for option, key in pairwise(words) if option == "-i"]
+    found += [word[2:] for word in words if word.startswith("-i") and word != "-i"]
+    found += [
+        match[1] for word in words if (match := re.fullmatch(r"(?:-o)?identityfile[= ]\s*(.+)", word, re.IGNORECASE))
+    ]
+    return [home / one.removeprefix("~/") for one in found]
+
+
 def _account_home() -> tuple[Path, ...]:
     """The home folder of this process's account; nothing if it has no account."""
     try:
@@ -132,10 +148,17 @@ class HubStore:
         home = Path(self._environ.get("HOME") or Path.home())
         homes = dict.fromkeys((home, *_account_home()))  # ssh does not look at HOME
         keys = (one for each in homes for one in (each / ".ssh").glob("*") if one.name not in ("known_hosts", "config"))
-        words = self._environ.get("GIT_SSH_COMMAND", "").split()
-        given = (Path(key) for option, key in pairwise(words) if option == "-i")
+        given = _identity_files(self._environ.get("GIT_SSH_COMMAND", "") or self._ssh_settings_at_once(), home)
         named = (*(home / one for one in LOGINS), *(one for one in keys if one.suffix != ".pub"), *given)
         return tuple(one for one in named if one.is_file())
+
+    def _ssh_settings_at_once(self) -> str:
+        """As `_ssh_in_settings`, for callers that cannot await."""
+        if self.address.startswith("http"):
+            return ""
+        command = git_command(["--git-dir=/nonexistent", "config", "--get", "core.sshCommand"])
+        done = subprocess.run(command, env=self._variables({}), capture_output=True, check=False)
+        return done.stdout.decode(errors="replace").strip()
 
     async def refuse_if_open(self) -> None:
         """Raise BadInput if the store can be read without a login: agents could then read it despite their sandbox."""

@@ -72,7 +72,11 @@ def usual_place(repository: str, shown: Iterable[str], *, copy: bool) -> str:
     seen, name = list(shown), Path(repository).name
     name = name if _PLAIN.fullmatch(name) else "project"
     places = (*(() if copy or not _PLAIN.fullmatch(repository) else (repository,)), f"{ELSEWHERE}/{name}")
-    fitting = (one for one in places if _can_be_shown(one) and not any(folder_contains(one, path) for path in seen))
+    fitting = (
+        one
+        for one in places
+        if _can_be_shown(one) and _has_mount_point(one, seen) and not any(folder_contains(one, path) for path in seen)
+    )
     return next(fitting, f"{ELSEWHERE}/checkouts/{name}")
 
 
@@ -81,6 +85,12 @@ def _can_be_shown(path: str) -> bool:
     return not any(folder_contains(one, path) for one in NO_PLACE) and not any(
         folder_contains(path, one) for one in (*SYSTEM, *NO_PLACE)
     )
+
+
+def _has_mount_point(path: str, seen: Iterable[str]) -> bool:
+    """Whether something can be mounted here: no folder can be made in one that is shown read-only. A run of another
+    machine names a path that this one may not have."""
+    return Path(path).is_dir() or not any(folder_contains(one, path) for one in (*SYSTEM, *seen))
 
 
 def other_user() -> pwd.struct_passwd:
