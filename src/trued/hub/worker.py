@@ -35,10 +35,9 @@ RUN = re.compile(r"r-[a-z0-9]+")
 AGAIN_S = 5.0  # how long a run that could not be driven is not offered again
 TAKE_S = 1.0  # how long a run waits at most for a worker that has room
 CHECK_S = 300.0  # a run that was refused is checked again: an agent may have been installed here meanwhile
-# Errors of the operating system that another machine need not have: disk, memory, open files.
-OF_THIS_MACHINE = frozenset(
-    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES)
-)
+# Errors of the operating system that another machine need not have: disk, memory, open files, its own folders.
+_ITS_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+OF_THIS_MACHINE = frozenset((*_ITS_DISK, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST))
 HOLD_S = 30.0  # how long a run whose drive failed on this machine is left to others
 
 
