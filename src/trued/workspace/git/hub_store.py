@@ -148,12 +148,12 @@ class HubStore:
         home = Path(self._environ.get("HOME") or Path.home())
         homes = dict.fromkeys((home, *_account_home()))  # ssh does not look at HOME
         keys = (one for each in homes for one in (each / ".ssh").glob("*") if one.name not in ("known_hosts", "config"))
-        given = _identity_files(self._environ.get("GIT_SSH_COMMAND", "") or self._ssh_settings_at_once(), home)
+        given = _identity_files(self._environ.get("GIT_SSH_COMMAND", "") or self._ssh_in_settings(), home)
         named = (*(home / one for one in LOGINS), *(one for one in keys if one.suffix != ".pub"), *given)
         return tuple(one for one in named if one.is_file())
 
-    def _ssh_settings_at_once(self) -> str:
-        """As `_ssh_in_settings`, for callers that cannot await."""
+    def _ssh_in_settings(self) -> str:
+        """`core.sshCommand` of the user and the machine; a repository's own does not count."""
         if self.address.startswith("http"):
             return ""
         command = git_command(["--git-dir=/nonexistent", "config", "--get", "core.sshCommand"])
@@ -265,23 +265,8 @@ class HubStore:
         if self._own_ssh is None and (self.folder or self.address.startswith("http")):
             self._own_ssh = ""  # it is not used
         elif self._own_ssh is None:
-            self._own_ssh = self._environ.get("GIT_SSH_COMMAND", "") or await self._ssh_in_settings()
+            self._own_ssh = self._environ.get("GIT_SSH_COMMAND", "") or await asyncio.to_thread(self._ssh_in_settings)
         return f"{self._own_ssh} -o BatchMode=yes" if self._own_ssh else SSH
-
-    async def _ssh_in_settings(self) -> str:
-        """`core.sshCommand` of the user and the machine; a repository's own does not count."""
-        process = await start_process(
-            *git_command(["--git-dir=/nonexistent", "config", "--get", "core.sshCommand"]),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=self._variables({}),
-        )
-        try:
-            out, _ = await process.communicate()
-        finally:
-            await end_process(process)
-        return out.decode(errors="replace").strip()
 
     def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for git, with their login, without prompts and without most GIT_… variables."""
