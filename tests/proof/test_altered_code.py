@@ -2,10 +2,13 @@
 
 import pytest
 
-from trued.proof.altered_code import MODULE, altered_names, names_of_tests, reached_names
+from trued.proof.altered_code import MODULE, altered_names, names_of_tests, new_statements, reached_names
 
 BASE = """
+import json
 import os
+import re
+from dataclasses import dataclass
 from kit import one
 
 NAMES = ["a"]
@@ -42,6 +45,28 @@ def far():
 @known
 def near():
     return 2
+
+
+@dataclass
+class Point:
+    x: int
+
+
+@app.route("/total")
+@timed("slow")
+def total():
+    return json.dumps(1)
+
+
+@timed("slow")
+@json.option("--path")
+def slow():
+    return 3
+
+
+ORIGIN = 0
+START = ORIGIN
+ORIGIN = 1
 """
 
 
@@ -50,7 +75,7 @@ def near():
     ("old", "new", "names"),
     [
         pytest.param("def far():", "class Odd(Exception):\n    pass\n\n\ndef far():", set(), id="a class of nothing"),
-        pytest.param("import os", "import os\nimport re\n\n\ndef more():\n    return re", set(), id="added"),
+        pytest.param("import os", "import os\nimport sys\n\n\ndef more():\n    return sys", set(), id="added"),
         pytest.param('"a"]', '"a", "b"]', set(), id="a list grew"),
         pytest.param('"a"]', '"b", "a"]', {"NAMES"}, id="a list is another"),
         pytest.param("Clean it.", "Clean it all.", set(), id="words"),
@@ -88,16 +113,117 @@ def near():
         pytest.param("LIMIT = 3", "LIMIT = 3\n\n\ndef len(x):\n    return 0", {MODULE}, id="a built-in"),
         pytest.param("LIMIT = 3", "LIMIT = 3\n\n\ndef __getattr__(x):\n    return 0", {MODULE}, id="of the module"),
         pytest.param("LIMIT = 3", "LIMIT = 3\n\n\nclass More(metaclass=Odd):\n    pass", {MODULE}, id="a metaclass"),
-        pytest.param("import os", "import os\nimport re\nWORD = re.compile('x')", set(), id="a pattern"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nWORD = re.compile('x')", set(), id="a pattern"),
         pytest.param(
             "import os", "import os\nfrom evil import compile\nWORD = compile('x')", {MODULE}, id="a name like it"
         ),
         pytest.param("import os", "import os\n\n\ndef set(x):\n    pass\n\n\nW = set(1)", {MODULE}, id="its own set"),
         pytest.param("def far():", "if __name__ == '__main__':\n    far()\n\n\ndef far():", set(), id="a program"),
+        pytest.param("import re\n", "", set(), id="an import that nothing uses is removed"),
+        pytest.param("import json\n", "", {"total", "slow"}, id="an import that old code uses is removed"),
+        pytest.param("    x: int", "    x: int\n    y: int = 0", {"Point"}, id="a field of a dataclass"),
+        pytest.param("    x: int", "    x: int\n\n    def more(self):\n        return 1", set(), id="a method of it"),
+        pytest.param("START = ORIGIN\nORIGIN = 1", "ORIGIN = 1\nSTART = ORIGIN", {MODULE}, id="another order"),
+        pytest.param('NAMES = ["a"]', 'NAMES = ["a"]\nNAMES = TABLE', {"NAMES"}, id="a list is another in the end"),
     ],
 )
 def test_what_was_only_added_is_not_altered(old: str, new: str, names: set[str]) -> None:
     assert altered_names(BASE, BASE.replace(old, new)) == names
+
+
+HOOK = "def hook(cls, key=0):\n    os.name = 'x'\n\n\n"
+ENUM = "from enum import Enum\n\n\nclass E(Enum):\n    A = 1\n\n    def "
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    "added",
+    [
+        pytest.param("X = [None for os.name in ('x',)]", id="a target of a comprehension"),
+        pytest.param("X = [None for os.__dict__['name'] in ('x',)]", id="an item as a target"),
+        pytest.param("X = lambda a=setattr(os, 'name', 'x'): 0", id="a default of a lambda"),
+        pytest.param("def more(key=lambda a=setattr(os, 'name', 'x'): 0): ...", id="such a default of a function"),
+        pytest.param(f"{HOOK}from collections import defaultdict\nR = defaultdict(hook)\nX = R['a']", id="a factory"),
+        pytest.param(
+            "from collections import defaultdict\nR = defaultdict(lambda: setattr(os, 'name', 'x'))\nX = R['a']",
+            id="a factory without a name",
+        ),
+        pytest.param(f"{HOOK}class H:\n    __class_getitem__ = hook\n\n\nX = H[0]", id="a hook for items"),
+        pytest.param(f"{HOOK}class H:\n    __init_subclass__ = hook", id="a hook for subclasses"),
+        pytest.param("class H:\n    from kit import hook as __class_getitem__", id="an imported hook"),
+        pytest.param("class H:\n    @classmethod\n    @property\n    def x(cls): ...", id="a property of a class"),
+        pytest.param("TYPE_CHECKING = True\nif TYPE_CHECKING:\n    os.name = 'x'", id="type checking, made up"),
+        pytest.param(
+            "from typing import cast as TYPE_CHECKING\nif TYPE_CHECKING:\n    os.name = 'x'",
+            id="type checking, renamed",
+        ),
+        pytest.param(f"{ENUM}__init__(self, value):\n        os.name = 'x'", id="an enum with a constructor"),
+        pytest.param("import sys\nX = sys.modules['core'].resolve()", id="a function of any module"),
+        pytest.param("@app.route('/total', methods=['POST', 'GET'])\ndef more(): ...", id="the same route"),
+        pytest.param("@known(setattr(os, 'name', 'x'))\ndef more(): ...", id="an argument of a known decorator"),
+        pytest.param("@one.setter\ndef one(): ...", id="no property"),
+    ],
+)
+def test_what_may_change_other_code_while_the_module_is_loaded_alters_it(added: str) -> None:
+    assert MODULE in altered_names(BASE, f"{BASE}\n\n{added}\n")
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    "added",
+    [
+        "X = [name for name in NAMES]",
+        "X = lambda a=1: a",
+        "from collections import defaultdict\nR = defaultdict(list)\nS = defaultdict(lambda: defaultdict(int))",
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from kit import Two",
+        "import typing\n\nif typing.TYPE_CHECKING:\n    from kit import Two",
+        "from enum import Enum\n\n\nclass E(Enum):\n    A = 1\n    B = 2",
+        f"{ENUM}__str__(self):\n        return self.name",
+        "@dataclass(frozen=True)\nclass Line:\n    start: Point\n    end: Point",
+        "class Box:\n    @property\n    def size(self): ...\n\n    @size.setter\n    def size(self, value): ...",
+        "@app.route('/more')\ndef more(): ...",
+        "@app.route('/total', methods=['POST'])\ndef more(): ...",
+        "@timed('slow')\n@json.option('--path')\ndef more(): ...",
+    ],
+)
+def test_ordinary_additions_alter_nothing(added: str) -> None:
+    assert altered_names(BASE, f"{BASE}\n\n{added}\n") == set()
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("import core\n__name__ = '__main__'\nif __name__ == '__main__':\n    core.rate = 0\n", {MODULE}),
+        ("import core\n\n\ndef __getattr__(name):\n    core.rate = 0\n", {MODULE}),
+        ("import core\n\n__all__ = ['f']\n__version__ = '1'\n\n\ndef f():\n    return core\n", set[str]()),
+    ],
+)
+def test_a_new_file_may_not_set_what_python_reads(text: str, names: set[str]) -> None:
+    assert altered_names("", text) == names
+
+
+@pytest.mark.spec("LAW-11")
+def test_a_name_that_old_code_takes_from_elsewhere_is_not_replaced() -> None:
+    old = "from core import *\n\n\ndef total():\n    return rate(1)\n"
+    assert altered_names(old, f"{old}\n\ndef rate(x):\n    return 0\n") == {MODULE}
+    assert altered_names(old, f"{old}\n\ndef other(x):\n    return 0\n") == set()
+
+
+@pytest.mark.spec("LAW-11")
+def test_an_import_that_another_file_takes_from_here_is_code() -> None:
+    assert altered_names("from core import rate\n", "", {"rate"}) == {"rate"}
+    assert altered_names("from core import rate\n__all__ = ['rate']\n", "__all__ = ['rate']\n") == {"rate"}
+    assert altered_names("from core import rate\n", "", {"other"}) == set()
+
+
+@pytest.mark.spec("LAW-11")
+def test_new_statements_mention_what_they_and_their_functions_use() -> None:
+    old = "import core\n\n\ndef two():\n    return core.rate(2)\n"
+    more = "\n\ndef _install():\n    core.rate = None\n\n\n_install()\n"
+    assert "rate" in new_statements(old, f"{old}{more}")
+    assert "rate" in new_statements(old, f"{old}setattr(core, 'rate', None)\n")
+    assert "rate" not in new_statements(old, f"{old}\n\n@app.get('/x')\ndef three():\n    return core.rate(3)\n")
 
 
 @pytest.mark.spec("LAW-11")

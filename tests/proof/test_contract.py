@@ -1,9 +1,19 @@
 """The hash of a contract, people's approvals, and how a verdict ends a run."""
 
+import hashlib
+
 import pytest
 
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Verdict
-from trued.proof.contract import apply_approvals, conclude, contract_hash, exit_code, is_success
+from trued.proof.contract import (
+    _HASHES,
+    apply_approvals,
+    canonical_contract,
+    conclude,
+    contract_hash,
+    exit_code,
+    is_success,
+)
 from trued.proof.reasons import ALL_GREEN_BEFORE, STAYS
 
 CONTRACT = Contract(base="b" * 40, requirements=(Requirement(id="r", text="it works"),))
@@ -27,6 +37,29 @@ def test_a_contract_is_named_by_what_was_agreed_and_not_by_what_was_found_out() 
     other = Requirement(id="r", text="it works!")
     for change in ({"requirements": (other,)}, {"frozen": {"a": "b"}}, {"base": "a" * 40}, {"held_out": True}):
         assert contract_hash(CONTRACT.model_copy(update=change)) != name
+
+
+@pytest.mark.spec("LAW-3")
+def test_a_contract_is_hashed_once_and_its_hash_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[Contract] = []
+
+    def canonical(contract: Contract) -> str:
+        hashed.append(contract)
+        return canonical_contract(contract)
+
+    monkeypatch.setattr("trued.proof.contract.canonical_contract", canonical)
+    before = len(_HASHES)
+    own = CONTRACT.model_copy(update={"base": "d" * 40})
+    assert contract_hash(own) == contract_hash(own) != contract_hash(CONTRACT)
+    assert [one for one in hashed if one is own] == [own]
+    hashed.clear()
+    del own
+    for number in range(10):  # later contracts may get the memory of earlier ones, never their hash
+        text = canonical_contract(again := CONTRACT.model_copy(update={"base": f"{number:040}"}))
+        assert contract_hash(again) == hashlib.sha256(text.encode()).hexdigest()
+        hashed.clear()
+    del again
+    assert len(_HASHES) <= before + 1  # CONTRACT
 
 
 @pytest.mark.spec("LAW-8")

@@ -47,3 +47,23 @@ async def test_what_git_changes_at_checkout_is_tested_at_most(tmp_path: Path) ->
 async def test_a_mark_that_the_bases_attributes_replace_is_tested_at_most(tmp_path: Path) -> None:
     trial = Trial(tmp_path, {**BASE, ".gitattributes": "*.py ident\n"}, ASKED)
     assert only(await trial.verdict({"twice.py": MARKED})).grade is Grade.TESTED
+
+
+@pytest.mark.spec("LAW-9")
+async def test_a_verdict_says_which_files_of_the_base_git_would_have_converted(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {**BASE, ".gitattributes": "*.txt eol=crlf\n*.bin filter=lfs\n*.sh eol=lf\n"}, ASKED)
+    verdict = await trial.verdict({"twice.py": RIGHT})
+    assert only(verdict).grade is Grade.PROVEN
+    said = [one for one in verdict.undecided if "git converts" in one]
+    assert [one.partition(":")[0] for one in said] == [".gitattributes (*.txt eol=crlf)"]
+
+
+@pytest.mark.spec("LAW-9")
+async def test_a_macro_of_the_base_may_stand_for_another_one(tmp_path: Path) -> None:
+    macros = "[attr]outer middle\n[attr]middle inner\n[attr]inner eol=crlf\n"
+    trial = Trial(tmp_path, {**BASE, ".gitattributes": macros}, ASKED)
+    contract = await trial.seal()
+    for line, grade in (("*.py outer", Grade.TESTED), ("*.py diff=python", Grade.PROVEN)):
+        head = await trial.head({"twice.py": RIGHT, ".gitattributes": f"{macros}{line}\n"})
+        judged = only(await trial.prove(contract, head))
+        assert judged.grade is grade, (line, judged.why)

@@ -60,7 +60,7 @@ async def test_green_is_taken_with_the_interpreter_of_red(tmp_path: Path, monkey
     contract = await trial.seal()
     assert sys.version.split()[0] in contract.interpreter
     monkeypatch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path / "other")))
-    with pytest.raises(CannotJudge, match=r"red was taken with .*activate the same environment"):
+    with pytest.raises(CannotJudge, match=r"checks ran on the base with .*activate the same environment"):
         await trial.prove(contract, await trial.head({"kit/slug.py": GOOD}))
 
 

@@ -10,11 +10,13 @@ import pytest
 
 from tests.proof.trial import Trial, git, only
 from trued.model import Contract, Evidence, ExamplesCheck, Grade, Outcomes, Requirement, Tried
+from trued.proof import fact_cache
 from trued.proof.case_status import full_name
 from trued.proof.contract import contract_hash
 from trued.proof.fact_cache import MOST, FactCache
 from trued.proof.notes import worst_counts
 from trued.proof.room.bench import check_hash
+from trued.proof.room.node import find_node
 from trued.proof.seal import SealTerms, seal
 from trued.protocols import Emit
 from trued.workspace.git.workspace import GitWorkspace
@@ -174,3 +176,58 @@ def test_facts_of_a_base_are_known_with_their_pictures_or_not_at_all(tmp_path: P
     baseline.show(contract, "tree", "bubblewrap", b"picture")
     (known, *_) = baseline.of_base(contract, "tree", "bubblewrap")
     assert baseline.shown(contract, "tree", "bubblewrap", known.artifacts["screenshot.png"]) == b"picture"
+
+
+async def test_a_base_that_was_looked_at_in_another_room_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    await sealed(trial(tmp_path / "one", kept))
+    monkeypatch.setattr(fact_cache, "ROOM", "elsewhere")
+    _, heard = await sealed(trial(tmp_path / "two", kept))
+    assert "base known" not in heard
+    assert "sealed" in heard
+
+
+def forged(contract: Contract, **changed: Any) -> Contract:
+    """The contract as an earlier engine could have sealed it: every case failed on the base three times."""
+    facts = [one.model_copy(update=changed) for one in contract.base_facts]
+    wrong = {"outcome": Outcomes.FAILED, "kind": "returned"}
+    failed = [
+        one.model_copy(
+            update={
+                "id": f"{one.id}-{turn}",
+                "turn": turn,
+                "tried": tuple(each.model_copy(update=wrong) for each in one.tried),
+            }
+        )
+        for one in facts[:1]
+        for turn in (1, 2, 3)
+    ]
+    return contract.model_copy(update={"base_facts": tuple(failed)})
+
+
+NODE = [{"call": "m.mjs:f", "args": [3], "returns": 6}]
+AGAIN = "the base was checked again"
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.parametrize(
+    ("cases", "changed", "again"),
+    [(CASES, {"room": ""}, True), (CASES, {}, False), (NODE, {"versions": {"node": "v0.1"}}, True), (NODE, {}, False)],
+)
+async def test_red_of_another_room_or_another_node_is_taken_again(
+    tmp_path: Path, cases: list[dict[str, Any]], changed: dict[str, Any], again: bool
+) -> None:
+    """Nothing was built: the base passes. Only results that were taken as the head's are may say that it failed."""
+    if cases is NODE and not find_node():
+        pytest.skip("node is not installed")
+    base = {"m.py": "def f(x):\n    return 2 * x\n", "m.mjs": "export const f = (x) => 2 * x;\n"}
+    asked = [{"id": "r", "text": "f doubles", "checks": [{"kind": "examples", "cases": cases}]}]
+    one = Trial(tmp_path, base, asked)
+    contract = await one.seal()
+    verdict = await one.prove(forged(contract, **changed), await one.head({"other.py": "X = 1\n"}))
+    assert any(note.startswith(AGAIN) for note in verdict.undecided) is again
+    assert any("failed before" in why for why in only(verdict).why) is not again
+    verdict = await one.prove(contract, await one.head({"third.py": "X = 1\n"}))
+    assert not any(note.startswith(AGAIN) for note in verdict.undecided)

@@ -430,7 +430,7 @@ def test_of_a_held_out_case_the_implementer_learns_requirement_clause_and_kind_o
     (gap,) = found.gaps
     assert "SECRET" not in gap.model_dump_json()
     assert (gap.requirement, gap.where) == ("r", "it works")
-    assert "returns another value" in gap.what
+    assert "does not return the expected value" in gap.what
     assert "SECRET" not in " ".join(found.why)
 
 

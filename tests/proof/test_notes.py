@@ -29,23 +29,12 @@ def test_every_note_about_the_files_that_were_used_is_a_fact() -> None:
 
 @pytest.mark.spec("LAW-11", "DAY-12")
 def test_words_in_a_note_do_not_make_it_a_fact() -> None:
-    """A file's name can begin like the notes about facts of earlier versions."""
+    """A file's name can begin like a note about a fact."""
     said = "no check runs src/quick: the base's version was used, which was changed"
     contract = Contract(base="0" * 40, requirements=(), reported=("built",), undecided=("built",))
     notes = [said, FactNote("seen"), "built"]
     made = Verdict(subject="all", undecided=tuple(notes), reported=reported_notes(contract, notes))
     assert facts_of(Verdict.model_validate_json(made.model_dump_json())) == ("seen", "built")
-
-
-@pytest.mark.spec("RUN-3", "LAW-11")
-def test_notes_of_yesterdays_verdicts_are_told_apart_by_their_words() -> None:
-    facts = [str(one) for one in (worst_counts(), QUICK_NOTE, "dependencies changed: +flask")]
-    stored = Verdict(subject="all", undecided=(*UNCHECKED, *facts)).model_dump(mode="json")
-    del stored["reported"]
-    assert [*facts_of(Verdict.model_validate(stored))] == facts
-    contract = Contract(base="0" * 40, requirements=(), undecided=(*UNCHECKED, facts[2]))
-    assert "reported" not in contract.model_dump()  # so the contract's hash stays the same
-    assert reported_notes(contract, contract.undecided) == (facts[2],)
 
 
 @pytest.mark.spec("LAW-11", "DAY-12")

@@ -37,7 +37,7 @@ def test_a_whole_is_never_better_than_any_part_nor_than_its_cap(grades: list[Gra
 @pytest.mark.spec("LAW-8", "LAW-12")
 def test_its_own_cases_and_a_dispute_count_beside_the_parts() -> None:
     parts = [judged("a", Grade.PROVEN)]
-    own = judged("goal", Grade.REFUTED, why="case 1: it returns another value", parts=("a",))
+    own = judged("goal", Grade.REFUTED, why="case 1: it does not return the expected value", parts=("a",))
     assert judge_by_parts(own, parts).grade is Grade.REFUTED
     assert (
         judge_by_parts(judged("goal", Grade.UNPROVEN, why="disputed: x", parts=("a",)), parts).grade is Grade.UNPROVEN

@@ -179,3 +179,24 @@ async def test_what_goes_otherwise_beside_another_run_is_tried_alone_again(
     stood, runs = await on_the_base(tmp_path, call, idle=8)
     assert stood is stands
     assert runs == ["", "", BESIDE_THE_SECOND, "", ""]
+
+
+# Under pytest the code leaves a file beside itself.
+SIGN = (
+    "import os, pathlib\n    sign = pathlib.Path(__file__).with_name('sign.txt')\n"
+    "    if 'PYTEST_CURRENT_TEST' in os.environ: sign.write_text('tested')"
+)
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.parametrize("idle", [1, 8])
+async def test_code_that_is_right_only_after_a_test_left_it_a_sign_is_refuted(tmp_path: Path, idle: int) -> None:
+    found = await verdict(tmp_path, f"{SIGN}\n    if not sign.exists(): return None", idle=lambda: idle)
+    assert found.requirements[0].grade is Grade.REFUTED, found.requirements[0].why
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize("idle", [1, 8])
+async def test_tests_that_leave_a_file_cost_honest_code_nothing(tmp_path: Path, idle: int) -> None:
+    found = await verdict(tmp_path, SIGN, idle=lambda: idle)
+    assert found.requirements[0].grade is Grade.PROVEN, found.requirements[0].why

@@ -227,7 +227,7 @@ async def test_which_visible_tests_fail_after_held_out_ones_ran_is_no_channel(tm
     assert only(verdict).grade is Grade.REFUTED
     assert "test_bit[" in " ".join(only(verdict).why), "people see which ones"
     assert "test_bit[" not in told(verdict)
-    beside = "double: an existing test fails in the run of a held-out one"
+    beside = "double: an existing test fails in the same run as a held-out test"
     assert [gap.what for gap in verdict.gaps] == [f"double: {AGAIN}", beside]
 
 
@@ -392,7 +392,7 @@ def test_short_values_shapes_and_imports_are_not_looked_for() -> None:
 
 def test_a_reason_for_agents_names_no_existing_test_by_its_id() -> None:
     """The requirement is refuted only by existing tests. Which of them fail is said by their own gaps, if at all."""
-    why = (f"{EXISTING_TESTS} fail: tests tests/test_bits.py::test_bit[3]: failed", "4 cases pass")
+    why = (f"{EXISTING_TESTS} passed on the base and fail now: tests/test_bits.py::test_bit[3]: failed", "4 cases pass")
     refuted = Judged(id="double", text="twice", grade=Grade.REFUTED, why=why, holds=False)
     assert refuted.reason == f"{EXISTING_TESTS} fail"
     shown = refuted.model_copy(update={"gaps": (Finding(what="double: it fails\nwith many words"),)})

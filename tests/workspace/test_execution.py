@@ -219,7 +219,7 @@ async def test_a_command_may_write_in_all_of_its_room(begin: Begin, level: str) 
     await workspace.begin()
     async with workspace.room(workspace.base) as room:
         ran = await workspace.execute(Command(["sh", "-c", "pwd; echo x > ../made"], room / "lib"))
-        assert (ran.exit_code, ran.stdout.decode().strip()) == (0, f"{workspace.shown_at(room)}/lib")
+        assert (ran.exit_code, ran.stdout.decode().strip()) == (0, f"{(*workspace.shown_at(room), room)[0]}/lib")
         assert (room / "made").read_text() == "x\n"
 
 

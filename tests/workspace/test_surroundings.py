@@ -137,3 +137,18 @@ async def test_a_command_writes_beyond_its_room_only_where_it_was_let(workspace:
     allowed = await ran(workspace, script, str(tmp_path / "let"), writable=(str(tmp_path / "let"),))
     forbidden = await ran(workspace, script, str(tmp_path / "let"))
     assert (allowed.exit_code, forbidden.exit_code) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("repository", "shown", "place"),
+    [
+        ("/opt/none/project", [], "/srv/project"),  # /opt is shown read-only, so that no folder can be made in it
+        ("/home/nobody/project", [], "/home/nobody/project"),
+        ("/home/nobody/project", ["/home/nobody"], "/srv/project"),
+        ("/home/nobody/project", ["/home/nobody/project/.venv"], "/srv/project"),
+    ],
+)
+def test_a_checkout_is_shown_at_the_users_path_if_something_can_be_mounted_there(
+    repository: str, shown: list[str], place: str
+) -> None:
+    assert surroundings.usual_place(repository, shown, copy=False) == place

@@ -9,7 +9,8 @@ it. Pure.
 import ast
 import builtins
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 MODULE = "statements of the module"
@@ -22,6 +23,14 @@ HOOKS = (
     "_missing_",
     "_generate_next_value_",
 )
+# Names of a module that Python itself sets, reads or calls.
+MODULES_OWN = frozenset(
+    {
+        *("__name__", "__path__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__"),
+        *("__class__", "__getattr__", "__dir__", "__dict__"),
+    }
+)
+ENUM_MAY_HAVE = ("__str__", "__repr__", "__format__", "__doc__", "__slots__")  # nothing calls these for its members
 # What may be called where a module is loaded: it makes a new value and touches no other.
 MAKERS = frozenset(
     {
@@ -52,9 +61,10 @@ PROPERTIES = ("setter", "getter", "deleter")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def altered_names(before: str, after: str) -> frozenset[str]:
+def altered_names(before: str, after: str, exported: Collection[str] = ()) -> frozenset[str]:
     """Functions, methods and variables of a Python file that were changed or removed, but not those that were added.
-    `MODULE` stands for other statements, and for a file that cannot be parsed."""
+    `MODULE` stands for other statements, and for a file that cannot be parsed. `exported`: imported names that other
+    files take from this one; a removed import alters nothing only if nobody uses its name."""
     try:
         was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -62,17 +72,42 @@ def altered_names(before: str, after: str) -> frozenset[str]:
     found = {name for name, body in was.bound.items() if now.bound.get(name) != body and name not in was.imported}
     found |= {name for name in was.imported & now.bound.keys() if now.bound[name] != was.bound[name]}
     found -= {name for name in found if _only_grew(was.collections.get(name), now.collections.get(name))}
+    gone = was.imported - now.bound.keys()
+    found |= gone & {*exported, *now.offered}
+    found |= {name for name, used in now.names.items() if not gone.isdisjoint(used)}
     found |= set(_altered_classes(was, now))
-    moved = was.others != now.others or _reaches_beyond(was, now)
-    return frozenset(found | ({MODULE} if moved else set()))
+    moved = was.others != now.others or _kept_order(was, now) != _kept_order(now, was)
+    return frozenset(found | ({MODULE} if moved or _reaches_beyond(was, now) else set()))
+
+
+def _kept_order(one: "_Outline", other: "_Outline") -> list[str]:
+    """The variables and classes that both files bind equally often, in the order of the first."""
+    return [name for name in one.order if one.bindings[name] == other.bindings[name]]
+
+
+def new_statements(before: str, after: str) -> frozenset[str]:
+    """The names and texts that a Python file's new statements mention, by themselves or by functions of the file that
+    they use. Definitions that are understood do not count."""
+    try:
+        was, tree = ast.parse(before), ast.parse(after)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    known = {ast.dump(one) for one in was.body}
+    first = set[str]()
+    for one in tree.body:
+        if ast.dump(one) not in known and altered_names("", ast.unparse(one)) == {MODULE}:
+            first |= _mentioned(one)
+    return reached_names([after], first)
 
 
 def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
-    """Classes of the base that got a member which their old code may use: Python's own, or one that a class above may
-    have."""
+    """Classes of the base that got a member which their old code may use: Python's own, one that a class above may
+    have, or a field of which a decorator makes methods."""
     for name in now.bound.keys() - was.bound.keys():
         owner, _, member = name.rpartition(".")
-        if owner in was.classes and (_is_dunder(member) or _may_override(member, was.classes[owner])):
+        if owner not in was.classes:
+            continue
+        if name in now.fields or _is_dunder(member) or _may_override(member, was.classes[owner]):
             yield owner
 
 
@@ -87,11 +122,23 @@ def _is_dunder(name: str) -> bool:
 
 def _reaches_beyond(was: "_Outline", now: "_Outline") -> bool:
     """Whether what was added may change something other than itself when the module is loaded, or hides a built-in."""
-    added = now.bound.keys() - was.bound.keys() if was.bound or was.others else set()  # a new file has no old code
-    if any("." not in name and (_is_dunder(name) or hasattr(builtins, name)) for name in added):
+    added = now.bound.keys() - was.bound.keys()
+    if any(name in MODULES_OWN or name.rpartition(".")[2] in HOOKS for name in added):
         return True
+    if was.bound or was.others:  # a new file has no old code
+        starred = any("alias(name='*'" in one for one in was.others)
+        hidden = frozenset[str]().union(*was.names.values()) if starred else frozenset[str]()
+        if any("." not in name and (_is_dunder(name) or hasattr(builtins, name) or name in hidden) for name in added):
+            return True
     fresh = [one for name, several in now.run.items() for one in several if one not in was.run.get(name, ())]
-    return not all(one.decorator in was.decorators or now.is_understood(one) for one in fresh)
+    registered = Counter(key for several in was.run.values() for one in several for key in one.registers)
+    # A function that a module offers (`click.option`) does not register, nor does one that the base has twice.
+    taken = {key for key, times in registered.items() if times == 1 and not was.is_in_module(key[0])}
+    return not all(
+        now.is_understood(one)
+        or (one.decorator in was.decorators and now.makes_arguments(one) and taken.isdisjoint(one.registers))
+        for one in fresh
+    )
 
 
 def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozenset[str]:
@@ -112,6 +159,40 @@ def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozense
             found.add(name)
             left += uses.get(name, ())
     return frozenset(found)
+
+
+def defined_names(text: str) -> frozenset[str]:
+    """The functions, methods, classes and variables of a Python file, without their classes' names before them."""
+    try:
+        outline = _Outline(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    return frozenset(name.rpartition(".")[2] for name in outline.bound.keys() - outline.imported)
+
+
+def imported_modules(text: str) -> frozenset[str]:
+    """The modules that a Python file imports, with dots, and each name that it takes from one. A relative import has
+    no dots before it."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names)}
+    return frozenset(found - {""})
+
+
+def attributes_of_modules(text: str) -> frozenset[str]:
+    """`module.name` for each name that a Python file uses as an attribute of a module that it imports."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    aliases = {node.asname: node.name for node in nodes if isinstance(node, ast.alias) and node.asname}
+    chains = [(_last_name(node.value), node.attr) for node in nodes if isinstance(node, ast.Attribute)]
+    return frozenset(f"{aliases.get(owner, owner).rpartition('.')[2]}.{name}" for owner, name in chains)
 
 
 def used_names(text: str) -> frozenset[str]:
@@ -154,49 +235,97 @@ class _Outline:
 
     def __init__(self, module: ast.Module) -> None:
         self.bound: dict[str, str] = {}
+        self.bindings: Counter[str] = Counter()  # name → how often it is bound
         self.uses: dict[str, set[str]] = {}  # last part of the name → names that it uses
+        self.names: dict[str, set[str]] = {}  # whole name → names that it takes from the module, without attributes
         self.imported: set[str] = set()
-        self.collections: Mapping[str, tuple[str, ...]] = {}
+        self.collections: dict[str, tuple[str, ...]] = {}  # of variables that are bound once
         self.others: list[str] = []  # statements that bind nothing, in order
+        self.order: list[str] = []  # variables and classes, in order
         self.classes: dict[str, tuple[str, ...]] = {}  # class → names of the classes above it
+        self.fields: set[str] = set()  # variables of classes that have a decorator
         self.run: dict[str, list[_Run]] = {}  # name → what is run when it is bound
         self.origins: dict[str, set[str]] = {}  # imported name → top modules that it comes from; "": this package
         for one in module.body:
             self._add(one)
+        # Only when all names are known can it be said which blocks do nothing.
+        idle = {ast.dump(one) for one in module.body if isinstance(one, ast.If) and self._is_idle_block(one)}
+        self.others = [one for one in self.others if one not in idle]
+        self.collections = {name: one for name, one in self.collections.items() if self.bindings[name] == 1}
         self.decorators = {one.decorator for several in self.run.values() for one in several if one.decorator}
+        offers = [one for one in module.body if "__all__" in _targets(one)]
+        self.offered = {str(one.value) for each in offers for one in ast.walk(each) if isinstance(one, ast.Constant)}
 
     def _add(self, one: ast.stmt, above: str = "") -> None:
         if isinstance(one, ast.ClassDef):
-            for inner in one.body:
-                self._add(inner, f"{one.name}.")
-            self.classes[f"{above}{one.name}"] = tuple(map(_last_name, one.bases))
-            head = ast.ClassDef(one.name, one.bases, one.keywords, [], one.decorator_list)
-            self._bind(f"{above}{one.name}", head, ast.dump(head))
-            self.uses[one.name] |= {name.rpartition(".")[2] for name in self.bound if name.startswith(f"{one.name}.")}
+            self._add_class(one, above)
         elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
             self._bind(f"{above}{one.name}", one, ast.dump(_without_docstring(one)))
         elif isinstance(one, ast.Import | ast.ImportFrom) and one.names[0].name != "*":
-            place = f"{one.level}{one.module}" if isinstance(one, ast.ImportFrom) else ""
-            for alias in one.names:
-                name = alias.asname or alias.name.split(".")[0]
-                module = one.module or "" if isinstance(one, ast.ImportFrom) else alias.name
-                own = isinstance(one, ast.ImportFrom) and one.level > 0
-                self.origins.setdefault(name, set()).add("" if own else module.split(".")[0])
-                self.bound[name] = f"{self.bound.get(name, '')}{place} {alias.name}"
-                self.imported.add(name)
-                self.uses.setdefault(name, set()).add(alias.name.rpartition(".")[2])
+            self._add_import(one)
         elif (names := list(_targets(one))) and all(names):
             for name in names:
                 self._bind(f"{above}{name}", one, ast.dump(one))
+                self.order.append(f"{above}{name}")
             value = getattr(one, "value", None)
             if isinstance(value, ast.List | ast.Tuple | ast.Set | ast.Dict) and _has_distinct_keys(value):
-                self.collections = {**self.collections, f"{above}{names[0]}": tuple(_elements(value))}
-        elif not _is_idle(one):
+                self.collections[f"{above}{names[0]}"] = tuple(_elements(value))
+        elif not _is_idle(one) or isinstance(one, ast.If):
             self.others.append(ast.dump(one))
+            self.names.setdefault(MODULE, set()).update(_names_in(one))
+
+    def _add_class(self, one: ast.ClassDef, above: str) -> None:
+        for inner in one.body:
+            self._add(inner, f"{one.name}.")
+            if one.decorator_list:
+                self.fields |= {f"{one.name}.{name}" for name in _targets(inner)}
+        self.classes[f"{above}{one.name}"] = tuple(map(_last_name, one.bases))
+        is_enum = any("enum" in self.origins.get(_first_name(base), ()) for base in one.bases)
+        if is_enum and not self._is_plain_enum(one):
+            # Its own methods make its members, when the class is made.
+            self.run.setdefault(f"{above}{one.name}", []).append(_Run("members of an enum", understood=False))
+        head = ast.ClassDef(one.name, one.bases, one.keywords, [], one.decorator_list)
+        self._bind(f"{above}{one.name}", head, ast.dump(head))
+        self.order.append(f"{above}{one.name}")
+        self.uses[one.name] |= {name.rpartition(".")[2] for name in self.bound if name.startswith(f"{one.name}.")}
+
+    def _is_plain_enum(self, one: ast.ClassDef) -> bool:
+        members = [name.rpartition(".")[2] for name in self.bound if name.startswith(f"{one.name}.")]
+        first = [_first_name(base) for base in one.bases]
+        known = [self.origins.get(name) == {"enum"} or self._is_pythons(name) for name in first]
+        return all(known) and not any(_is_dunder(name) and name not in ENUM_MAY_HAVE for name in members)
+
+    def _add_import(self, one: ast.Import | ast.ImportFrom) -> None:
+        place = f"{one.level}{one.module}" if isinstance(one, ast.ImportFrom) else ""
+        for alias in one.names:
+            name = alias.asname or alias.name.split(".")[0]
+            module = one.module or "" if isinstance(one, ast.ImportFrom) else alias.name
+            own = isinstance(one, ast.ImportFrom) and one.level > 0
+            self.origins.setdefault(name, set()).add("" if own else module.split(".")[0])
+            self.bound[name] = f"{self.bound.get(name, '')}{place} {alias.name}"
+            self.bindings[name] += 1
+            self.imported.add(name)
+            self.uses.setdefault(name, set()).add(alias.name.rpartition(".")[2])
+
+    def _is_idle_block(self, one: ast.If) -> bool:
+        """Whether the block is for type checkers or for a file that is started as a program, and these names mean what
+        they usually do."""
+        if not _is_idle(one):
+            return False
+        name = _first_name(one.test.left if isinstance(one.test, ast.Compare) else one.test)
+        return self.bound.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
 
     def is_understood(self, one: "_Run") -> bool:
         """Whether it makes a value and does nothing else, by functions that are Python's own."""
         return one.understood and all(map(self._is_pythons, one.roots))
+
+    def makes_arguments(self, one: "_Run") -> bool:
+        """Whether the arguments of a decorator are made as `is_understood` asks for."""
+        return one.arguments is not None and all(map(self._is_pythons, one.arguments))
+
+    def is_in_module(self, name: str) -> bool:
+        """Whether the name is `module.function`, of a module that is imported whole."""
+        return name.count(".") == 1 and self.bound.get(name.partition(".")[0], "").startswith(" ")
 
     def _is_pythons(self, name: str) -> bool:
         if name in self.origins:
@@ -204,8 +333,11 @@ class _Outline:
         return name not in self.bound and hasattr(builtins, name)
 
     def _bind(self, name: str, one: ast.AST, body: str) -> None:
-        self.run.setdefault(name, []).extend(_run_by(one))
+        again = name in self.bound and name not in self.imported
+        self.run.setdefault(name, []).extend(_run_by(one, again=again))
         self.bound[name] = f"{self.bound.get(name, '')}{body}"  # for a name that is bound twice, both bodies count
+        self.bindings[name] += 1
+        self.names.setdefault(name, set()).update(_names_in(one))
         used = {node.id for node in ast.walk(one) if isinstance(node, ast.Name)}
         used |= {node.attr for node in ast.walk(one) if isinstance(node, ast.Attribute)}
         self.uses.setdefault(name.rpartition(".")[2], set()).update(used)
@@ -218,20 +350,19 @@ class _Run(NamedTuple):
     understood: bool  # it can only make a new value, if the functions that it calls are what their names say
     roots: frozenset[str] = frozenset()  # the names by which it finds these functions
     decorator: str = ""  # the function that decorates, if it is one
+    arguments: frozenset[str] | None = None  # roots of a decorator's arguments, if these only make values
+    registers: frozenset[tuple[str, ...]] = frozenset()  # under which text and HTTP methods the decorator may do so
 
 
-def _run_by(one: ast.AST) -> Iterator[_Run]:
-    """What is run when this function, class or variable is bound."""
-    for decorator in getattr(one, "decorator_list", ()):
-        function = decorator.func if isinstance(decorator, ast.Call) else decorator
-        own = isinstance(function, ast.Attribute) and function.attr in PROPERTIES  # of a property in the same class
-        plain = (own or _last_name(function) in DECORATORS) and _is_plain(decorator, beside=function)
-        roots = _roots(decorator) | (frozenset() if own else {_first_name(function)})
-        yield _Run(ast.dump(decorator), plain, roots, ast.unparse(function))
+def _run_by(one: ast.AST, *, again: bool) -> Iterator[_Run]:
+    """What is run when this function, class or variable is bound. `again`: its name was bound before."""
+    decorators = getattr(one, "decorator_list", ())
+    for decorator in decorators:
+        yield _decorating(decorator, one, again=again)
+    if {"property", "cached_property"} & (named := {*map(_last_name, decorators)}) and "classmethod" in named:
+        yield _Run("a property of a class", understood=False)  # reading it runs it, before any object is made
     values: list[ast.AST | None] = []
     if isinstance(one, _FUNCTIONS):
-        if one.name in HOOKS:
-            yield _Run(ast.dump(one.args), understood=False)
         values = [*one.args.defaults, *one.args.kw_defaults, *_annotations(one)]
     elif isinstance(one, ast.ClassDef):
         values = [*one.bases, *(keyword.value for keyword in one.keywords)]
@@ -244,6 +375,31 @@ def _run_by(one: ast.AST) -> Iterator[_Run]:
             yield _Run(ast.dump(value), _is_plain(value), _roots(value))
 
 
+def _decorating(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    # `@price.setter` above `price`, of a property in the same class
+    own = again and isinstance(function, ast.Attribute) and function.attr in PROPERTIES
+    own = own and ast.unparse(function) == f"{getattr(one, 'name', '')}.{_last_name(function)}"
+    plain = _is_plain(decorator, beside=function)
+    roots = _roots(decorator) | (frozenset() if own else {_first_name(function)})
+    understood = plain and (own or _last_name(function) in DECORATORS)
+    given = [*decorator.args, *decorator.keywords] if isinstance(decorator, ast.Call) else []
+    arguments = frozenset[str]().union(*map(_roots, given)) if plain else None
+    return _Run(ast.dump(decorator), understood, roots, ast.unparse(function), arguments, _registered(decorator))
+
+
+def _registered(decorator: ast.expr) -> frozenset[tuple[str, ...]]:
+    """The function of a decorator, its first text and each HTTP method that it names: two equal ones may replace each
+    other, as two routes of one path do."""
+    if not isinstance(decorator, ast.Call):
+        return frozenset()
+    given = [*decorator.args, *(one.value for one in decorator.keywords)]
+    texts = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    methods = [one.value for one in decorator.keywords if one.arg == "methods"]
+    named = [one.value for value in methods for one in ast.walk(value) if isinstance(one, ast.Constant)]
+    return frozenset((ast.unparse(decorator.func), texts[0], str(one).upper()) for one in named or ["GET"] if texts)
+
+
 def _annotations(one: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST | None]:
     given = one.args
     for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
@@ -252,21 +408,71 @@ def _annotations(one: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AS
 
 
 def _is_plain(value: ast.AST, beside: ast.AST | None = None) -> bool:
-    """Whether the expression makes a new value and does nothing else. What is inside a lambda is not run."""
-    if value is beside or isinstance(value, ast.Lambda):
+    """Whether the expression makes a new value and does nothing else. Of a lambda, only the defaults are run."""
+    if value is beside:
         return True
+    if isinstance(value, ast.Lambda):
+        return all(_is_plain(one, beside) for one in (*value.args.defaults, *value.args.kw_defaults) if one)
     if isinstance(value, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
         return False
+    if isinstance(value, ast.Attribute | ast.Subscript) and not isinstance(value.ctx, ast.Load):
+        return False  # `[0 for module.name in …]` assigns
     if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Call):
         return False
-    if isinstance(value, ast.Call) and value.func is not beside and _last_name(value.func) not in MAKERS:
+    if isinstance(value, ast.Call) and value.func is not beside and not _is_maker(value.func):
+        return False
+    factory = _factory(value)
+    if factory and not (_is_plain(factory.body) if isinstance(factory, ast.Lambda) else _is_maker(factory)):
         return False
     return all(_is_plain(inner, beside) for inner in ast.iter_child_nodes(value))
 
 
+def _is_maker(function: ast.expr) -> bool:
+    """Whether the function is named like one that only makes values. An item of something may be anything."""
+    while isinstance(function, ast.Subscript):  # `list[int]()`
+        function = function.value
+    named = _last_name(function) in MAKERS
+    while isinstance(function, ast.Attribute | ast.Call):
+        function = function.func if isinstance(function, ast.Call) else function.value
+    return named and isinstance(function, ast.Name)
+
+
+def _factory(value: ast.AST) -> ast.expr | None:
+    """What a defaultdict calls when it is asked for a key that it lacks."""
+    is_one = isinstance(value, ast.Call) and _last_name(value.func) == "defaultdict"
+    return value.args[0] if is_one and isinstance(value, ast.Call) and value.args else None
+
+
 def _roots(value: ast.AST) -> frozenset[str]:
-    calls = [one.func for one in ast.walk(value) if isinstance(one, ast.Call)]
-    return frozenset(_first_name(one) for one in calls)
+    nodes = list(ast.walk(value))
+    calls = [one.func for one in nodes if isinstance(one, ast.Call)]
+    factories = [one for one in map(_factory, nodes) if one and not isinstance(one, ast.Lambda)]
+    return frozenset(_first_name(one) for one in (*calls, *factories))
+
+
+def _names_in(one: ast.AST) -> set[str]:
+    """The names that this code takes from its module: those that it reads and does not bind itself."""
+    nodes = list(ast.walk(one))
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    if isinstance(one, _FUNCTIONS):
+        read -= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        read -= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        read -= {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
+    return read
+
+
+def _mentioned(one: ast.AST) -> set[str]:
+    """Every name, attribute and text in this code, without what only a call of a function would run. Of `module.name`
+    only the name counts, unless it is one of Python's own."""
+    if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and not _is_dunder(one.attr):
+        return {one.attr}
+    found = {
+        str(getattr(one, field)) for field in ("id", "attr", "value") if isinstance(getattr(one, field, None), str)
+    }
+    skipped = one.body if isinstance(one, _FUNCTIONS) else ()
+    for inner in ast.iter_child_nodes(one):
+        found |= _mentioned(inner) if inner not in skipped else set()
+    return found
 
 
 def _first_name(value: ast.expr) -> str:
@@ -283,8 +489,8 @@ def _last_name(value: ast.expr) -> str:
 
 
 def _is_idle(one: ast.stmt) -> bool:
-    """Whether the statement does nothing when the module is imported: a text, or what is run only as a program or by a
-    type checker."""
+    """Whether the statement does nothing when the module is imported: a docstring, or a block that only runs when the
+    file is started as a program or read by a type checker."""
     if isinstance(one, ast.If) and not one.orelse:
         return ast.unparse(one.test) in ("__name__ == '__main__'", "TYPE_CHECKING", "typing.TYPE_CHECKING")
     return isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import weakref
 from collections.abc import Iterable, Mapping
 
 from trued.model import Approval, Check, Contract, Grade, Judged, Outcome, Verdict
@@ -9,6 +10,7 @@ from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, NO_CHECK, P
 from trued.support.plurals import counted
 
 FACTS = {"base_facts"}  # fields that were measured, not agreed upon: times differ with every run
+_HASHES: dict[int, str] = {}  # by the identity of a contract that is still in use
 _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
 
 
@@ -25,8 +27,17 @@ def check_hash(check: Check) -> str:
 
 
 def contract_hash(contract: Contract) -> str:
-    """The SHA-256 of the contract's canonical form, which identifies the contract everywhere."""
-    return hashlib.sha256(canonical_contract(contract).encode("utf-8", "surrogatepass")).hexdigest()
+    """The SHA-256 of the contract's canonical form, which identifies the contract everywhere.
+
+    Computed once for each object: a plan of a thousand chunks asks for the hash of the same contract after every chunk.
+    It is not stored in the object, because `model_copy` would give it to a contract with other content.
+    """
+    known = _HASHES.get(id(contract))
+    if known is None:
+        known = hashlib.sha256(canonical_contract(contract).encode("utf-8", "surrogatepass")).hexdigest()
+        _HASHES[id(contract)] = known
+        weakref.finalize(contract, _HASHES.pop, id(contract), None).atexit = False
+    return known
 
 
 def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:

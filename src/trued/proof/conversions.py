@@ -37,6 +37,14 @@ async def converted_files(workspace: Workspace, base: str, commit: str, changed:
     return [*found, *(path for path, content in marked.items() if _IDENT in content)]
 
 
+async def unconverted_files(workspace: Workspace, base: str) -> list[str]:
+    """The lines of attributes by which the base makes git convert files, each with its file. Content of git LFS is left
+    out: rooms have it."""
+    lines = await _attributes(workspace, base)
+    names = _converting_names([line for several in lines.values() for line in several]) - {"filter=lfs"}
+    return [f"{path} ({' '.join(one)})" for path in sorted(lines) for one in lines[path] if names & set(one[1:])]
+
+
 async def _attributes(workspace: Workspace, commit: str) -> dict[str, list[list[str]]]:
     """Path → the lines of each file of attributes, as words. Lines and blanks are git's own, not Unicode's."""
     files = [path for path in await workspace.blobs(commit) if PurePosixPath(path).name == ATTRIBUTES]
@@ -56,7 +64,9 @@ def _converting_names(lines: Iterable[list[str]]) -> set[str]:
     every = list(lines)
     found = {word for line in every for word in line[1:] if _CONVERTING.fullmatch(word)}
     macros = {line[0].removeprefix(_MACRO): set(line[1:]) for line in every if line[0].startswith(_MACRO)}
-    return found | {name for name, words in macros.items() if words & found}
+    while more := {name for name, words in macros.items() if words & found} - found:
+        found |= more  # a macro may stand for another one
+    return found
 
 
 def _overriding(lines: Iterable[list[str]]) -> list[list[str]]:

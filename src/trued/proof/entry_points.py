@@ -184,7 +184,8 @@ def why_foreign_module(name: str, known: KnownNames) -> str:
 
 
 def _holds(path: str, top: str, base: Mapping[str, str]) -> bool:
-    """Whether this file of the base is the module, or belongs to it. A file inside another package does not."""
+    """Whether this file of the base is the top-level module `top` or a file of that package. A module of the same name
+    inside another package does not count."""
     parts = PurePosixPath(path).parts
     for at, part in enumerate(parts):
         if part == f"{top}.py" or (part == top and at + 1 < len(parts)):

@@ -1,4 +1,5 @@
-"""Caches facts between verifications: results on a base, which need not run again, and failures of heads."""
+"""Caches facts between verifications: the results of checks on a base, so that they need not run again, and the
+failures of heads, so that a retry cannot turn one into a pass."""
 
 import contextlib
 import hashlib
@@ -17,12 +18,11 @@ from trued.model import Contract, Evidence, Outcomes, Requirement
 from trued.proof.case_status import full_name
 from trued.proof.contract import contract_hash
 from trued.proof.held_out_checks import is_held_out
-from trued.proof.room.bench import check_hash
+from trued.proof.room.bench import ROOM, check_hash
 from trued.support import atomic_files
 
 FOLDER = "facts"
 FORM = 1  # version of the file format; files of another version are not read
-ROOM = "at the path of the user's repository"  # what checks see; whoever changes that gives it another text
 MOST = 12  # failing facts of one head that are kept: enough to say how it failed
 MOST_BYTES = 256 * 2**20
 BASES = 200  # how many bases are cached

@@ -22,65 +22,65 @@ NO_WORK = "the check did not work on the base"
 MOST_TEXT = 1500  # enough for one failed assertion
 _LACKING = {"module": "something that it needs is not installed", "program": "a program that it needs is not installed"}
 _KINDS = {
-    "returned": "it returns another value",
-    "raised": "it raises an error",
-    "raised another error": "it raises another error",
-    "did not raise": "it does not raise the error",
-    "missing": "it is not there",
+    "returned": "it does not return the expected value",
+    "raised": "it raises an error instead of returning a value",
+    "raised another error": "it does not raise the expected error, but another one",
+    "did not raise": "it does not raise the expected error",
+    "missing": "the function, program or page that it uses does not exist",
     "import": "its module cannot be imported",
-    "arguments changed": "it changes its arguments",
-    "arguments after": "it leaves other arguments behind",
-    "exit": "it ends with another exit code",
-    "stdout": "it prints something else",
-    "status": "it answers with another status",
-    "body": "it answers with something else",
-    "header": "it answers with other headers",
-    "server": "its server does not come up",
-    "sees": "the page does not show it",
+    "arguments changed": "it changes its arguments, which must stay as they were",
+    "arguments after": "after it, its arguments do not have the expected values",
+    "exit": "it does not end with the expected exit code",
+    "stdout": "it does not print the expected output",
+    "status": "it does not answer with the expected status",
+    "body": "it does not answer with the expected body",
+    "header": "its answer does not have the expected headers",
+    "server": "its server does not start, or does not answer",
+    "sees": "the page does not show what it must",
     "hides": "the page shows what it must not",
-    "url": "the page leads somewhere else",
-    "tree": "the page is not built that way for those who cannot see it",
-    "console": "the page reports errors",
+    "url": "the page does not lead to the expected address",
+    "tree": "the accessibility tree of the page does not have the expected element",
+    "console": "the page reports errors, and must report none",
     "page": "the page does not load",
-    "action": "what a person does on the page cannot be done",
-    "before sees": "the page does not show it before anything is done there",
-    "before hides": "the page shows it before anything is done there",
-    "time": "it takes too long",
-    "memory": "it takes too much memory",
-    "flood": "it writes too much",
-    "no answer": "it does not come back with an answer",
-    "vanished": "it was not reported",
+    "action": "an action on the page cannot be done",
+    "before sees": "the page does not show what it must before the first action",
+    "before hides": "the page shows what it must not before the first action",
+    "time": "it does not end within its time limit",
+    "memory": "it needs more memory than its limit",
+    "flood": "it writes more output than is allowed",
+    "no answer": "it ends without a valid answer",
+    "vanished": "the test runner does not report it",
     "environment": "the environment of the checks broke",
     "start": "the environment of the checks broke",
     "prepare": "its preparation fails",
     "malformed": "the case is malformed",
     NO_WORK: NO_WORK,
-    "worthless": "no result of its run is worth anything",
-    "meddled": "it changes what judges it",
+    "worthless": "the results of its run cannot be trusted",
+    "meddled": "it changes frozen files, by which it is judged",
 }
 # What the implementer learns about a failure in a held-out test file.
 _TESTS = {
-    "error": "it breaks before or after its body",
+    "error": "it breaks in its set-up or tear-down",
     "collection": "its file cannot be imported",
     "module": "something that it needs is not installed",
     "skipped": "it is skipped",
-    "vanished": "it was not reported",
-    "time": "it takes too long",
-    "worthless": "no result of its run is worth anything",
+    "vanished": "the test runner does not report it",
+    "time": "it does not end within its time limit",
+    "worthless": "the results of its run cannot be trusted",
     "build": "the build before it fails",
-    "meddled": "it changes what judges it",
+    "meddled": "it changes frozen files, by which it is judged",
 }
 
 
 # The kinds of failure of tests and commands that everybody can read.
 _VISIBLE = {
     "failed": "it fails",
-    "error": "it breaks before or after its body",
+    "error": "it breaks in its set-up or tear-down",
     "collection": "its file cannot be imported",
     "skipped": "it is skipped",
     "marked": "it is marked to be skipped",
-    "xfailed": "it is expected to fail",
-    "xpassed": "it is expected to fail, and passes",
+    "xfailed": "it fails, and is marked as an expected failure",
+    "xpassed": "it passes, but is marked as an expected failure",
     "build": "the build before it fails",
     "nothing collected": "no test was collected",
     "start": "the test runner could not start",
@@ -103,7 +103,7 @@ def how_it_failed(check: Check, kind: str) -> str:
 
 
 def reason(check: Check, case: str, tried: Tried) -> str:
-    """Why a case failed, for people: `case 2: it returns another value`, `tests/test_a.py::test_b: it fails`."""
+    """Why a case failed, for people: `case 2: it does not return the expected value`. `trued why` shows both values."""
     what = how_it_failed(check, tried.kind) or str(tried.outcome)
     if isinstance(check, CommandCheck):
         return f"`{check.command}`: {what}"
@@ -124,7 +124,7 @@ def gap(
         kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")
         files = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
         own = case == WHOLE_CHECK or not files or any(is_below(case.split("::")[0], one) for one in files)
-        what = f"a held-out test fails: {kind}" if own else "an existing test fails in the run of a held-out one"
+        what = f"a held-out test fails: {kind}" if own else "an existing test fails in the same run as a held-out test"
         return Finding(what=f"{requirement.id}: {what}", where=requirement.text, requirement=requirement.id)
     if tried.id == HUSHED and not is_hidden_data(check):
         return Finding(what=f"{requirement.id}: {AGAIN}", requirement=requirement.id)

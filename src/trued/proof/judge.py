@@ -129,7 +129,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         refuting = [one for one in disputed if one.refutes]
         ceiling = Grade.REFUTED if refuting else Grade.UNPROVEN
         grade = min(grade, ceiling)
-        words = [f"an objection's own case fails: {one.finding.what}" for one in refuting]
+        words = [f"an objection is confirmed, its case fails on this commit: {one.finding.what}" for one in refuting]
         why = (*words, *(_disputed(one.finding) for one in disputed if not one.refutes), *why)
     closed = tuple(f"{reasons.OBJECTION_CLOSED}{one.finding.what}" for one in facts.objected if one.closed)
     gaps = tuple(one for check, count in counts for one in _gaps(requirement, check, count, facts))
@@ -210,7 +210,9 @@ def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: S
     failed = [one for one in suites if one.grade is Grade.REFUTED]
     lost = [one for one in suites if one.grade is Grade.UNJUDGED]
     if failed and judged.grade is not Grade.REFUTED:
-        lowered = _lowered(judged, Grade.REFUTED, [f"{one.id} fail: {one.why[0]}" for one in failed], "")
+        lowered = _lowered(
+            judged, Grade.REFUTED, [f"{one.id} passed on the base and fail now: {one.why[0]}" for one in failed], ""
+        )
         return lowered.model_copy(update={"missing": ()})
     if lost and judged.grade > Grade.UNJUDGED:
         lowered = _lowered(judged, Grade.UNJUDGED, [f"{one.id}: {one.why[0]}" for one in lost], "")

@@ -5,55 +5,25 @@ notes about something that no check covers, so that each kind can be shown under
 """
 
 import base64
-import hashlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from trued.model import Contract, FactNote, Verdict
+from trued.support.hashing import git_blob_names
 from trued.support.plurals import counted
 
 if TYPE_CHECKING:  # reports import this module, and need no clean room
     from trued.proof.room.clean_room import Graft
 
-# Verdicts and contracts of earlier versions do not mark the notes that only report: these beginnings identify them.
-FACT_BEGINNINGS = (
-    "checks ran in an environment built from",
-    "checks of the change also found packages",
-    "dependencies changed:",
-    "quick:",
-    "the same code failed earlier",
-    "objection closed",
-)
-FACT_PHRASES = (
-    ": the contract's version was used",
-    ": the base's version was used",
-    ": added by the change, not used for checks",
-    ": added by the change, not run",
-    ": its test scripts and settings are the base's",
-    ": only a build writes it",
-    ", as the base's package.json says",
-    "the engine chooses the environment itself",
-    " also passes with the base's own ",
-    "that the base does not have was not run",
-    "that the base does not have were not run",
-)
-
 
 def facts_of(verdict: Verdict) -> tuple[str, ...]:
     """The notes that only report what the engine did. All others name something that no check covers."""
-    if verdict.reported is None:
-        return tuple(filter(_was_fact, verdict.undecided))
-    return tuple(one for one in verdict.undecided if one in verdict.reported)
+    return tuple(one for one in verdict.undecided if one in (verdict.reported or ()))
 
 
 def reported_notes(contract: Contract, notes: Iterable[str]) -> tuple[str, ...]:
-    """The notes of a new verdict that only report. `contract`: its own notes may come from an earlier version."""
-    sealed = contract.reported or tuple(filter(_was_fact, contract.undecided))
-    return tuple(str(one) for one in notes if isinstance(one, FactNote) or one in sealed)
-
-
-def _was_fact(note: str) -> bool:
-    return note.startswith(FACT_BEGINNINGS) or any(one in note for one in FACT_PHRASES)
+    """The notes of a new verdict that only report, those of its contract included."""
+    return tuple(str(one) for one in notes if isinstance(one, FactNote) or one in contract.reported)
 
 
 def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
@@ -61,7 +31,8 @@ def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, st
 
     `carried`: the contract's own files (path → base64), which replace the base's. `here`: the head's blobs.
     """
-    theirs = [path for path in carried if path in here and here[path] not in _blobs(carried[path])]
+    own = {path: git_blob_names(base64.b64decode(data)) for path, data in carried.items()}
+    theirs = [path for path in carried if path in here and here[path] not in own[path]]
     based = [path for path in graft.restored if path not in carried]
     added = [path for path in graft.removed if path not in carried]
     used = [
@@ -85,16 +56,19 @@ def worst_counts() -> str:
     return FactNote("the same code failed earlier under the same contract: the worst result counts")
 
 
+def checked_unconverted(line: str) -> str:
+    """The note that an attribute of the base makes git change files at checkout, and that rooms have them unchanged."""
+    return f"{line}: git converts these files at checkout; they were checked as they are stored"
+
+
+def base_taken_again(why: str) -> str:
+    """The note that checks were run again on the base, and why."""
+    return FactNote(f"the base was checked again: {why}")
+
+
 def passed_alone(cases: int, turns: int) -> str:
     """The note that cases failed while two turns ran in parallel, and passed in all turns one after the other."""
     return FactNote(
         f"passed one after the other, {turns} times: {counted(cases, 'case')} that failed while two turns ran at once, "
         "perhaps for want of time"
     )
-
-
-def _blobs(carried: str) -> tuple[str, str]:
-    """The names that git gives a file of the contract, in SHA-1 and SHA-256 repositories."""
-    data = base64.b64decode(carried)
-    whole = b"blob %d\0%s" % (len(data), data)
-    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), hashlib.sha256(whole).hexdigest()

@@ -16,7 +16,7 @@ from trued.model.events.proof import RequirementJudged
 from trued.proof.case_status import GREEN_TURNS
 from trued.proof.checks.dependencies import unread_additions
 from trued.proof.commit_texts import added_lines, changed_texts
-from trued.proof.conversions import converted_files
+from trued.proof.conversions import converted_files, unconverted_files
 from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache
 from trued.proof.judge import (
@@ -28,9 +28,9 @@ from trued.proof.judge import (
     refute_by_existing_tests,
 )
 from trued.proof.missing import unknown_packages
-from trued.proof.notes import not_run, reported_notes, worst_counts
+from trued.proof.notes import checked_unconverted, not_run, reported_notes, worst_counts
 from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
-from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE
+from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE, on_one_line
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_among_tests
 from trued.proof.trial import CommitTrial
@@ -89,8 +89,8 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         evidence=(*kept, *trial.retaken, *trial.evidence, *trial.brought, *unguarded.turned),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
-        undecided=tuple(map(str, notes)),
-        reported=reported_notes(contract, notes),
+        undecided=tuple(map(on_one_line, notes)),
+        reported=tuple(map(on_one_line, reported_notes(contract, notes))),
         owned=owned,
     )
 
@@ -102,7 +102,12 @@ async def _look_for_packages(
     if asked := [check for one in due for check in one.checks if isinstance(check, DependenciesCheck)]:
         exact = any(one.unchanged for one in asked)
         trial.unread = await unread_additions(
-            trial.workspace, trial.contract.base, trial.commit, changed, trial.modules, exact=exact
+            trial.workspace,
+            trial.contract.base,
+            trial.commit,
+            changed,
+            (trial.contract.environment.path, trial.standard),
+            exact=exact,
         )
     trial.undeclared = [*unknown_packages(trial.added), *trial.undeclared_imports(texts)]
 
@@ -118,7 +123,7 @@ async def _judge(
     that fail, code that nothing guards, submodules that nothing checked, files that git changes at checkout, parts.
     Returns requirements and suites."""
     contract, scan = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
-    suites = tuple([await scan.judged(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites])
+    suites = [_on_one_line(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites]
     found = [judge(one, trial.facts(one, evidence, changed)) for one in due]
     never_run = await unguarded.never_run()
     absent = await _absent_submodules(trial.workspace, contract.base, trial.commit)
@@ -126,9 +131,14 @@ async def _judge(
     behind = await unguarded.behind_failing_tests()
     found = [cap_by_failing_tests(one, behind.get(one.id, ())) for one in found]
     converted = await converted_files(trial.workspace, contract.base, trial.commit, changed)
+    trial.undecided += map(checked_unconverted, await unconverted_files(trial.workspace, contract.base))
     found = [cap_by_conversions(cap_by_absent_code(one, absent), converted) for one in found]
-    judged = _together(contract, tuple(found))
-    return tuple([await scan.judged(one) for one in judged]), suites
+    judged = _together(contract, tuple(map(_on_one_line, found)))
+    return tuple([await scan.judged(one) for one in judged]), tuple([await scan.judged(one) for one in suites])
+
+
+def _on_one_line(judged: Judged) -> Judged:
+    return judged.model_copy(update={"why": tuple(map(on_one_line, judged.why))})
 
 
 async def _absent_submodules(workspace: Workspace, base: str, commit: str) -> list[str]:

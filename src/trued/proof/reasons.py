@@ -9,7 +9,7 @@ Programs should read grades and counts, not these sentences: they are written fo
 from collections.abc import Iterable, Sequence
 
 from trued.model import Author, Grade
-from trued.support.plurals import counted
+from trued.support.plurals import counted, few
 
 MOST_FILES = 5  # files that one reason names
 
@@ -54,8 +54,7 @@ def turned(cases: int, *, held_out: bool, pages: int = 0, tests: int = 0) -> str
 
 def may_bring_packages(files: Sequence[str]) -> str:
     """`Dockerfile may bring packages in a way that is not read: look at it`."""
-    more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
-    return f"changed files may bring packages in a way that is not read: {', '.join(files[:MOST_FILES])}{more}"
+    return f"changed files may bring packages in a way that is not read: {listed(files)}"
 
 
 def own_tests_turned(tests: int) -> str:
@@ -150,7 +149,12 @@ def converted_at_checkout(files: Sequence[str]) -> str:
     return f"git changes files at checkout, which checks had byte for byte: {listed(files)}"
 
 
+def on_one_line(sentence: str) -> str:
+    """The sentence with everything escaped that is not printed: it may name a file of the head, and a line feed in that
+    name would look like the end of the sentence."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in sentence)
+
+
 def listed(paths: Sequence[str]) -> str:
     """The first few of these names."""
-    more = len(paths) - MOST_FILES
-    return ", ".join(paths[:MOST_FILES]) + (f" and {more} more" if more > 0 else "")
+    return few(paths, MOST_FILES)

@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
 from trued.errors import CannotJudge
@@ -21,8 +21,8 @@ from trued.model import (
 )
 from trued.proof.checks import browser, command, dependencies, examples, tests
 from trued.proof.held_out_checks import DATA, is_held_out
-from trued.proof.room.bench import Bench, CaseSelection, Fact, check_hash, unjudged_fact, void_fact
-from trued.proof.room.clean_room import held_out_files_left, lay_held_out_files, restore_frozen_files
+from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact, check_hash, unjudged_fact, void_fact
+from trued.proof.room.clean_room import held_out_files_left, lay_held_out_files, lay_repository, restore_frozen_files
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.held_out_tests import files_named_by
 from trued.proof.room.interpreter import Interpreter
@@ -40,7 +40,8 @@ async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
             await restore_frozen_files(bench)
             if left := held_out_files_left(bench):
                 raise CannotJudge(f"{left[0]} of the contract lies where another check is run")
-            with _with_its_files(check, bench) as ready:
+            checked_out = isinstance(check, DATA) and not wanted.second
+            with _with_its_files(check, bench) as ready, lay_repository(bench) if checked_out else nullcontext():
                 fact = await _taken(check, ready, wanted)
         except CannotJudge as error:
             fact = unjudged_fact(str(error), "environment", wanted)
@@ -61,8 +62,8 @@ def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]
 
 
 def _clocked(check: Check, variables: Mapping[str, str], *, second: bool) -> Mapping[str, str]:
-    """Cases run in UTC by default: their expected results must not depend on the machine's time zone. The second time
-    it has another name."""
+    """The variables of a check; cases and pages run in UTC by default, so that their results do not depend on the
+    machine's time zone. The second turn uses another name of the same zone."""
     return {"TZ": "Etc/UTC" if second else "UTC", **variables} if isinstance(check, DATA) else variables
 
 
@@ -149,6 +150,7 @@ class EvidenceRecorder:
             interpreter=self.interpreter.description,
             versions={**self._versions(turn), **fact.versions},
             isolation=fact.isolation or "not run",
+            room=ROOM,
             exit_code=fact.exit_code,
             tried=fact.tried,
             output=fact.output,

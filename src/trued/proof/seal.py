@@ -1,15 +1,17 @@
 """Seals a contract before any work starts: freezes the files that judge, and runs every check on the base."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trued.model import (
     Author,
+    CallCase,
     Check,
     CommandCheck,
     Contract,
     Evidence,
+    ExamplesCheck,
     FactNote,
     Outcomes,
     Requirement,
@@ -20,9 +22,10 @@ from trued.model import (
 from trued.model.events.proof import BaseFactsReused, CheckSealed, EnvironmentBuilding, EnvironmentBuilt
 from trued.proof.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
 from trued.proof.checks.tests import package_scripts
+from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.judge import is_superseded
-from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, check_hash
+from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room, footprint
 from trued.proof.room.environment import caller_interpreter, choose_environment, has_recorded_versions, lacks_packages
 from trued.proof.room.frozen_files import (
@@ -30,11 +33,16 @@ from trued.proof.room.frozen_files import (
     collected_files,
     files_to_freeze,
     has_tests,
+    is_configuration,
     is_named_like_a_test,
+    is_script,
+    is_shared_setting,
     plugin_modules,
 )
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.package_json import NAME as PACKAGE_JSON
+from trued.proof.room.package_json import is_package_json
+from trued.proof.room.runner_modules import loaded_by, named_as_product, named_in_commands, named_in_settings
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
 from trued.protocols import Emit, Workspace
 
@@ -177,7 +185,8 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
         carried=asked.carried,
         frozen=files_to_freeze(judging, blobs, scripts.values())
         | await _tests_beside_code(workspace, judging, blobs)
-        | await _plugins(workspace, judging, blobs),
+        | await _plugins(workspace, judging, blobs)
+        | await _runner_modules(workspace, judging, blobs, scripts.values()),
         held_out=terms.held_out,
         held_out_why=terms.why,
         authors=dict(terms.authors),
@@ -213,6 +222,32 @@ async def _plugins(
     paths = [path for path in blobs if path in CONFIGURED or path.endswith("conftest.py")]
     found = await workspace.read_all(workspace.base, paths)
     return plugin_modules({path: content.decode("utf-8", "replace") for path, content in found.items()}, blobs)
+
+
+async def _runner_modules(
+    workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str], scripts: Collection[str]
+) -> dict[str, str]:
+    """Path → blob of the project's scripts that settings of a script runner load, without those that may be the
+    product."""
+    checks = [check for one in requirements for check in one.checks]
+    commands = [*(check.command for check in checks if isinstance(check, TestsCheck)), *scripts]
+    if not any(isinstance(check, TestsCheck) for check in checks) or not any(map(is_script, blobs)):
+        return {}
+    settings = named_in_commands(commands, blobs)
+    read = settings | {path for path in blobs if is_configuration(path) or is_package_json(path)}
+    read |= {path for path in blobs if is_shared_setting(path, files_to_freeze(requirements, blobs, scripts))}
+    texts = {path: as_text(one) for path, one in (await workspace.read_all(workspace.base, read)).items()}
+    found = {one for path, text in texts.items() for one in named_in_settings(path, text, blobs)} | settings
+    found = {path for path in found if is_script(path)} - {path for path in read if path not in settings}
+    if not found:
+        return {}
+    others = [path for path in blobs if is_script(path) and path not in found and path not in read]
+    product = {one for path, text in texts.items() if is_package_json(path) for one in named_as_product(text, blobs)}
+    for path, one in (await workspace.read_all(workspace.base, others[:MOST_FILES])).items():
+        product |= loaded_by(path, as_text(one), blobs)
+    cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
+    product |= {case.call.rpartition(":")[0] for case in cases if isinstance(case, CallCase)}
+    return {path: blobs[path] for path in sorted(found - product)}
 
 
 async def _take_red(
@@ -268,7 +303,7 @@ async def _run_on_base(
 ) -> tuple[Evidence, ...]:
     recorder = EvidenceRecorder(contract, interpreter, contract.base, await workspace.tree(contract.base))
     every = {name for one in contract.every for name in distinct_checks((one,))}
-    evidence = [one for one in taken_before if one.check in every]
+    evidence = [one for one in taken_before if one.check in every and one.room == ROOM]
     before = {(one.requirement, one.check) for one in evidence}
     left = tuple(
         one.model_copy(

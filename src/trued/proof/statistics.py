@@ -166,7 +166,7 @@ async def _python(check: TestsCheck, bench: Bench, product: Sequence[str]) -> tu
     if why:
         return await run_check(check, bench, CaseSelection()), None, why
     files = [str(bench.room / one) for one in product if one.endswith(".py") and Path(one).name not in ASIDE]
-    with scratch_folder(bench.room, {}) as folder:
+    with scratch_folder(bench.room) as folder:
         report = folder / "coverage.json"
         fact = await run_check(
             check, replace(bench, measuring=CoverageOrder(str(report), tuple(files), supplied)), CaseSelection()
@@ -218,7 +218,7 @@ async def _node(asked: RunnerCall, check: TestsCheck, bench: Bench, of: Sequence
     kept = [(lines, reached) for name, lines, reached in files if not of or name in of]
     lines, reached = sum(one for one, _ in kept), sum(one for _, one in kept)
     if not lines:
-        return None, f"Node {found.version} told no coverage of the product's files"
+        return None, f"Node {found.version} reported no coverage of the product's files"
     return round(100 * reached / lines, 1), ""
 
 

@@ -29,11 +29,11 @@ from trued.proof.judge import (
     is_own_case,
 )
 from trued.proof.missing import awaited_packages, undeclared_imports
-from trued.proof.notes import files_used
+from trued.proof.notes import base_taken_again, files_used
 from trued.proof.objections import split_runnable, without_case
 from trued.proof.own_modules import own_modules
 from trued.proof.room.additions import added_packages, packages_to_install
-from trued.proof.room.bench import Bench, CaseSelection, Fact, check_hash
+from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.dependencies import NO_PACKAGES
 from trued.proof.room.frozen_files import is_test
@@ -44,6 +44,7 @@ from trued.proof.seal import run_three_times
 from trued.proof.turns import PlannedRun, Room, take_turns
 from trued.protocols import Emit, Workspace
 
+TOOLS = ("node", "chromium")  # programs whose version evidence records, besides Python and its packages
 DAYS = ("<+14>-14", "<-12>12")  # time zones 26 hours apart: in at least one of them it is another day than here
 
 
@@ -68,13 +69,15 @@ class CommitTrial:
         self.objected = [CheckedObjection(one) for one in objections if one.case is None]
         self.evidence: list[Evidence] = []
         self.base_facts: Sequence[Evidence] = contract.base_facts
-        self.retaken: list[Evidence] = []  # evidence on the base, run again with packages that only the head declares
+        self.retaken: list[Evidence] = []  # evidence on the base, run again as the head is run
         self.undecided: list[str] = []
         self.own_modules: frozenset[str] = frozenset()
         self.order_bound: frozenset[str] = frozenset()
         self.ran: dict[str, frozenset[str]] = {}
         self.unseen: frozenset[str] = frozenset()  # changed files that were replaced or removed before any check ran
+        self.replaced: frozenset[str] = frozenset()  # the same without new tests, which stay where they are
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
+        self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
         self.packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
         self.unread: list[str] = []  # changed files that may install a package without a manifest
         self.undeclared: list[str] = []  # sentences about imports that nothing provides
@@ -101,11 +104,12 @@ class CommitTrial:
             here = await workspace.blobs(commit)
             self.undecided += files_used(graft, carried, here)
             self.added = bench.added
-            self.modules = bench.modules | interpreter.standard
+            self.modules, self.standard = bench.modules | interpreter.standard, interpreter.standard
             added = bench.added
             self.packages = frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown))
             recorder = recorder.with_versions(self.added.versions)
             self.unseen = graft.paths
+            self.replaced = frozenset((*graft.restored, *graft.removed))
             self.own_modules = await own_modules(workspace, self.contract, self.base_facts, bench.modules)
 
             def record(turn: int, shared: SharedRun, fact: Fact) -> None:
@@ -119,6 +123,7 @@ class CommitTrial:
                 return clean_room(workspace, self.contract, commit, interpreter, withheld=carried)
 
             self.undecided += await take_turns(self._plan(runs), bench, self.turns, record, fresh)
+        await self._retake_red_with_other_tools(interpreter, runs)
         await self._run_objections(interpreter, recorder)
         await self._retry_guards_on_base(interpreter, runs)
         await self._retry_without_changes(interpreter, runs)
@@ -129,31 +134,63 @@ class CommitTrial:
         self.own_tests, self.brought = await try_own_tests(workspace, self.contract, alone, commit, interpreter)
 
     async def _retake_red(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run a check on the base again, with the head's packages, if it lacked a module there that these provide: base
-        and head are then checked with the same packages."""
+        """Run a check on the base again, with the head's packages, if it lacked a module there that these provide, or
+        if an earlier version of the engine ran it in another room: base and head are then checked alike."""
         workspace, commit = self.workspace, self.commit
+        old = [one for one in runs if any(fact.room != ROOM for fact in self._facts_on_base(one))]
         lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
         added = await added_packages(workspace, self.contract.base, commit, interpreter) if lost else NO_PACKAGES
         found = {one for one in lost if added.brings(one.removeprefix("module "))}
         again = [one for one in runs if any(kind in found for _, kind in lacking(self._facts_on_base(one)))]
+        self.base_facts = [_without_kinds(one, found) for one in self.contract.base_facts]
+        if old:
+            self.undecided.append(base_taken_again("an earlier version of trued checked it in other surroundings"))
+            self._forget_on_base(old)
+        await self._run_on_base(interpreter, [one for one in runs if one in old or one in again], added.versions)
+
+    async def _retake_red_with_other_tools(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
+        """Run a check on the base again if Node or Chromium had another version there: otherwise a new version could
+        look like work."""
+        before, now = (
+            {(one.check, name): one.versions[name] for one in facts for name in TOOLS if name in one.versions}
+            for facts in (self.base_facts, self.evidence)
+        )
+        changed = {key: f"{key[1]} {was}, not {now[key]}" for key, was in before.items() if now.get(key, was) != was}
+        again = [one for one in runs if any(check in one.serves for check, _ in changed)]
+        if again:
+            used = " and ".join(sorted(set(changed.values())))
+            self.undecided.append(base_taken_again(f"it was checked with {used}"))
+            self._forget_on_base(again)
+            await self._run_on_base(interpreter, again, self.added.versions)
+
+    def _forget_on_base(self, runs: Sequence[SharedRun]) -> None:
+        served = {name for one in runs for name in one.serves}
+        self.base_facts = [one for one in self.base_facts if one.check not in served]
+
+    async def _run_on_base(
+        self, interpreter: Interpreter, again: Sequence[SharedRun], versions: Mapping[str, str]
+    ) -> None:
+        """Run these checks on the base, with the head's packages, and add what they show to its facts."""
         if not again:
             return
+        workspace, commit = self.workspace, self.commit
         base, carried = self.contract.base, self.contract.carried
         recorder = EvidenceRecorder(self.contract, interpreter, base, await workspace.tree(base))
-        recorder = recorder.with_versions(added.versions)
+        recorder, taken = recorder.with_versions(versions), list[Evidence]()
         async with clean_room(workspace, self.contract, base, interpreter, withheld=carried, packages_of=commit) as (
             bench,
             _,
         ):
             for shared in again:
                 for turn, fact in enumerate(await run_three_times(shared.check, bench), start=1):
-                    self.retaken += [
+                    taken += [
                         recorder.record(one.id, check, fact, turn=turn)
                         for name, check in shared.serves.items()
                         for one in self.due
                         if name in distinct_checks((one,))
                     ]
-        self.base_facts = [*(_without_kinds(one, found) for one in self.contract.base_facts), *self.retaken]
+        self.retaken += taken
+        self.base_facts = [*self.base_facts, *taken]
 
     def _facts_on_base(self, shared: SharedRun) -> list[Evidence]:
         return [one for one in self.contract.base_facts if one.check in shared.serves]

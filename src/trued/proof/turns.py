@@ -4,15 +4,20 @@ The second run must meet all files that the first left in the checkout (LAW-6). 
 the second counts only if the first left nothing: its room is unchanged afterwards. Cases that failed in parallel are
 run again, one after the other, before they count against the head. If they pass then, they need more passes than cases
 that never failed.
+
+Cases whose answers are data are the only ones that can show `proven`. They run in the same checkout as the tests, as
+LAW-6 asks; if the tests left anything there, the cases also have to pass where nothing else has run, so that no code is
+right only because a test left it a sign.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 
 from trued.model import Outcomes
 from trued.proof.case_status import GREEN_TURNS
+from trued.proof.held_out_checks import DATA
 from trued.proof.notes import passed_alone
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import Graft, footprint
@@ -75,17 +80,17 @@ async def take_turns(
     `fresh` makes another clean room of the same commit.
     """
     if turns != GREEN_TURNS or not plan or not await _can_take_two_at_once(plan, bench):
-        await _Sequence(plan, bench, record).take(turns)
+        await _Sequence(plan, bench, record, fresh).take(turns)
         return ()
-    first, second = await _take_two_at_once(plan, bench)
+    first, second = await _take_two_at_once(plan, bench, fresh)
     if first and second and not first.failures:
-        room = _Sequence(plan, bench, record)
+        room = _Sequence(plan, bench, record, fresh)
         room.add(first)
         if first.untouched and second.outcomes == first.outcomes:
             room.add(second.beside())
         return await _finish(room, second.failures)
     async with fresh() as (calm, _):
-        room = _Sequence(plan, calm, record)
+        room = _Sequence(plan, calm, record, fresh)
         await room.take(1)
         failed = first.failures | second.failures if first and second else frozenset()
         if second and room.turns[0].untouched and failed <= room.turns[0].failures:
@@ -101,11 +106,14 @@ async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> boo
     return await bench.workspace.can_run_side_by_side(sum(one.usual_s for one in plan))
 
 
-async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> tuple[Turn | None, Turn | None]:
+async def _take_two_at_once(
+    plan: Sequence[PlannedRun], bench: Bench, fresh: Callable[[], Room]
+) -> tuple[Turn | None, Turn | None]:
     within_s = max(PATIENCE_S, USUAL_TIMES * sum(one.usual_s for one in plan))
     async with bench.workspace.copy_of_room(bench.room) as beside:
         both = asyncio.gather(
-            _take_turn(plan, bench, second=False), _take_turn(plan, bench.moved_to(beside), second=True)
+            _take_turn(plan, bench, fresh, second=False),
+            _take_turn(plan, bench.moved_to(beside), fresh, second=True),
         )
         try:
             async with asyncio.timeout(within_s):
@@ -126,11 +134,11 @@ async def _finish(room: "_Sequence", suspects: frozenset[tuple[str, str]]) -> tu
 
 
 class _Sequence:
-    """Turns that follow each other in one room, each recorded as it is taken."""
+    """Turns that run one after the other in one room; each is recorded when it ends."""
 
-    def __init__(self, plan: Sequence[PlannedRun], bench: Bench, record: Record) -> None:
+    def __init__(self, plan: Sequence[PlannedRun], bench: Bench, record: Record, fresh: Callable[[], Room]) -> None:
         self.turns: list[Turn] = []
-        self._plan, self._bench, self._record = plan, bench, record
+        self._plan, self._bench, self._record, self._fresh = plan, bench, record, fresh
 
     def add(self, turn: Turn) -> None:
         """Record a turn that has already run."""
@@ -145,6 +153,7 @@ class _Sequence:
             turn = await _take_turn(
                 self._plan,
                 self._bench,
+                self._fresh,
                 second=number % 2 == 0,
                 before=self.turns,
                 record=lambda shared, fact, number=number: self._record(number, shared, fact),  # type: ignore[misc]
@@ -155,6 +164,7 @@ class _Sequence:
 async def _take_turn(
     plan: Sequence[PlannedRun],
     bench: Bench,
+    fresh: Callable[[], Room],
     *,
     second: bool,
     before: Sequence[Turn] = (),
@@ -162,9 +172,19 @@ async def _take_turn(
 ) -> Turn:
     found = footprint(bench.room, besides=bench.frozen)  # frozen files are restored before every check anyway
     facts: list[tuple[SharedRun, Fact]] = []
-    for one in plan:
-        if ids := _ids_left(one, before):
-            fact = await run_check(one.shared.check, bench, CaseSelection(ids, second=second, red=one.red))
+    async with AsyncExitStack() as rooms:
+        clean: Bench | None = None  # a room for cases alone, once tests have left something in the first one
+        for one in plan:
+            if not (ids := _ids_left(one, before)):
+                continue
+            check, wanted = one.shared.check, CaseSelection(ids, second=second, red=one.red)
+            is_data = isinstance(check, DATA)
+            looks = is_data and bool(facts) and not second and clean is None
+            if looks and footprint(bench.room, besides=bench.frozen) != found:
+                clean, _ = await rooms.enter_async_context(fresh())
+            fact = await run_check(check, clean, wanted) if clean and is_data else None
+            if fact is None or not _not_passed(fact):
+                fact = await run_check(check, bench, wanted)
             facts.append((one.shared, fact))
             record(one.shared, fact)
     return Turn(tuple(facts), untouched=footprint(bench.room, besides=bench.frozen) == found)

@@ -4,20 +4,42 @@ Existing tests guard the base's code. Where they cannot be run, or fail before a
 a requirement is then no better than `tested`, unless the user's cases reach that code.
 """
 
-from collections.abc import Sequence
+import posixpath
+import re
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import PurePosixPath
 
 from trued.model import CallCase, Evidence, ExamplesCheck, TestsCheck
-from trued.proof.altered_code import MODULE, altered_names, names_of_tests, reached_names
+from trued.proof.altered_code import (
+    MODULE,
+    altered_names,
+    attributes_of_modules,
+    defined_names,
+    imported_modules,
+    names_of_tests,
+    new_statements,
+    reached_names,
+)
 from trued.proof.case_status import Base, Head, on_base, on_head
-from trued.proof.commit_texts import MOST_FILES, as_text
+from trued.proof.checks.dependencies import DOCUMENTS
+from trued.proof.checks.package_manifests import is_package_manifest
+from trued.proof.checks.package_words import INERT
+from trued.proof.commit_texts import MOST_CODE_BYTES, MOST_FILES, as_text
 from trued.proof.judge import is_superseded
 from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.bench import check_hash
 from trued.proof.room.environment import interpreter_of
-from trued.proof.room.frozen_files import is_test
+from trued.proof.room.frozen_files import SCRIPTS, is_script, is_test
 from trued.proof.run_check import distinct_checks
 from trued.proof.trial import CommitTrial, is_out_of_sight
 from trued.proof.unverified import CODE
+
+COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
+REPLACES = "takes the place of another module"
+_LOCKS = re.compile(r".*[.-]lock(\.\w+)?|.*\.lockb|go\.sum|npm-shrinkwrap\.json")
+_DOCUMENTS = re.compile(r"(readme|license|copying|notice|changelog|changes|history|authors|contributing)\b.*", re.I)
+_RELATIVE = re.compile(r"[\"'`](\.{1,2}/[^\"'`\n]+)[\"'`]")
 
 
 class UnguardedCode:
@@ -25,7 +47,9 @@ class UnguardedCode:
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
-        self.changed = [path for path in changed if not is_test(path)]
+        # A test that no room has is no part of the product.
+        self._changed = [path for path in changed if path not in trial.replaced or not is_test(path)]
+        self._code: list[str] | None = None
         self.turned: tuple[Evidence, ...] = ()
 
     async def never_run(self) -> dict[str, list[str]]:
@@ -46,12 +70,22 @@ class UnguardedCode:
         failing, passing = await self._names_in_tests()
         if not failing:
             return {}
-        altered = [one for one in await self._altered(self.changed) if one[1] != MODULE]
+        altered = await self._altered(await self._changed_code())
         if not altered:
             return {}
         texts = await self._texts_on_base(tests=True)
-        behind = reached_names(texts, failing) - reached_names(texts, [*self._entry_points(), *passing])
-        return self._by_requirement([f"{path} ({name})" for path, name in altered if _last_part(name) in behind])
+        watched = reached_names(texts.values(), [*self._entry_points(), *passing])
+        behind = reached_names(texts.values(), failing) - watched
+        product = {path: defined_names(text) for path, text in texts.items() if not is_test(path)}
+        modules = {_module(path) for path, names in product.items() if not behind.isdisjoint(names)}
+        found = [f"{path} ({name})" for path, name in altered if _last_part(name) in behind]
+        found += [f"{path} ({name})" for path, name in altered if name == REPLACES and _module(path) in modules]
+        moved = [path for path, name in altered if name == MODULE]
+        before, after = await self._both(moved)
+        for path in moved:
+            mentioned = new_statements(before.get(path, ""), after.get(path, ""))
+            found += [f"{path} ({name})" for name in sorted(mentioned & (behind | modules))]
+        return self._by_requirement(list(dict.fromkeys(found)))
 
     def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
         """The same code for each requirement, without those whose cases run code that cannot be seen: a command line,
@@ -60,19 +94,70 @@ class UnguardedCode:
 
     async def _unwatched(self, turned: TurnedTests) -> list[str]:
         ran = turned.ran.union(*self.trial.ran.values())
-        code = [path for path in self.changed if path.endswith(CODE)]
+        code = await self._changed_code()
         loaded = [path for path in code if path in ran]
-        return [path for path in code if path not in ran] + await self._altered_out_of_reach(loaded, turned)
+        tested = turned.ran.union(*self._ran_by_tests())
+        altered = await self._scripts_out_of_reach([path for path in loaded if path not in tested])
+        altered += await self._altered_out_of_reach(loaded, turned)
+        return [path for path in code if path not in ran] + altered
+
+    async def _changed_code(self) -> list[str]:
+        """The changed files that may hold code of the product, or data of the base that it may read. A test is code
+        only if code that is no test imports it."""
+        if self._code is None:
+            known = await self.workspace.blobs(self.contract.base)
+            code = [path for path in self._changed if path.endswith((*CODE, *COMPILED))]
+            found = [
+                *code,
+                *(path for path in self._changed if path in known and path not in code and not _is_idle(path)),
+            ]
+            tests = {path for path in found if is_test(path)}
+            while tests and (used := await self._imported([path for path in found if path not in tests], tests)):
+                tests -= used  # and these may import others
+            self._code = [path for path in found if path not in tests]
+        return self._code
+
+    async def _imported(self, code: Sequence[str], paths: Collection[str]) -> set[str]:
+        """Those of these files that code of the base or of the head imports."""
+        texts = await self._texts_on_base(suffixes=(".py", *SCRIPTS))
+        after = await self.workspace.read_all(self.trial.commit, code)
+        every = [*texts.items(), *((path, as_text(content)) for path, content in after.items() if content)]
+        return {one for path, text in every for one in paths if _may_import(path, text, one)}
+
+    async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
+        """Files of the base, in another language than Python, that calls loaded only because the head has them
+        imported: on the base, no file with an entry point leads to them."""
+        known = await self.workspace.blobs(self.contract.base)
+        left = [path for path in loaded if path in known and not path.endswith(".py")]
+        if not left:
+            return []
+        texts = await self._texts_on_base(suffixes=SCRIPTS)
+        reached, found = [_without_suffix(one) for one in self._entry_files()], set[str]()
+        while reached:
+            name = reached.pop()
+            if name not in found:
+                found.add(name)
+                reached += [
+                    one
+                    for path, text in texts.items()
+                    if _without_suffix(path) == name
+                    for one in _leads_to(path, text)
+                ]
+        return [path for path in left if _without_suffix(path) not in found]
+
+    def _ran_by_tests(self) -> list[frozenset[str]]:
+        checks = {name: check for one in self.trial.due for name, check in distinct_checks((one,)).items()}
+        return [self.trial.ran.get(name, frozenset()) for name, one in checks.items() if isinstance(one, TestsCheck)]
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
         """Code of the base that the head altered, in files that no test ran, and that no entry point of a case or of a
         red test that passes now reaches on the base. That a file was loaded does not show that it works."""
-        checks = {name: check for one in self.trial.due for name, check in distinct_checks((one,)).items()}
-        tested = [self.trial.ran.get(name, frozenset()) for name, one in checks.items() if isinstance(one, TestsCheck)]
-        altered = await self._altered([path for path in loaded if path not in frozenset[str]().union(*tested)])
+        tested = frozenset[str]().union(*self._ran_by_tests())
+        altered = await self._altered([path for path in loaded if path not in tested])
         if not altered:
             return []
-        reached = reached_names(await self._texts_on_base(), [*self._entry_points(), *turned.names])
+        texts = await self._texts_on_base()
+        reached = reached_names(texts.values(), [*self._entry_points(), *turned.names])
         return [f"{path} ({name})" for path, name in altered if _last_part(name) not in reached]
 
     async def _names_in_tests(self) -> tuple[frozenset[str], frozenset[str]]:
@@ -99,26 +184,109 @@ class UnguardedCode:
         """File and name of each piece of the base's Python code that the head altered. A new file alters it, too, if it
         runs more than definitions when it is loaded."""
         code = [path for path in paths if path.endswith(".py")]
-        before = await self.workspace.read_all(self.contract.base, code)
-        after = await self.workspace.read_all(self.trial.commit, code)
-        return [
-            (path, name)
-            for path in code
-            for name in sorted(altered_names(as_text(before.get(path, b"")), as_text(after.get(path, b""))))
-        ]
+        known = await self.workspace.blobs(self.contract.base)
+        before, after = await self._both(code)
+        lost = any(imported_modules(text) - imported_modules(after.get(path, "")) for path, text in before.items())
+        taken = await self._taken_elsewhere() if lost else {}
+        product = await self._texts_on_base() if not known.keys() >= {*code} else {}
+        elsewhere = sys.stdlib_module_names | {one for text in product.values() for one in imported_modules(text)}
+        found = []
+        for path in code:
+            was, now = before.get(path, ""), after.get(path, "")
+            exported = taken.get(_module(path), set())
+            if path.endswith("__init__.py"):  # a package imports what others shall take from it
+                exported = exported | {_last_part(one) for one in imported_modules(was)}
+            names = altered_names(was, now, exported)
+            names |= {REPLACES} if path not in known and _replaces(path, known, elsewhere) else frozenset()
+            names |= {MODULE} if max(len(was), len(now)) >= MOST_CODE_BYTES else frozenset()  # not read whole
+            found += [(path, name) for name in sorted(names)]
+        return found
 
-    async def _texts_on_base(self, *, tests: bool = False) -> list[str]:
-        """The texts of the base's Python files, with or without tests and their helpers."""
-        known = [path for path in await self.workspace.blobs(self.contract.base) if path.endswith(".py")]
+    async def _both(self, paths: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """The texts of these files on base and head."""
+        before = await self.workspace.read_all(self.contract.base, paths)
+        after = await self.workspace.read_all(self.trial.commit, paths)
+        return {one: as_text(before[one]) for one in before}, {one: as_text(after[one]) for one in after}
+
+    async def _taken_elsewhere(self) -> dict[str, set[str]]:
+        """Module → names that other files of the base take from it."""
+        found: dict[str, set[str]] = {}
+        for text in (await self._texts_on_base(tests=True)).values():
+            for one in imported_modules(text) | attributes_of_modules(text):
+                owner, _, name = one.rpartition(".")
+                found.setdefault(_last_part(owner), set()).add(name)
+        return found
+
+    async def _texts_on_base(self, *, tests: bool = False, suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
+        """The texts of the base's files, by default Python, with or without tests and their helpers."""
+        known = [path for path in await self.workspace.blobs(self.contract.base) if path.endswith(suffixes)]
         wanted = [path for path in known if tests or not is_test(path)][:MOST_FILES]
-        return [as_text(one) for one in (await self.workspace.read_all(self.contract.base, wanted)).values()]
+        texts = await self.workspace.read_all(self.contract.base, wanted)
+        return {path: as_text(one) for path, one in texts.items()}
+
+    def _entry_files(self) -> list[str]:
+        """The files of other languages than Python that call cases name."""
+        return [case.call.partition(":")[0].removeprefix("./") for case in self._calls()]
 
     def _entry_points(self) -> list[str]:
         """The names of the functions and classes that call cases name."""
+        return [part for case in self._calls() for part in case.call.partition(":")[2].split(".")]
+
+    def _calls(self) -> list[CallCase]:
         checks = [check for one in self.trial.due for check in one.checks if isinstance(check, ExamplesCheck)]
-        called = [case.call.partition(":")[2] for one in checks for case in one.cases if isinstance(case, CallCase)]
-        return [part for one in called for part in one.split(".")]
+        return [case for one in checks for case in one.cases if isinstance(case, CallCase)]
 
 
 def _last_part(name: str) -> str:
     return name.rpartition(".")[2]
+
+
+def _module(path: str) -> str:
+    """The last part of the name by which a Python file is imported."""
+    pure = PurePosixPath(path)
+    return pure.parent.name if pure.name == "__init__.py" else pure.stem
+
+
+def _replaces(path: str, known: Collection[str], elsewhere: Collection[str]) -> bool:
+    """Whether a new Python file is imported instead of another module: one of the base, or, by its name alone, one that
+    comes from `elsewhere`."""
+    place = path.removesuffix("/__init__.py").removesuffix(".py").removeprefix("src/")
+    others = {f"{root}{place}{end}" for root in ("", "src/") for end in (".py", "/__init__.py")}
+    return place in elsewhere or not others.isdisjoint(known)
+
+
+def _may_import(path: str, text: str, one: str) -> bool:
+    """Whether the file with this text may import that one."""
+    if not one.endswith(".py"):
+        return _without_suffix(one) in _leads_to(path, text)
+    folders = ["src", *map(str, PurePosixPath(path).parents)]
+    names = [name.replace(".", "/") for name in imported_modules(text)] if path.endswith(".py") else []
+    place = one.removesuffix("/__init__.py").removesuffix(".py")
+    return any(posixpath.normpath(f"{folder}/{name}") == place for folder in folders for name in names)
+
+
+def _leads_to(path: str, text: str) -> list[str]:
+    """The files that a script names by a relative path, without their suffixes."""
+    folder = posixpath.dirname(path)
+    named = (
+        [posixpath.normpath(posixpath.join(folder, one)) for one in _RELATIVE.findall(text)] if is_script(path) else []
+    )
+    return [one for place in named for one in (_without_suffix(place), place, f"{place}/index")]
+
+
+def _without_suffix(path: str) -> str:
+    return next((path.removesuffix(one) for one in SCRIPTS if path.endswith(one)), path)
+
+
+def _is_idle(path: str) -> bool:
+    """Whether the file is neither code nor data: a document, a picture, a manifest, a lock file, settings of tools."""
+    pure = PurePosixPath(path)
+    if (
+        pure.name in INERT
+        or pure.suffix.lower() in DOCUMENTS
+        or _LOCKS.fullmatch(pure.name)
+        or _DOCUMENTS.fullmatch(pure.name)
+    ):
+        return True
+    hidden = [part for part in pure.parts if part.startswith(".")]
+    return bool(hidden and "env" not in pure.name) or pure.parts[0] in ("docs", "doc") or is_package_manifest(path)

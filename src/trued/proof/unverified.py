@@ -9,7 +9,11 @@ from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import is_test
 from trued.support.plurals import counted
 
-CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx", ".go", ".rb", ".rs", ".sh")
+CODE = (
+    *(".py", ".pyx", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".sh"),
+    *(".go", ".rs", ".rb", ".php", ".pl", ".lua", ".java", ".kt", ".scala", ".cs", ".swift", ".ex", ".exs"),
+    *(".c", ".h", ".cc", ".cpp", ".hpp"),
+)
 MOST_LINES = 12  # warnings of one sort: more would make the report unreadable
 LONGEST = 120
 # What a line of code may depend on besides its arguments → regular expressions that recognise it.
@@ -27,8 +31,14 @@ SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
         r"\bgetcwd\(",
         r"\b(Path|process)\.cwd\(",
         r"os\.Getwd\(",
-        r"\bgetppid\(",
-        r"/proc/(self|1|\d|\{)",
+        r"\b[gG]et(p?pid|sid|pgid|pgrp|e?[ug]id|groups)\(",  # numbers of processes are small in a sandbox
+        *(
+            r"\bprocess\.(p?pid|get(e?[ug]id|groups))\b",
+            r"\bp?rlimit\(",
+            r"\b[gs]etrlimit\b",
+            r"\b(statvfs|disk_usage)\(",
+        ),
+        *(r"\bisatty\(", r"\bisTTY\b", r"/proc/|/sys/(class|fs|kernel|devices)\b|/dev/(?!null\b)"),
     ),
     "whether it is being tested": (
         *("PYTEST_", "pytest", "unittest", r"sys\.modules", r"sys\.gettrace", "currentframe", "_getframe"),

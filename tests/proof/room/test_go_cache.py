@@ -172,3 +172,19 @@ async def test_the_library_is_compiled_once_shared_by_all_checks_and_changed_by_
         (judged,) = verdict.requirements
         assert judged.grade is grade, (name, judged.why, tried(verdict))
         assert content(library) == before, name
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-2")
+async def test_a_preparation_builds_with_go_and_leaves_the_shared_library_alone(tmp_path: Path) -> None:
+    if not shutil.which("go"):
+        pytest.skip("NO GO HERE: a preparation with Go was not tried")
+    built = {"kind": "examples", "cases": [{**one, "run": ["./tool"]} for one in RUNS]}
+    trial = Trial(tmp_path / "trial", BASE, asked(built, TESTS), prepare=["go build -o tool ."])
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
+    contract = await trial.seal(held_out=False)
+    (library,) = (tmp_path / "kept" / FOLDER).glob("go-*/cache")
+    before = content(library)
+    verdict = await trial.prove(contract, await trial.head(DONE))
+    assert verdict.requirements[0].grade is Grade.TESTED, (verdict.requirements[0].why, tried(verdict))
+    assert content(library) == before

@@ -184,7 +184,7 @@ async def test_a_hostile_repository_runs_nothing_on_the_second_machine(
     "address", ["git://host/x.git", "http://host/x.git", "ext::sh -c x", "--upload-pack=x", "here"]
 )
 def test_an_address_that_needs_no_login_or_runs_something_is_refused(address: str) -> None:
-    with pytest.raises(BadInput, match="no store that work can travel through"):
+    with pytest.raises(BadInput, match="not a store that work can travel through"):
         check_address(address)
 
 

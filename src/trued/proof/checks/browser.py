@@ -299,7 +299,7 @@ def judge_page(check: BrowserCheck, record: dict[str, Any], origin: str) -> Iter
 def _unopened(check: BrowserCheck, record: dict[str, Any]) -> tuple[Outcomes, str, str]:
     if "unable" in record:
         return Outcomes.UNJUDGED, "environment", str(record["unable"])
-    why = str(record.get("failed", "what the browser said is no answer"))
+    why = str(record.get("failed", "the answer of the browser script is not valid"))
     if "Timeout" in why:
         return Outcomes.FAILED, "time", f"{check.page} did not load, or never came to rest, within {check.within_s:g} s"
     return Outcomes.FAILED, "page", f"{check.page} could not be opened: {collapse_spaces(why)[:300]}"

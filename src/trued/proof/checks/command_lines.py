@@ -1,17 +1,15 @@
 """Examples that start a program: its arguments and input, and the exit code and output that it must give."""
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Any
 
 from trued.model import Outcomes, RunCase, Tried
 from trued.proof.checks.programs import is_not_installed, missing_module, missing_target, resolve_command
-from trued.proof.checks.values import MOST_ANSWERED, matches, render_json, size_flaw, value_flaw
+from trued.proof.checks.values import MOST_ANSWERED, matches_json, size_flaw, value_flaw
 from trued.proof.room.bench import Bench, keepable_text
-from trued.proof.room.clean_room import scratch_folder
+from trued.proof.room.clean_room import temporary_files
 from trued.protocols import CommandResult
 
 LONGEST_NAME, LONGEST_PATH = 255, 1000
@@ -68,10 +66,11 @@ async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Trie
 
 
 async def _executed(case: RunCase, bench: Bench) -> CommandResult:
-    with scratch_folder(bench.room, case.files) as folder:
+    with temporary_files(bench.room, case.run, case.files) as folder:
         argv = [one.replace("{files}", str(folder)) for one in resolve_command(case.run, bench)]
-        command = replace(bench.command(argv, within_s=case.within_s, probes=False), stdin=case.stdin.encode())
-        return await bench.workspace.execute(replace(command, output_bytes=MOST_ANSWERED))
+        command = bench.command(argv, within_s=case.within_s, probes=False)
+        command = replace(command, stdin=case.stdin.encode(), temporary=folder, output_bytes=MOST_ANSWERED)
+        return await bench.workspace.execute(command)
 
 
 def _outcome(case: RunCase, bench: Bench, ran: CommandResult) -> tuple[Outcomes, str, str]:
@@ -95,7 +94,7 @@ def difference(case: RunCase, exit_code: int | None, stdout: bytes) -> str:
         return "exit"
     if case.stdout is not None and stdout != case.stdout.encode():
         return "stdout"
-    return "stdout" if "stdout_json" in case.model_fields_set and not _same_json(case.stdout_json, stdout) else ""
+    return "stdout" if "stdout_json" in case.model_fields_set and not matches_json(case.stdout_json, stdout) else ""
 
 
 def _not_begun(case: RunCase, bench: Bench, error: str) -> tuple[Outcomes, str, str] | None:
@@ -106,10 +105,3 @@ def _not_begun(case: RunCase, bench: Bench, error: str) -> tuple[Outcomes, str, 
     if module := missing_module(error, bench):
         return Outcomes.UNJUDGED, f"module {module}", f"module {module} is not installed"
     return None
-
-
-def _same_json(expected: Any, stdout: bytes) -> bool:
-    try:
-        return matches(expected, render_json(json.loads(stdout)))
-    except (ValueError, RecursionError):
-        return False

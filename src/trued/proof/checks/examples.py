@@ -2,7 +2,6 @@
 the answers.
 """
 
-import contextlib
 import json
 from dataclasses import dataclass, field
 
@@ -12,7 +11,7 @@ from trued.proof.checks.function_calls import call_flaw, call_function
 from trued.proof.checks.http import request_flaw, start_server, try_exchange, wait_until_up, why_not_up
 from trued.proof.room import node
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output, keepable_text
-from trued.proof.room.clean_room import empty_repository, footprint
+from trued.proof.room.clean_room import footprint
 from trued.protocols import CommandResult
 from trued.support.plurals import counted
 
@@ -46,15 +45,14 @@ async def run_examples(check: ExamplesCheck, bench: Bench, wanted: CaseSelection
     taken = _Taken()
     looked = wanted.ids is not None and not wanted.second and len(alone) > 1
     before = footprint(bench.room) if looked else frozenset()
-    with empty_repository(bench.room) if wanted.second else contextlib.nullcontext():
-        for name, case in reversed(alone) if wanted.second else alone:
-            if why := case_flaw(case):
-                taken.tried.append(_malformed(name, why))
-            else:
-                await _one(name, case, bench, taken)
-        left = looked and footprint(bench.room) != before
-        if len(alone) < len(chosen):
-            await _exchanged(every, {name for name, _ in chosen}, bench, taken)
+    for name, case in reversed(alone) if wanted.second else alone:
+        if why := case_flaw(case):
+            taken.tried.append(_malformed(name, why))
+        else:
+            await _one(name, case, bench, taken)
+    left = looked and footprint(bench.room) != before
+    if len(alone) < len(chosen):
+        await _exchanged(every, {name for name, _ in chosen}, bench, taken)
     return Fact(
         tried=tuple(taken.tried),
         command=f"{counted(len(chosen), 'case')} by {_by(chosen, bench)}",

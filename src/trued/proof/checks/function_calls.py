@@ -24,6 +24,7 @@ from trued.proof.probes.answer import Malformed, build
 from trued.proof.room import node
 from trued.proof.room.bench import Bench, channel_records, keepable_text, nonce, probe_text
 from trued.protocols import CommandResult
+from trued.support.foreign_json import parse_json
 
 NODE_FLAGS = ("--no-deprecation", "--no-warnings", "--input-type=module")
 START = "import json, sys; exec(json.loads(sys.stdin.buffer.readline()))"  # so that no file of the engine is inside
@@ -74,7 +75,7 @@ def _node_flaw(case: CallCase) -> str:
     text = json.dumps([list(case.args), case.args_after])
     foreign = [one for one in _PYTHONS_OWN if f'{{"{one}": ' in text]
     if foreign:
-        return f"{foreign[0]} is no kind of value in Node"
+        return f"{foreign[0]} is not a kind of value in Node"
     lost = next((one for one in _numbers(list(case.args)) if isinstance(one, int) and not _exact(one)), None)
     return "" if lost is None else f"args: no number of Node is exactly {str(lost)[:50]}"
 
@@ -159,7 +160,7 @@ def _said_by_the_script(ran: CommandResult, token: str) -> dict[str, Any]:
         return {"why": "something else wrote to the engine's channel"}
     if ran.exit_code != 0 or ran.flooded or len(said) != 1:
         return {"why": f"{len(said)} answers came, and the exit code is {ran.exit_code}"}
-    return said[0] if _is_a_record(said[0]) else {"why": "what came is no answer of the engine's script"}
+    return said[0] if _is_a_record(said[0]) else {"why": "what arrived is not an answer of the engine's script"}
 
 
 def _is_a_record(said: dict[str, Any]) -> bool:
@@ -196,10 +197,7 @@ def _files(answer: dict[str, Any] | None) -> list[str]:
 def _parsed(text: str) -> dict[str, Any] | None:
     """The answer, from one line of JSON in the script's format; None for anything else."""
     lines = [one for one in text.split("\n") if one]
-    try:
-        answer = json.loads(lines[0]) if len(lines) == 1 else None
-    except (ValueError, RecursionError):
-        return None
+    answer = parse_json(lines[0]) if len(lines) == 1 else None
     if not isinstance(answer, dict) or not isinstance(answer.get("raised", []), list):
         return None
     try:

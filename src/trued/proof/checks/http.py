@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import http.client
-import json
 import re
 import shlex
 import socket
@@ -11,14 +10,13 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import quote
 
 from trued.model import HttpCase, HttpRequest, Outcomes, Ready, Serve, Tried
 from trued.proof.checks.programs import is_not_installed, missing_module, missing_target, resolve_command
-from trued.proof.checks.values import MOST_ANSWERED, matches, render_json, size_flaw, value_flaw
+from trued.proof.checks.values import MOST_ANSWERED, matches_json, size_flaw, value_flaw
 from trued.proof.room.bench import Bench, keepable_text
-from trued.proof.room.clean_room import scratch_folder
+from trued.proof.room.clean_room import temporary_files
 from trued.proof.room.dependencies import is_dependency_manifest, provides_module, read_declarations
 from trued.proof.room.services import with_services
 from trued.protocols import CommandResult, Server
@@ -50,12 +48,12 @@ def request_flaw(case: HttpCase) -> str:
     """Why the exchange cannot be sent as it is written, or ""."""
     asked = case.http
     if not _METHOD.fullmatch(asked.method):
-        return f"{asked.method[:50]!a} is no method"
+        return f"{asked.method[:50]!a} is not an HTTP method"
     if not asked.path.startswith("/") or asked.path.startswith("//") or re.search(r"[\x00-\x20\x7f]", asked.path):
-        return f"{asked.path[:200]!a} is no path of the server"
+        return f"{asked.path[:200]!a} is not a path of the server"
     for name, value in asked.headers.items():
         if not _HEADER.fullmatch(name) or re.search(r"[\r\n\0]|[^\x00-\xff]", value):
-            return f"{name[:50]!a} is no header that can be sent"
+            return f"{name[:50]!a} is not a header that can be sent"
     if re.search("[\ud800-\udfff]", f"{asked.path}{asked.body}{case.body or ''}"):
         return "it holds half of a character (a lone surrogate)"
     if not case.setup and not case.model_fields_set & {"status", "json_", "body", "headers"}:
@@ -73,9 +71,10 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
     """Start a fresh server as the contract says, and stop it after the block. `within_s`: its longest lifetime."""
     serve = bench.serve
     assert serve is not None  # noqa: S101  (callers have checked)
-    with scratch_folder(bench.room, {}) as folder:
+    with temporary_files(bench.room, serve.command) as folder:
         argv = [one.replace("{files}", str(folder)) for one in resolve_command(serve.command, bench)]
-        command = replace(bench.command(argv, within_s=within_s, probes=False), output_bytes=SERVER_OUTPUT)
+        command = bench.command(argv, within_s=within_s, probes=False)
+        command = replace(command, temporary=folder, output_bytes=SERVER_OUTPUT)
         command = with_services(command, bench.services, telling=-1) if bench.services else command
         async with bench.workspace.serve(command, serve.port_env) as serving:
             yield serving
@@ -224,7 +223,7 @@ def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, s
         return Outcomes.FAILED, "header", f"{lost[0]} among {listed[:1500]}"
     if case.body is not None and answer.body != case.body.encode():
         return Outcomes.FAILED, "body", seen
-    if "json_" in case.model_fields_set and not _says(case.json_, answer.body):
+    if "json_" in case.model_fields_set and not matches_json(case.json_, answer.body):
         return Outcomes.FAILED, "body", seen
     return Outcomes.PASSED, "", ""
 
@@ -233,10 +232,3 @@ def _values(answer: HttpAnswer, name: str) -> list[str]:
     """The values of a header, each alone and all joined in one line: both forms are equivalent."""
     each = [value.strip() for other, value in answer.headers if other.lower() == name.lower()]
     return [*each, ", ".join(each)] if each else []
-
-
-def _says(expected: Any, body: bytes) -> bool:
-    try:
-        return matches(expected, render_json(json.loads(body)))
-    except (ValueError, RecursionError):
-        return False

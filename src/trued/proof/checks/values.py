@@ -27,6 +27,7 @@ MOST_DRAWN = 1_000_000  # members of {"$iterator": …}: the probe in the sandbo
 LONGEST_NUMBER = 4000  # decimal digits; Python refuses to parse and print longer numbers
 DEEPEST_SHOWN = 20
 DEEPEST_HINT = 3
+SHOWN = 300  # characters of an answer that people are shown
 _CONTAINERS = {1: "l", 2: "t", 3: "s", 4: "z", 5: "d", 6: "r", 7: "g"}  # same numbers in answer.py and answer.mjs
 _NUMBERED = {10: "i", 11: "f", 12: "b", 13: "o"}
 LONGEST_KEY = 2000  # hexadecimal digits; Python refuses to print longer numbers as decimals
@@ -81,10 +82,18 @@ def matches(expected: Any, node: Any) -> bool:
     return False
 
 
-def show_value(node: Any, most: int = 300) -> str:
-    """A rendered answer as text for people, cut after `most` characters."""
+def show_value(node: Any) -> str:
+    """A rendered answer as text for people, not too long."""
     text = node.said if isinstance(node, UnfitAnswer) else _shown(node)
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
+def matches_json(expected: Any, text: bytes) -> bool:
+    """Whether the text is JSON with the value `expected`."""
+    try:
+        return matches(expected, render_json(json.loads(text)))
+    except (ValueError, RecursionError):
+        return False
 
 
 def render_json(data: Any) -> Any:
@@ -242,7 +251,7 @@ def value_flaw(expected: Any, depth: int = 0) -> str:
     if isinstance(expected, list | tuple):
         return _first_flaw(expected, depth)
     if not isinstance(expected, dict) or not all(isinstance(key, str) for key in expected):
-        return f"{type(expected).__name__} is no kind of data here"
+        return f"{type(expected).__name__} is not a kind of data that can be compared"
     tag = next(iter(expected)) if len(expected) == 1 else ""
     wrong = _tag_flaw(tag, expected.get(tag))
     return wrong or _first_flaw(expected.values(), depth)

@@ -1,5 +1,5 @@
 """Runs inside the sandbox, in the process of a call (`call.py`): reads the case from file descriptor 3, finds the
-function, and answers on 4 with what came back, as data and by exact types.
+function, and writes what the function returned or raised to file descriptor 4, as data with exact types.
 
 Standard library only, no import of this package: the interpreter is the project's. No expected value ever reaches it.
 """
@@ -49,7 +49,7 @@ def build(data: Any) -> Any:
         if tag in MAKERS:
             return MAKERS[tag](inner)
         if tag.startswith("$"):
-            raise Malformed(f"{tag} is no tag; there are {', '.join(MAKERS)}")
+            raise Malformed(f"{tag} is not a tag; there are {', '.join(MAKERS)}")
     return {key: build(value) for key, value in data.items()}
 
 
@@ -197,7 +197,7 @@ def target(name: str) -> tuple[Any, dict[str, Any]]:
 
 
 class AnsweredCall:
-    """One call: `call.py` makes it, between `find` and `tell`, so that nothing of this file is on its stack."""
+    """One call. `call.py` makes it, between `find` and `tell`, so that the call's stack has no frame of this file."""
 
     def __init__(self) -> None:
         os.write(ANSWERS, b"\n")  # the interpreter has started: the time of the call begins

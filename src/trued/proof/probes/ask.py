@@ -1,9 +1,9 @@
 """Runs inside the sandbox: starts a process that calls one function of the project, and passes on its answer.
 
 Standard library only, no import of this package: the interpreter is the project's. It is the only process that knows
-the nonce and the channel. The call's process is a plain interpreter that reads a script from its standard input: it has
-neither of them in its memory, it can neither read the process that has them nor answer in its place, and neither its
-command line nor a file that it sees names the engine.
+the nonce and the channel. The call's process is a plain interpreter that reads a script from its standard input. The
+nonce and the channel are not in its memory, and it can neither read this process nor answer in its place. Its command
+line and the files that it can see do not name the engine.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def shed() -> None:
 
 
 def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, int, bool, float]:
-    """What the child wrote, its exit code, whether it was late, and its seconds. Kills its whole process group."""
+    """What the child wrote, its exit code, whether it exceeded its time limit, and how many seconds it took. Kills its
+    whole process group at the end."""
     said, status = bytearray(), None
     while status is None and time.monotonic() - began <= within_s and len(said) <= MOST_SAID:
         ready, _, _ = select.select([pipe], [], [], 0.02)

@@ -2,7 +2,7 @@
 
 Standard library only: `python -I -S attended.py TELLING SERVICES -- PROGRAM ARGUMENT…`. SERVICES is JSON, a list of
 command, port, variables, path, status and within_s. TELLING is a file descriptor that only this script has: it writes
-"ready" there, or which service did not start. A negative number means that there is none.
+"ready" to it, or which service did not start; a negative number means that nothing is written.
 """
 
 from __future__ import annotations

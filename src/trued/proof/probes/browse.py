@@ -24,14 +24,14 @@ from playwright.async_api import Error, Page, async_playwright
 
 QUIET_S = 0.8  # the page is settled if nothing loads or changes for so long
 LOOK_S = 0.1
-OLD_S = 3.0  # a request that is unanswered for so long is taken as long polling, and not waited for
+OLD_S = 3.0  # a request that has no answer after this time counts as long polling: nothing waits for it
 MOST_TEXT = 400_000
 MOST_PNG = 8 * 2**20
 MOST_TRACE = 4 * 2**20
 MOST_SAID = 50
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
 VIEW: Any = {"width": 1280, "height": 800}
-# The second visit looks like an ordinary person's to page and server: no page can show more only to a test.
+# On the second visit, page and server see an ordinary person's browser, so that no page can show more to a test only.
 ORDINARY_FLAGS = ["--disable-blink-features=AutomationControlled"]
 ORDINARY = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s.0.0.0 Safari/537.36"
 FIND_S = 2.0  # for something to appear after the page has settled
@@ -216,7 +216,7 @@ async def choose(field: Any, words: str) -> None:
     try:
         await field.select_option(label=words, timeout=ACT_MS)
     except Error as error:
-        raise Stuck("the field is no list" if "not a <select>" in str(error) else "it has no such option") from None
+        raise Stuck("the field is not a list" if "not a <select>" in str(error) else "it has no such option") from None
 
 
 async def wait_for(watched: Watched, words: str, until: float) -> None:

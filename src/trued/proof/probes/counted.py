@@ -71,7 +71,7 @@ class Channel:
 
 
 class Registrar:
-    """Registers the trusted plugins under their own names, without reading metadata from the checkout."""
+    """Registers the trusted pytest plugins under their own names, without reading metadata from the checkout."""
 
     def __init__(self, plugins: list[tuple[str, Any]], absent: list[str], channel: Channel) -> None:
         self.plugins, self.absent, self.channel = plugins, absent, channel
@@ -249,7 +249,7 @@ def is_coroutine(function: Any) -> bool:
 def copy_of(item: Any) -> Any:
     known = ("_pytest.", "pytest_asyncio.")
     if not type(item).__module__.startswith(known) or type(item.parent).__name__ == "Instance":
-        raise TypeError("nobody knows what it would run")
+        raise TypeError("it is unknown what a copy of this kind of test would run")
     if type(item).__name__ == "TestCaseFunction":
         return copied_case(item)
     function = item.obj

@@ -80,8 +80,8 @@ class CountingResult(unittest.TestResult):
         self.began = 0.0
 
     def expect(self, tests: list[Any]) -> None:
-        """Say which tests come next: the real ones, then the copies, so that a fixture that fails only for the copies
-        is not reported against the real tests."""
+        """Set the tests that run next: first the real ones, then the copies, so that a fixture that fails only for the
+        copies is not reported against the real tests."""
         self.tests = {}
         for test in tests:
             cls = type(test)
@@ -199,7 +199,7 @@ def dotted(name: str, root: str) -> str:
 
 
 def told_apart(tests: list[Any], names: Names, channel: Channel) -> list[Any]:
-    """The tests without placeholders for modules that could not be loaded, which are reported."""
+    """The tests without unittest's placeholders for modules that could not be loaded; the placeholders are reported."""
     good = []
     for test in tests:
         kind = type(test).__name__

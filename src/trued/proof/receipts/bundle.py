@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from trued.errors import BadInput
 from trued.model import Contract, Evidence
 from trued.proof.contract import canonical_contract, contract_hash
+from trued.support.hashing import git_blob_names
 
 MANIFEST = "bundle.json"
 FORMAT = "trued contract bundle 1"
@@ -125,12 +126,6 @@ def _frozen(contract: Contract, named: Mapping[str, str], content: Mapping[str, 
         if contract.frozen.get(path) not in git_blob_names(data):
             raise _refused(f"{path!a} is not the frozen file that the contract names")
     return found
-
-
-def git_blob_names(data: bytes) -> tuple[str, str]:
-    """The names that git gives this content, in SHA-1 and SHA-256 repositories."""
-    whole = b"blob %d\0%s" % (len(data), data)
-    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), _sha256(whole)
 
 
 def _refused(what: str) -> BadInput:

@@ -30,6 +30,8 @@ _CONTROLS = re.compile(
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
+# What checks see; whoever changes that gives it another text, so that earlier results on a base are taken again.
+ROOM = "at the path of the user's repository, with a .git in the first run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Bench:
     measuring: CoverageOrder | None = None  # measures coverage: figures for people, never evidence
     added: AddedPackages = NO_PACKAGES  # packages that only the commit declares
     second: bool = False  # this is the second run: use other surroundings than in the first
+    mount_points: tuple[str, ...] = ()  # folders of the interpreter in the user's repository
+    repository: Path | None = None  # what data cases find as `.git` in their first run
     words: frozenset[str] = frozenset()  # words of the requirements' texts
 
     async def execute(
@@ -86,10 +90,11 @@ class Bench:
     def _with_own_paths(self, ran: CommandResult) -> CommandResult:
         """The result with the room's own path in place of the one at which the command saw it. Only whole paths are
         replaced: a checkout may lie at `/app`, and `backend/app/tests` is another folder."""
-        seen, own = (os.fsencode(one) for one in (self.workspace.shown_at(self.room), str(self.room)))
-        if seen == own:
+        own = os.fsencode(self.room)
+        seen = b"|".join(re.escape(os.fsencode(one)) for one in self.workspace.shown_at(self.room))
+        if not seen:
             return ran
-        whole = re.compile(rb"(?:(?<=file://)|(?<![\w./@+-]))" + re.escape(seen) + rb"(?![\w.@+-])")
+        whole = re.compile(rb"(?:(?<=file://)|(?<![\w./@+-]))(?:" + seen + rb")(?![\w.@+-])")
         stdout, stderr, answers = (whole.sub(lambda _: own, one) for one in (ran.stdout, ran.stderr, ran.answers))
         return replace(ran, stdout=stdout, stderr=stderr, answers=answers)
 
@@ -119,7 +124,10 @@ class Bench:
             ),
             writable=(self.stage.folder,) if self.stage else (),
             aliases={**self.interpreter.aliases, **({self.prepared: PREPARED} if self.prepared else {})},
-            avoided=self.interpreter.outside,
+            # A test runner must not find the project's code before it is loaded; a case is run by that code anyway.
+            # What a preparation made may contain the path at which it saw the room.
+            avoided=self.interpreter.outside if probes or self.prepared else (),
+            mount_points=self.mount_points,
             within_s=within_s,
             second=self.second,
         )
@@ -147,7 +155,7 @@ class Bench:
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
         """The files that lie in the room, by their paths in the commit."""
-        rooms = (f"{self.room}/", f"{self.workspace.shown_at(self.room)}/")
+        rooms = [f"{one}/" for one in (self.room, *self.workspace.shown_at(self.room))]
         found = (one.removeprefix(room) for one in paths for room in rooms if one.startswith(room))
         return frozenset(found)
 

@@ -7,8 +7,8 @@ import os
 import re
 import shutil
 import stat
+import tempfile
 import time
-import zlib
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from trued.errors import CannotJudge
 from trued.model import CommandCheck, Contract, TestsCheck
+from trued.proof.held_out_checks import DATA
 from trued.proof.room.additions import added_packages, with_added_packages
 from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.frozen_files import (
@@ -25,6 +26,7 @@ from trued.proof.room.frozen_files import (
     is_configuration,
     is_customizing,
     is_named_like_a_test,
+    is_shared_setting,
     is_test,
 )
 from trued.proof.room.generated_files import files_of_builds
@@ -39,7 +41,6 @@ from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it without an object
 MOST_BYTES = 64 * 2**20  # bytes of a frozen file that are compared; of what follows only the size is compared
 
 
@@ -115,6 +116,7 @@ async def clean_room(
         bench = replace(
             bench,
             go=seen,
+            mount_points=_mount_points(room, workspace.repository, interpreter),
             carried=carried,
             withheld=withheld,
             folders=files_by_folder(contract) if withheld else {},
@@ -126,6 +128,8 @@ async def clean_room(
         added = await added_packages(workspace, contract.base, packages_of or commit, interpreter)
         added = replace(added, unavailable={**added.unavailable, **packages.unavailable})
         bench = replace(with_added_packages(bench, added), added=added)
+        if any(isinstance(check, DATA) for one in contract.every for check in one.checks):
+            bench = replace(bench, repository=await workspace.make_repository(room, commit))
         if contract.environment.prepare:
             # The preparation may run the head's code: frozen files were hashed before it, and are restored after it.
             bench = await prepare_room(bench, contract.environment.prepare)
@@ -146,6 +150,7 @@ async def _graft(
     surplus += [
         path for path in strange if is_configuration(path) or is_among_tests(path) or _makes_package(path, frozen)
     ]
+    surplus += [path for path in strange if path not in on_base and is_shared_setting(path, frozen)]
     surplus += [path for path in here if is_customizing(path) and path not in on_base]
     surplus += [path for path in strange if path not in on_base and _runs_unasked(room, path)]
     # The engine recognises packages and their programs by path, and a link instead of a folder gives them other paths.
@@ -248,6 +253,24 @@ def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Coll
     return [path for path in here if path.startswith(f"{NODE_MODULES}/")]
 
 
+def _mount_points(room: Path, repository: str, interpreter: Interpreter) -> tuple[str, ...]:
+    """Make an empty folder for each folder of the interpreter that lies in the user's repository, such as `.venv`, so
+    that it can be shown there. Returns those for which that is possible: the commit may have something at this path."""
+    made = []
+    for path in interpreter.readable:
+        if not path.startswith(f"{repository}/"):
+            continue
+        place, below = room, PurePosixPath(path).relative_to(repository).parts
+        for part in below:
+            place = place / part
+            if place.is_symlink() or (place.exists() and not place.is_dir()):
+                break
+            place.mkdir(exist_ok=True)
+        else:
+            made += [] if any(place.iterdir()) else [path]
+    return tuple(made)
+
+
 def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:
     """Whether the file is an `__init__.py` beside frozen tests: a new one changes how the tests are imported."""
     folder, _, name = path.rpartition("/")
@@ -302,18 +325,30 @@ def unlink_in(room: Path, path: str) -> None:
 
 
 @contextmanager
-def scratch_folder(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
-    """Make a folder with a random name and these files in the room, and remove it after the block."""
+def scratch_folder(room: Path) -> Iterator[Path]:
+    """Make a folder with a random name in the room, for test runners, and remove it after the block."""
     folder = room / f".{nonce()[:12]}"
     folder.mkdir()
     try:
-        for name, content in files.items():
-            place = folder / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content.encode() if isinstance(content, str) else content)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def temporary_files(room: Path, argv: Iterable[str], files: Mapping[str, str] | None = None) -> Iterator[Path | None]:
+    """Make a folder with these files for `Command.temporary`, if the command line names it as `{files}` or there are
+    files; otherwise None. It never lies in the checkout: code would recognise a check by it."""
+    if not files and not any("{files}" in one for one in argv):
+        yield None
+        return
+    with tempfile.TemporaryDirectory(dir=room.parent, ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        for path, content in (files or {}).items():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content.encode())
+        yield folder
 
 
 @contextmanager
@@ -331,36 +366,32 @@ def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
 
 
 @contextmanager
-def empty_repository(room: Path) -> Iterator[None]:
-    """Make the room a git repository with one empty commit while the block runs, unless a check has left a `.git`.
+def lay_repository(bench: Bench) -> Iterator[None]:
+    """Give the room its `.git` while the block runs, in place of one that a check may have left.
 
     A checkout has a `.git`, an archive has none: cases pass in one of each, so that no code is right in one of them
-    only. The commit is there for honest code that asks git for it.
+    only. Objects are linked, as in a clone from a path on the same disk.
     """
-    place = room / ".git"
-    if os.path.lexists(place):
+    place = bench.room / ".git"
+    if bench.repository is None:
         yield
         return
-    name, stored = _empty_commit()
-    for folder in (f"objects/{name[:2]}", "refs/heads"):
-        (place / folder).mkdir(parents=True)
-    (place / "objects" / name[:2] / name[2:]).write_bytes(stored)
-    (place / "refs/heads/main").write_text(f"{name}\n")
-    (place / "HEAD").write_text("ref: refs/heads/main\n")
-    (place / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
+    remove_path(place)
     try:
+        shutil.copytree(bench.repository, place, copy_function=_link_object)
+        soon = time.time() + 1  # git reads each file that is as new as the index, and then writes the index
+        os.utime(place / "index", (soon, soon))
         yield
     finally:
         with contextlib.suppress(OSError):
             remove_path(place)
 
 
-def _empty_commit() -> tuple[str, bytes]:
-    """The name of a commit without files, and the content of its file among git's objects."""
-    by = f"you <you@localhost> {int(time.time())} +0000"
-    text = f"tree {EMPTY_TREE}\nauthor {by}\ncommitter {by}\n\nStart\n".encode()
-    content = b"commit %d\0" % len(text) + text
-    return hashlib.sha1(content, usedforsecurity=False).hexdigest(), zlib.compress(content)
+def _link_object(source: str, target: str) -> None:
+    if "/objects/" in source:
+        os.link(source, target)
+    else:
+        shutil.copy2(source, target)
 
 
 @contextmanager
@@ -422,7 +453,7 @@ def file_digest(place: Path) -> str:
 
 
 def changed_frozen_files(bench: Bench) -> list[str]:
-    """Frozen files that a run has changed although it must not."""
+    """Frozen files that a run changed: it is not allowed to change them."""
     return [path for path in sorted(bench.guarded) if file_digest(bench.room / path) != bench.frozen.get(path)]
 
 

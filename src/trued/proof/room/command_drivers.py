@@ -172,7 +172,7 @@ def _module(path: str) -> str:
 
 
 def _names_asked(text: str, path: str) -> set[str]:
-    """The names that a script uses of this module beside it."""
+    """The names that a script uses from this module in the same folder."""
     names_asked = node_names.names_asked if path.endswith(NODE) else python_names.names_asked
     return names_asked(text, _module(path))
 
@@ -242,10 +242,10 @@ def _stands_before(bench: Bench, base: Drivers, path: str, known: Collection[str
 
 
 async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
-    """Whether a script at the top checks this module beside it, and the module is not a part of the script.
+    """Whether a module beside a top-level script is the product that the script checks, and not a part of the script.
 
-    It is so if the module lacks on the base names that the script uses, a requirement names it, or other code of the
-    base imports it.
+    It is the product if a requirement names it, if other code of the base imports it, or if the script uses names that
+    the base's version of the module does not have.
     """
     name, asked = _module(path), base.beside[path]
     if bench.words & {name, *asked} or await _lacks_names(bench, base, path):

@@ -64,7 +64,7 @@ class Recipe:
     locked: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
     exact: bool = False  # the pinned versions must not be relaxed
-    over: str = ""  # identity of the interpreter that also lends its packages; "" if the environment stands alone
+    over: str = ""  # identity of the interpreter whose packages it can use, too; "" for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ async def interpreter_of(workspace: Workspace, contract: Contract) -> Interprete
         interpreter = (await choose_environment(workspace, contract.base, packages, recorded)).interpreter
     if contract.interpreter and not interpreter.is_like(contract.interpreter):
         raise CannotJudge(
-            f"red was taken with {contract.interpreter}, and the interpreter is now {interpreter.identity}: "
+            f"checks ran on the base with {contract.interpreter}, but the interpreter is now {interpreter.identity}: "
             "activate the same environment and resume, or start a new run"
         )
     return interpreter

@@ -35,12 +35,21 @@ _CONFIGURING = re.compile(
     r"|\.(mocharc|nycrc|c8rc|taprc|npmrc|yarnrc|pnpmfile)(\..+)?"
 )
 # Runner → files that it reads, but that mainly builds read. They are frozen only if a check may start that runner.
+_PLAIN = [one for one in SCRIPTS if not one.endswith("x")]
 _SHARED = {
-    "vitest": [f"vite.config{one}" for one in SCRIPTS if not one.endswith("x")],
+    "vitest": [f"vite.config{one}" for one in _PLAIN],
     "jest": [
-        *(f"babel.config.{one}" for one in ("js", "cjs", "mjs", "json", "ts", "cts", "mts")),
-        *(f".babelrc{one}" for one in ("", ".js", ".cjs", ".mjs", ".json", ".ts", ".cts", ".mts")),
+        *(f"babel.config{one}" for one in (*_PLAIN, ".json")),
+        *(f".babelrc{one}" for one in ("", *_PLAIN, ".json")),
     ],
+}
+# Runner → more files that it reads then. They do not show that the project uses the runner.
+_READ_ALONG = {
+    "vitest": [  # Vite runs them in the process that reports
+        *(f"postcss.config{one}" for one in (*_PLAIN, ".json")),
+        *(f".postcssrc{one}" for one in ("", *_PLAIN, ".json", ".yaml", ".yml")),
+    ],
+    "jest": [".swcrc"],
 }
 _RUNNER = re.compile(
     r"(?:^|/)node_modules/(?:\.bin/|@(?:vitest|jest)/|(?:vitest|vite|vite-node|jest(?:-[\w-]+)?|mocha|ava|tap|chai)/)"
@@ -93,10 +102,11 @@ def is_script(path: str) -> bool:
 
 def is_among_tests(path: str) -> bool:
     """Whether the file lies in a folder like `tests`, or in `test` at the top of the project. For JavaScript and
-    TypeScript, any folder `test` counts."""
+    TypeScript, any folder `test` counts. A package belongs to the tests if its `node_modules` lies among them: only
+    they would find it there."""
     parts = PurePosixPath(path).parts
     if "node_modules" in parts:
-        return False
+        parts = parts[: parts.index("node_modules") + 1]
     if not _AMONG.isdisjoint(parts[:-1]) or (parts[0] == "test" and len(parts) > 1):
         return True
     return is_script(path) and "test" in parts[:-1]
@@ -166,14 +176,24 @@ def files_to_freeze(
 
 
 def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) -> dict[str, str]:
-    """Settings shared by builds and test runners. If the base lacks such a file, the head's is not used."""
+    """Settings shared by builds and test runners, in every folder. "" for a name that the base lacks at its top: the
+    head's file is not used then, and neither is a new one in a folder (`is_shared_setting`)."""
     found: dict[str, str] = {}
     packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
     started = " ".join((command, *scripts)) if packaged else command
     for runner, names in _SHARED.items():
         used = runner in started or (packaged and any(name in blobs for name in names))
-        found |= {name: blobs.get(name, "") for name in names} if used else {}
-    return found
+        read = {*names, *_READ_ALONG[runner]} if used else set[str]()
+        found |= {name: blobs.get(name, "") for name in read}
+        found |= {path: blob for path, blob in blobs.items() if PurePosixPath(path).name in read}
+    return {path: blob for path, blob in found.items() if "node_modules" not in PurePosixPath(path).parts}
+
+
+def is_shared_setting(path: str, frozen: Collection[str]) -> bool:
+    """Whether a runner of this contract may read the file as its settings, in whatever folder it is."""
+    pure = PurePosixPath(path)
+    shared = any(pure.name in names for names in (*_SHARED.values(), *_READ_ALONG.values()))
+    return shared and pure.name in frozen and "node_modules" not in pure.parts
 
 
 def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:

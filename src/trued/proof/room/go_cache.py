@@ -1,8 +1,8 @@
 """The Go build cache for checks: the standard library, compiled once from the toolchain alone, and read-only.
 
-Without it, each check compiles the standard library again, which takes minutes on a busy machine. Nothing of a base or
-a head is ever in it: what a project compiles lies in the scratch folder of its own command, so no check can read what
-the code of an earlier one wrote.
+Without it, each check compiles the standard library again, which takes minutes on a busy machine. It never
+contains code of a base or a head: what a project compiles is in the scratch folder of its own command, so that no check
+can read what the code of an earlier one wrote.
 """
 
 import asyncio

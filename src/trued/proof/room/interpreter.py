@@ -138,11 +138,17 @@ def _look_at(python: str) -> Interpreter:
 
 
 def _editable(folders: list[str]) -> tuple[str, ...]:
-    """The folders that files of editable installs name."""
+    """The folders that files of editable installs name, and where links among the packages lead."""
     files = [one for folder in folders for name in EDITABLE for one in Path(folder).glob(name)]
     texts = (one.read_text(errors="replace") for one in files if one.is_file())
     named = {path for text in texts for path in _ABSOLUTE.findall(text)}
+    named |= {os.path.realpath(one) for folder in folders if os.path.isdir(folder) for one in _links(folder)}  # noqa: PTH112
     return tuple(sorted(path for path in named if Path(path).exists()))
+
+
+def _links(folder: str) -> list[str]:
+    with os.scandir(folder) as found:
+        return [one.path for one in found if one.is_symlink()]
 
 
 def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:

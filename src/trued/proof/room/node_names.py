@@ -1,4 +1,4 @@
-"""Which names a Node script uses of a module beside it: read from its text, nothing is run. Pure."""
+"""Finds which names a Node script uses from a module in the same folder, by the script's text; runs nothing. Pure."""
 
 import re
 
@@ -11,7 +11,7 @@ def loads_module(text: str, name: str) -> bool:
 
 
 def names_asked(text: str, module: str) -> set[str]:
-    """The names that this text uses of a module beside it: `const { name } = require("./module")`, `module.name`."""
+    """The names that this text uses from a module beside it: `const { name } = require("./module")`, `module.name`."""
     place = rf"""["']\./{re.escape(module)}(?:\.[cm]?[jt]s)?["']"""
     loaded = rf"(?:await\s+)?(?:require|import)\s*\(\s*{place}\s*\)"
     lists = re.findall(rf"\{{([^{{}}]*)\}}\s*(?:=\s*{loaded}|from\s*{place})", text)

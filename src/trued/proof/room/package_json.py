@@ -14,6 +14,7 @@ JUDGING = (
     "tap",
     "config",
     "babel",
+    "postcss",
 )  # keys with settings of test runners
 MOST_BYTES = 4 * 2**20
 # Replaces a file that only other parsers could read (too large, too deep, wrong bytes): Node rejects this text.

@@ -91,6 +91,7 @@ async def _execute(
         output_bytes=PREPARE_BYTES,
         network="host" if environment else "none",
         avoided=bench.interpreter.outside,
+        mount_points=bench.mount_points,
     )
     return await bench.workspace.execute(command)
 

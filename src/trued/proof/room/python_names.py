@@ -1,4 +1,4 @@
-"""Which names a Python module defines, and which of them others use: read from its text, nothing is run. Pure."""
+"""Finds which names a Python module defines, and which of them others use, by their texts; runs nothing. Pure."""
 
 import ast
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def names_asked(text: str, module: str) -> set[str]:
-    """The names that this text uses of a module: `from module import name`, `module.name`."""
+    """The names that this text uses from a module: `from module import name`, `module.name`."""
     asked, known = set[str](), set[str]()
     nodes = [each for one in _statements(text) for each in ast.walk(one)]
     for node in nodes:

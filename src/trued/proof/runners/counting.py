@@ -148,6 +148,14 @@ class RunnerFacts:
     nothing: str = "no test was collected"
 
 
+def file_text(bench: Bench, path: str) -> str:
+    """The text of a file in the clean room; "" if it cannot be read."""
+    try:
+        return (bench.room / path).read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def nothing_collected(wanted: CaseSelection) -> str:
     """The sentence for a run that found no test."""
     if wanted.ids is None:
@@ -197,7 +205,7 @@ def why_worthless(bench: Bench, ran: CommandResult, counted: CountedRun, words: 
     if counted.ended in words.stops:
         return words.stops[counted.ended]
     if len(counted.canaries) < words.canaries or any(one not in _FAILED for one in counted.canaries.values()):
-        return "a test that must fail was not reported as failed: no result of this run is worth anything"
+        return "a test that must fail was not reported as failed: the results of this run cannot be trusted"
     forged = [name for name, how in counted.copies.items() if how not in _FAILED and _passed(counted, name)]
     if forged:
         return f"a copy of {forged[0]} that must fail was not reported as failed: no result of this run counts"

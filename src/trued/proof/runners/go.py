@@ -1,6 +1,5 @@
 """Go tests, counted from the events of `go test -json`, each with the file that contains it."""
 
-import json
 import random
 import re
 import shutil
@@ -28,6 +27,7 @@ from trued.proof.runners.counting import (
 from trued.proof.runners.made_to_fail import failing_go
 from trued.proof.runners.sample_files import files_to_copy
 from trued.protocols import CommandResult
+from trued.support.foreign_json import parse_json
 
 MOST_TEXT = 4000
 MOST_S = 1e6
@@ -93,7 +93,7 @@ async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
     )
     stray = ""
     if ran.exit_code == 0 and canaries:
-        stray = "tests failed, and the command says that none did: no result of this run is worth anything"
+        stray = "tests failed, but the command reports none: the results of this run cannot be trusted"
     return counted_fact(bench, ran, counted, words, stray=stray)
 
 
@@ -347,9 +347,5 @@ def _ended(data: bytes) -> Iterator[_Ended]:
 
 def _events(data: bytes) -> Iterator[dict[str, Any]]:
     for line in data.split(b"\n"):
-        try:
-            event = json.loads(line) if line.startswith(b"{") else None
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(event, dict):
+        if line.startswith(b"{") and isinstance(event := parse_json(line), dict):
             yield event

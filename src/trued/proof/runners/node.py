@@ -30,6 +30,7 @@ from trued.proof.runners.counting import (
     CountedTest,
     RunnerFacts,
     counted_fact,
+    file_text,
     nothing_collected,
     worst_outcomes,
 )
@@ -93,7 +94,7 @@ async def run_node_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wan
     copies = {one: _failing(bench, one) for one in [*chosen, *_plain(bench, files)]}
     with ExitStack() as room:
         canaries = [room.enter_context(_canary(bench, one)) for one in chosen]
-        loaded = room.enter_context(scratch_folder(bench.room, {}))
+        loaded = room.enter_context(scratch_folder(bench.room))
         order = {
             **{"room": str(bench.room), "options": _options(options)},
             "files": list(reversed(files)) if wanted.second else files,
@@ -195,15 +196,8 @@ def _models(check: TestsCheck, bench: Bench, files: list[str], wanted: CaseSelec
     return files_to_copy(good or asked or files, ())
 
 
-def _text(bench: Bench, path: str) -> str:
-    try:
-        return (bench.room / path).read_bytes().decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
 def _failing(bench: Bench, path: str) -> FailingFile:
-    text = _text(bench, path)
+    text = file_text(bench, path)
     if not _USES.search(text):  # a plain script: its own calls of process.exit must fail, too
         return FailingFile(f"{_EXITS.sub('process.exit(7, ', text)}\n;{FAILS}\n", ())
     return failing_javascript(text)
@@ -211,7 +205,7 @@ def _failing(bench: Bench, path: str) -> FailingFile:
 
 def _plain(bench: Bench, files: list[str]) -> list[str]:
     """Test scripts without a test function: exiting early would count as a pass, so each has a copy that must fail."""
-    return [one for one in files if not _USES.search(_text(bench, one))]
+    return [one for one in files if not _USES.search(file_text(bench, one))]
 
 
 @contextmanager
@@ -220,7 +214,7 @@ def _canary(bench: Bench, model: str) -> Iterator[_NodeCanary]:
     name = f"test{nonce()[:14]}"
     pure = PurePosixPath(model)
     file = str(pure.with_name(f"{name}.test{pure.suffix}"))
-    with plant_file(bench.room, file, with_node_canary(_text(bench, model), model, name, _kind(bench, model))):
+    with plant_file(bench.room, file, with_node_canary(file_text(bench, model), model, name, _kind(bench, model))):
         yield _NodeCanary(file, name)
 
 
@@ -275,7 +269,7 @@ def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanar
 def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _Wanting) -> CountedRun:
     plain = CountedRun.of([one for one in said if not one.keys() & {"test", "canary", "copied"}], "")
     tests = [one for one in said if "test" in one]
-    texts = {file: _text(bench, file) for file in {str(one["test"]) for one in tests}}
+    texts = {file: file_text(bench, file) for file in {str(one["test"]) for one in tests}}
     outcomes = worst_outcomes((_id(one, "test"), _seen(one, texts)) for one in tests if _counts(one))
     collected: dict[str, tuple[str, str]] = {}
     for one in tests:

@@ -23,6 +23,7 @@ from trued.proof.runners.counting import (
     CountedTest,
     RunnerFacts,
     counted_fact,
+    file_text,
     nothing_collected,
     worst_outcomes,
 )
@@ -103,7 +104,7 @@ async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Be
     room = _Room(check, asked, bench, wanted, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
     chosen = _models(room)
     # With a known runner, the tests that must fail run separately, so that they disturb no other test.
-    with _canaries(room, [] if asked else chosen) as canaries, scratch_folder(bench.room, {}) as folder:
+    with _canaries(room, [] if asked else chosen) as canaries, scratch_folder(bench.room) as folder:
         report = bench.room / check.report if asked is None else folder / "report"
         if why := _cleared(bench.room, report):
             return void_fact(why, Outcomes.BROKEN, "report", check.command)
@@ -130,9 +131,9 @@ async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Be
 def _stray(room: _Room, ran: CommandResult, counted: CountedRun, *, planted_one: bool) -> str:
     failed = any(one.outcome in ("failed", "error") for one in counted.outcomes.values()) or counted.collected
     if ran.exit_code == 0 and (planted_one or failed):
-        return "tests failed, and the command says that none did: no result of this run is worth anything"
+        return "tests failed, but the command reports none: the results of this run cannot be trusted"
     if room.asked is None and ran.exit_code not in (0, None) and not planted_one and not failed:
-        return f"every test is said to have passed, and the command ended with {ran.exit_code}"
+        return f"every test is reported as passed, but the command ended with {ran.exit_code}"
     return ""
 
 
@@ -248,20 +249,13 @@ def _models(room: _Room) -> list[str]:
     if room.wanted.red:
         return files_to_copy(able, (one.split("::")[0] for one in room.wanted.red))
     asked = [path for path in able if any(is_below(path, one) for one in room.check.files)]
-    good = [path for path in asked or able if failing_javascript(_text(room, path)).titles]
+    good = [path for path in asked or able if failing_javascript(file_text(room.bench, path)).titles]
     return files_to_copy(good or asked or able, ())
-
-
-def _text(room: _Room, path: str) -> str:
-    try:
-        return (room.bench.room / path).read_bytes().decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 def _every(room: _Room, path: str) -> str:
     """A test file's text without `.only`, which would keep other tests, such as the canaries, from running."""
-    return _ONLY.sub(r"\1", _text(room, path))
+    return _ONLY.sub(r"\1", file_text(room.bench, path))
 
 
 @contextmanager
@@ -309,7 +303,7 @@ async def _apart(room: _Room, chosen: list[str], counted: CountedRun, stray: str
     copies = {path: failing_javascript(_every(room, path)) for path in chosen}
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
     ours = [one for one in passed if (made := copies.get(one.split("::")[0])) and _title(one) in made.titles]
-    with _canaries(room, chosen) as canaries, scratch_folder(room.bench.room, {}) as folder:
+    with _canaries(room, chosen) as canaries, scratch_folder(room.bench.room) as folder:
         with replace_files(room.bench.room, {path: made.content for path, made in copies.items()}):
             ran = await _execute(room, folder / "report", [*chosen, *canaries])
         again = _counted(room, folder / "report", canaries) if _present(folder / "report") else "none"

@@ -23,9 +23,9 @@ def ref_tips(git: Path) -> dict[str, str]:
         folders[:] = sorted(folders)[:TIPS]
         for name in sorted(files)[:TIPS]:
             path = Path(top, name)
-            if hashed := _HASH.fullmatch(_text(path).strip()):
+            if hashed := _HASH.fullmatch(_read_small_file(path).strip()):
                 found[str(path.relative_to(git))] = hashed.group()
-    head = _text(git / "HEAD").strip()
+    head = _read_small_file(git / "HEAD").strip()
     at = head.removeprefix("ref: ") if head.startswith("ref: ") else ""
     first = {"HEAD": found.get(at, head)} if _HASH.fullmatch(found.get(at, head)) else {}
     return dict(list({**first, **found}.items())[:TIPS])
@@ -33,14 +33,14 @@ def ref_tips(git: Path) -> dict[str, str]:
 
 def _packed(path: Path) -> dict[str, str]:
     found = {}
-    for line in _text(path).splitlines():
+    for line in _read_small_file(path).splitlines():
         commit, _, name = line.partition(" ")
         if _HASH.fullmatch(commit) and name.startswith("refs/"):
             found[name] = commit
     return found
 
 
-def _text(path: Path) -> str:
+def _read_small_file(path: Path) -> str:
     """The text of a small plain file; "" for links, pipes and folders."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

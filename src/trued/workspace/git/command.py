@@ -166,3 +166,8 @@ class Git:
     async def line(self, *arguments: str, stdin: bytes = b"", variables: Mapping[str, str] | None = None) -> str:
         """Run git and return its output as one stripped line."""
         return (await self(*arguments, stdin=stdin, variables=variables)).decode().strip()
+
+
+def last_line(stderr: str) -> str:
+    """The last line of what git said; a word for nothing."""
+    return (stderr.strip().splitlines() or ["no message"])[-1]

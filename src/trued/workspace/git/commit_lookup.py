@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import Git, end_process, git_command, git_environment
+from trued.workspace.git.command import Git, end_process, git_command, git_environment, last_line
 from trued.workspace.git.store import Store
 from trued.workspace.sandbox.process_start import start_process
 
@@ -98,20 +98,24 @@ async def _commit_in(place: Path, revision: str) -> NamedCommit:
     top = _enclosing_repository(place)
     found = _git_folder(top) if top else None
     if found is None or top is None:
-        raise BadInput(f"{_shown(place)} is not in a git repository", then="name a folder inside one")
+        raise BadInput(f"{_printable_path(place)} is not in a git repository", then="name a folder inside one")
     git = Git(found)
     if both := await _objects_and_commit(git, revision):
         return NamedCommit(found, Path(both[0]), None if found == top else top, both[1], revision)
     code, out, stderr = await git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir", within_s=LOOK_S)
     if code != 0:
-        raise BadInput(f"git cannot read {_shown(place)}: {_last_line(stderr)}", then="name a git repository")
+        raise BadInput(f"git cannot read {_printable_path(place)}: {last_line(stderr)}", then="name a git repository")
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     code, commit, stderr = await git.attempt(*words, within_s=LOOK_S) if "\0" not in revision else (1, b"", "")
     name = commit.decode(errors="replace").strip()
     if code != 0 or not _COMMIT.fullmatch(name):
         if revision == "HEAD" and not stderr.strip():
-            raise BadInput(f"the repository {_shown(top)} has no commit yet", then="commit something, or name a commit")
-        raise BadInput(f"{_shown(top)} has no commit {revision!a}", then="`git log --all` there lists what it has")
+            raise BadInput(
+                f"the repository {_printable_path(top)} has no commit yet", then="commit something, or name a commit"
+            )
+        raise BadInput(
+            f"{_printable_path(top)} has no commit {revision!a}", then="`git log --all` there lists what it has"
+        )
     root = None if found == top else top
     return NamedCommit(found, Path(os.fsdecode(out.rstrip(b"\n"))), root, name, revision)
 
@@ -157,11 +161,7 @@ def _holds_git(folder: Path) -> bool:
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
 
 
-def _last_line(stderr: str) -> str:
-    return (stderr.strip().splitlines() or ["no message"])[-1]
-
-
-def _shown(path: Path) -> str:
+def _printable_path(path: Path) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 

@@ -73,11 +73,11 @@ def check_address(address: str) -> None:
         return
     if not parts and not address.startswith("-") and (Path(address).is_absolute() or _SCP.fullmatch(address)):
         return
-    what = f"{shown(address)} is no store that work can travel through"
+    what = f"{printable_address(address)} is not a store that work can travel through"
     raise BadInput(what, "[hub] store", "name a bare repository by ssh://…, https://…, or its absolute path")
 
 
-def shown(address: str) -> str:
+def printable_address(address: str) -> str:
     """The address for people: without a login, and without control characters."""
     return re.sub(r"(?<=://)[^/@\s]+@", "", "".join(one for one in address if one.isprintable()))
 
@@ -125,7 +125,7 @@ class HubStore:
     ) -> None:
         """Raises BadInput for an address that `check_address` refuses."""
         check_address(address)
-        self.address, self.name = address, shown(address)
+        self.address, self.name = address, printable_address(address)
         self._named = _without_login(address)  # the address that git gets
         self.patience_s, self.silence_s = patience_s, silence_s
         self._environ = environ
@@ -168,7 +168,7 @@ class HubStore:
         code, _, _ = await self._once(("ls-remote", "--heads", "--", bare), NOBODY)
         if code == 0:
             what = f"the store {self.name} lets anybody in without a login: agents could read it"
-            raise BadInput(what, "[hub] store", "let it ask for one")
+            raise BadInput(what, "[hub] store", "require one")
 
     async def refs(self, run: str) -> dict[str, str]:
         """The refs that the store lists for a run: ref → hash. They are not trusted: commits are fetched by hash.
@@ -212,7 +212,10 @@ class HubStore:
                 return out
             why = _last(stderr)
             if code is None and may_begin_again and _WENT_OVER.search(stderr.encode()):
-                until, may_begin_again = time.monotonic() + self.patience_s, False  # the store did answer: count anew
+                until, may_begin_again = (
+                    time.monotonic() + self.patience_s,
+                    False,
+                )  # the store did answer: start counting again
             if code is not None and _REFUSED.search(stderr):
                 raise StateFailed(f"cannot {doing} the store {self.name}: {_sentence(stderr)}")
             if time.monotonic() + AGAIN_S > until:
@@ -249,7 +252,7 @@ class HubStore:
                 pass_fds=handles,
             )
         try:
-            return await _heard(process, silence_s or self.silence_s, self.patience_s)
+            return await _read_output(process, silence_s or self.silence_s, self.patience_s)
         finally:
             await end_process(process)
 
@@ -285,7 +288,7 @@ class HubStore:
         }
 
 
-async def _heard(process: Process, silence_s: float, at_the_end_s: float) -> tuple[int | None, str, str]:
+async def _read_output(process: Process, silence_s: float, at_the_end_s: float) -> tuple[int | None, str, str]:
     """Read git's output until it ends; return exit code, output, stderr. The code is None if git prints nothing for
     too long: for `at_the_end_s` once all objects are transferred, for `silence_s` before that."""
     assert process.stdout  # noqa: S101  (both are pipes)
@@ -312,15 +315,15 @@ async def _heard(process: Process, silence_s: float, at_the_end_s: float) -> tup
     return await process.wait(), out.decode(errors="replace"), stderr.decode(errors="replace")
 
 
-def _lines(stderr: str) -> list[str]:
+def _message_lines(stderr: str) -> list[str]:
     """Git's messages for people: without progress, a login or control characters."""
-    lines = [shown(line).strip() for line in re.split(r"[\r\n]+", stderr)]
+    lines = [printable_address(line).strip() for line in re.split(r"[\r\n]+", stderr)]
     return [line for line in lines if line and not re.match(r"(?:remote: )?[A-Z][\w ]+:\s+\d+%|hint:|To |From ", line)]
 
 
 def _sentence(stderr: str) -> str:
     """The line that says why the store refused."""
-    lines = _lines(stderr)
+    lines = _message_lines(stderr)
     if moved := next((line for line in lines if "stale info" in line), ""):
         name = moved.rpartition("->")[2].split("(")[0].strip()
         return f"its ref {name} names another commit: somebody changed it; delete that ref there, and resume"
@@ -331,4 +334,4 @@ def _sentence(stderr: str) -> str:
 
 
 def _last(stderr: str) -> str:
-    return (_lines(stderr) or ["no message"])[-1]
+    return (_message_lines(stderr) or ["no message"])[-1]

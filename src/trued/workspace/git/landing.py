@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from trued.errors import BadInput, Busy
-from trued.workspace.git.command import TIMED_OUT, end_process
+from trued.support.plurals import few
+from trued.workspace.git.command import TIMED_OUT, end_process, last_line
 from trued.workspace.git.store import ENGINE, CommitAuthor, Store
 from trued.workspace.sandbox.process_start import start_process
 
@@ -77,7 +78,7 @@ class TargetBranch:
         for tree in trees:
             await self._clean(tree, new)
             if there := await asyncio.to_thread(_in_the_way, tree, changed, set(await self.store.entries(old))):
-                what = f"landing would overwrite {_listed(there)} in {tree}, which is not committed"
+                what = f"landing would overwrite {_few_paths(there)} in {tree}, which is not committed"
                 raise BadInput(what, then="commit it or move it away, then land again")
         return trees
 
@@ -94,7 +95,7 @@ class TargetBranch:
         """Working trees that have the branch checked out."""
         code, out, stderr = await self._git("worktree", "list", "--porcelain", "-z")
         if code != 0:
-            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {_last_line(stderr)}")
+            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {last_line(stderr)}")
         found = []
         for entry in out.split("\0\0"):
             lines = dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line)
@@ -110,13 +111,13 @@ class TargetBranch:
         """Raise BadInput if the tree has uncommitted changes or an unfinished operation."""
         code, out, stderr = await self._git("rev-parse", "--absolute-git-dir", within=tree)
         if code != 0:
-            raise BadInput(f"git cannot read {tree}: {_last_line(stderr)}", then="try `git status` there")
+            raise BadInput(f"git cannot read {tree}: {last_line(stderr)}", then="try `git status` there")
         if busy := [name for name in _UNDER_WAY if (Path(out.rstrip("\n")) / name).exists()]:
             what = f"{tree}, where {self.branch} is checked out, has an unfinished operation ({busy[0]})"
             raise BadInput(what, then="finish or abort it, then land again")
         rows = await self._status(tree)
         if rows and not await self._is_at(tree, rows, new):
-            changed = _listed([row[3:] for row in rows])
+            changed = _few_paths([row[3:] for row in rows])
             what = f"{tree}, where {self.branch} is checked out, has changes that are not committed: {changed}"
             raise BadInput(what, then="commit them or `git stash` them, then land again")
 
@@ -124,7 +125,7 @@ class TargetBranch:
         words = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
         code, out, stderr = await self._git(*words, within=tree)
         if code != 0:
-            raise BadInput(f"git cannot read {tree}: {_last_line(stderr)}", then="try `git status` there")
+            raise BadInput(f"git cannot read {tree}: {last_line(stderr)}", then="try `git status` there")
         return [row for row in out.split("\0") if row]
 
     async def _is_at(self, tree: Path, rows: Sequence[str], new: str) -> bool:
@@ -145,7 +146,7 @@ class TargetBranch:
         more = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
         code, _, stderr = await self._git(*words, str(self.store.folder), self.store.ref(name), more=more)
         if code != 0:
-            raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {_last_line(stderr)}")
+            raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {last_line(stderr)}")
 
     async def move(self, old: str, new: str, trees: Collection[Path], why: str) -> None:
         """Move files first and the branch last, while git locks the branch: if somebody else moved it meanwhile, their
@@ -166,19 +167,19 @@ class TargetBranch:
         if rows := await self._status(tree):
             if await self._is_at(tree, rows, new):
                 return
-            raise BadInput(f"{_listed([row[3:] for row in rows])} in {tree} was changed just now", then="land again")
+            raise BadInput(f"{_few_paths([row[3:] for row in rows])} in {tree} was changed just now", then="land again")
         await self._git("update-index", "-q", "--refresh", within=tree)
         code, _, stderr = await self._git("read-tree", "-m", "-u", old, new, within=tree)
         if code != 0:
             raise BadInput(
-                f"git cannot update the working tree {tree}: {_last_line(stderr)}",
+                f"git cannot update the working tree {tree}: {last_line(stderr)}",
                 then="nothing has landed; fix that, then land again",
             )
 
     @asynccontextmanager
     async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_RefTransaction"]:
         """A transaction on the branch's ref; unless it is committed, it changes nothing."""
-        words = await self._words("update-ref", "-m", why, "--stdin")
+        words = await self._git_command("update-ref", "-m", why, "--stdin")
         process = await start_process(
             *words,
             stdin=asyncio.subprocess.PIPE,
@@ -190,7 +191,7 @@ class TargetBranch:
         begins = not await self.store.entries(old) and not await self.tip()  # the branch has no commit yet
         stands = "0" * len(old) if begins else old
         try:
-            await commit.say(f"start\nupdate {self.ref} {new} {stands}\nprepare\n", "prepare: ok")
+            await commit.send(f"start\nupdate {self.ref} {new} {stands}\nprepare\n", "prepare: ok")
             yield commit
         finally:
             await commit.end()
@@ -201,7 +202,7 @@ class TargetBranch:
         own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}
         return {**self._environ, **own, **(more or {})}
 
-    async def _words(self, *arguments: str, within: Path | None = None) -> list[str]:
+    async def _git_command(self, *arguments: str, within: Path | None = None) -> list[str]:
         place = ["-C", str(within)] if within else [f"--git-dir={await self.store.source()}"]
         settings = [word for setting in QUIET for word in ("-c", setting)]
         return [shutil.which("git", path=self._environ.get("PATH")) or "git", *place, *settings, *arguments]
@@ -211,7 +212,7 @@ class TargetBranch:
     ) -> tuple[int, str, str]:
         """Run the user's own git; return exit code, output and stderr."""
         process = await start_process(
-            *await self._words(*arguments, within=within),
+            *await self._git_command(*arguments, within=within),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -233,16 +234,16 @@ class _RefTransaction:
         self._process, self._branch = process, branch
 
     async def __call__(self) -> None:
-        await self.say("commit\n", "commit: ok")
+        await self.send("commit\n", "commit: ok")
 
-    async def say(self, words: str, answer: str) -> None:
+    async def send(self, commands: str, answer: str) -> None:
         """Send commands and wait for the answer. Raises BadInput if git refuses."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise Busy("git was started without its pipes")
         heard = b""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            stdin.write(words.encode())
+            stdin.write(commands.encode())
             await stdin.drain()
         while line := await asyncio.wait_for(stdout.readline(), WITHIN_S):
             heard = line
@@ -268,7 +269,7 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
             "",
             "wait for the git that is running there, and land again",
         )
-    return f"git could not move {branch}: {_last_line(stderr)}", "", "nothing was changed"
+    return f"git could not move {branch}: {last_line(stderr)}", "", "nothing was changed"
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
@@ -292,11 +293,5 @@ def _is_occupied(tree: Path, path: str, before: Collection[str], folders: Collec
     return not any(folder == path or folder.startswith(f"{path}/") for folder in folders)
 
 
-def _listed(paths: Sequence[str]) -> str:
-    names = [path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths]
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{', '.join(names[:MOST_NAMED])}{more}"
-
-
-def _last_line(stderr: str) -> str:
-    return (stderr.strip().splitlines() or ["no message"])[-1]
+def _few_paths(paths: Sequence[str]) -> str:
+    return few([path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths], MOST_NAMED)

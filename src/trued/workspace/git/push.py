@@ -21,7 +21,7 @@ async def push(repo: Path, objects: Path, remote: str, commit: str, ref: str) ->
     words = ("push", "--quiet", "--no-follow-tags", "--", remote, f"{commit}:{ref}")
     code, _, stderr = await _users_git(repo, words, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects)})
     if code is None:
-        return f"git could not push to {_plain(remote)}: no answer within {WITHIN_S:g} s"
+        return f"git could not push to {_without_secrets(remote)}: no answer within {WITHIN_S:g} s"
     return "" if code == 0 else _why(remote, ref, stderr)
 
 
@@ -59,15 +59,15 @@ _KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL
 
 
 def _why(remote: str, ref: str, stderr: str) -> str:
-    branch, place = ref.removeprefix("refs/heads/"), _plain(remote)
+    branch, place = ref.removeprefix("refs/heads/"), _without_secrets(remote)
     if "non-fast-forward" in stderr or "fetch first" in stderr or "[rejected]" in stderr:
         return f"{branch} at {place} has other commits; it is not overwritten"
     if "Authentication failed" in stderr or "could not read Username" in stderr or "Permission denied" in stderr:
-        return f"git may not push to {place}: log in with your git first, or check your rights there"
+        return f"git is not allowed to push to {place}: log in with your git first, or check your rights there"
     last = [line for line in stderr.strip().splitlines() if line.strip()][-1:] or ["no message"]
-    return f"git could not push {branch} to {place}: {_plain(last[0])}"
+    return f"git could not push {branch} to {place}: {_without_secrets(last[0])}"
 
 
-def _plain(text: str) -> str:
+def _without_secrets(text: str) -> str:
     """The text without passwords in addresses and without control characters."""
     return _SECRET.sub("…", "".join(one for one in text if one.isprintable()))

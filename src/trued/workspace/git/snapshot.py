@@ -77,7 +77,7 @@ async def _repository(worktree: Worktree, private: Path) -> Git:
         if not (private / "HEAD").is_file():
             await _make(worktree, private)
         (private / "objects" / "info").mkdir(exist_ok=True)
-        _write_if_changed(private / "objects" / "info" / "alternates", _line(worktree.common / "objects"))
+        _write_if_changed(private / "objects" / "info" / "alternates", _alternates_line(worktree.common / "objects"))
         _write_if_changed(private / "info" / "exclude", ignore_rules(worktree))
     except OSError as error:
         raise StateFailed(f"cannot write {error.filename or private}: {error.strerror}") from error
@@ -110,7 +110,7 @@ def _write_if_changed(path: Path, content: bytes) -> None:
         atomic_files.write(path, content, sync=False)
 
 
-def _line(path: Path) -> bytes:
+def _alternates_line(path: Path) -> bytes:
     """The path as a line for `alternates`: git would take a path that begins with a quotation mark as quoted."""
     name = os.fsencode(path)
     return (b"./" + name if name.startswith(b'"') else name) + b"\n"
@@ -158,7 +158,7 @@ async def _list_changes(
 
 
 def _notes(nested: list[str]) -> tuple[str, ...]:
-    shown = ", ".join(_shown(one) for one in nested[:NAMED])
+    shown = ", ".join(_printable_path(one) for one in nested[:NAMED])
     return (f"repositories inside this one are left out: {shown}",) if nested else ()
 
 
@@ -193,5 +193,5 @@ def _check_git(code: int, stderr: str, worktree: Worktree) -> None:
         raise CannotJudge(f"the working tree {worktree.root} cannot be read: {last}")
 
 
-def _shown(path: str) -> str:
+def _printable_path(path: str) -> str:
     return path.encode(errors="surrogateescape").decode(errors="backslashreplace")

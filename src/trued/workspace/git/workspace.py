@@ -24,9 +24,10 @@ from trued.workspace.git.merge import merge_commits
 from trued.workspace.git.publish import publish
 from trued.workspace.git.push import push
 from trued.workspace.git.removal import remove_tree
+from trued.workspace.git.shallow_clone import make_shallow_clone
 from trued.workspace.git.store import ENGINE, CommitAuthor, Store
 from trued.workspace.sandbox import cgroup
-from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.command_line import confine, shown_as
 from trued.workspace.sandbox.execution import CommandExit, ConfinedCommand, run_confined
 from trued.workspace.sandbox.levels import BUBBLEWRAP, describe_isolation
 from trued.workspace.sandbox.scope import can_scope
@@ -46,7 +47,7 @@ from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 LOOPBACK = "loopback"
-ROOMS = "rooms"
+ROOMS, INDEX = "rooms", "index"
 ALONE, CONNECTED = "x", "y"  # a command's folder begins with this letter: without, or with the host's network
 SIDE_BY_SIDE = 2  # idle cores needed to run two commands at once
 # How long to wait for idle cores (as a part of the time that would be saved, and at most), and between two looks. A
@@ -75,7 +76,8 @@ class GitWorkspace:
         self._lacking: dict[str, tuple[str, ...]] = {}
         self._inside: dict[frozenset[tuple[str, str]], dict[str, str]] = {}  # submodules → their files
         self._looking_inside = asyncio.Lock()
-        self._shown: dict[Path, str] = {}  # room → its path inside the sandbox, once something has run in it
+        # room → its path inside the sandbox, once something has run in it; for commands that avoid some places, or not
+        self._shown: dict[Path, dict[bool, str]] = {}
         self._copies: set[Path] = set()
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
@@ -140,7 +142,7 @@ class GitWorkspace:
         argv, environment = confine(argv, sight, folder=clone.work, variables=variables)
         reports = sight.level == BUBBLEWRAP
         launch = ConfinedCommand(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, reports_exit=reports)
-        place = self._place(sight.network)  # an empty folder: it only shows that a command is running
+        place = self._new_room_folder(sight.network)  # an empty folder: it only shows that a command is running
         try:
             place.mkdir(parents=True, mode=0o700)
             ended = await _run_or_refuse(launch, channel=False)
@@ -196,10 +198,9 @@ class GitWorkspace:
     async def changed_files(self, base: str, head: str) -> tuple[str, ...]:
         return await self.store.changed_files(base, head)
 
-    async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
+    async def blobs(self, commit: str) -> dict[str, str]:
         found = {path: blob for path, (_, blob) in (await self.store.entries(commit)).items()}
-        found |= await self._files_of_submodules(commit)
-        return {path: blob for path, blob in found.items() if path.startswith(prefix)}
+        return found | await self._files_of_submodules(commit)
 
     async def submodules(self, commit: str) -> dict[str, str]:
         return await self.store.links(commit)
@@ -244,13 +245,18 @@ class GitWorkspace:
         with _state_errors(self.folder):
             work.mkdir(parents=True, mode=0o700)
         try:
-            await self.store.check_out(commit, work, place / "index")
-            (place / "index").unlink()
-            self._lacking[commit] = await complete_checkout(self.store, self.base, commit, work, place / "index")
+            await self.store.check_out(commit, work, place / INDEX)
+            self._lacking[commit] = await complete_checkout(self.store, self.base, commit, work, place / "modules")
             yield work
         finally:
             self._shown.pop(work, None)
             await remove_tree(place)
+
+    async def make_repository(self, room: Path, commit: str) -> Path:
+        place = room.parent / "repository"
+        with _state_errors(self.folder):
+            await make_shallow_clone(self.store, self.base, commit, room, room.parent / INDEX, place)
+        return place
 
     @asynccontextmanager
     async def copy_of_room(self, room: Path) -> AsyncIterator[Path]:
@@ -281,7 +287,7 @@ class GitWorkspace:
 
     async def execute(self, command: Command) -> CommandResult:
         """Run a command confined, without network, in a HOME and TMPDIR that nobody used before."""
-        place = self._place(command.network)
+        place = self._new_room_folder(command.network)
         chosen = surroundings_for(second=command.second)
         own = {"HOME": place / chosen.home, "TMPDIR": place / chosen.scratch}
         with _state_errors(self.folder):
@@ -291,6 +297,9 @@ class GitWorkspace:
         folders = {name: str(path) for name, path in own.items()}
         places = self._places(command, folders)
         aliases = {path: f"{places[folders['HOME']]}/{below}" for path, below in command.aliases.items() if places}
+        if command.temporary:
+            moved = command.temporary.rename(own["TMPDIR"] / command.temporary.name)
+            places = {**places, str(command.temporary): shown_as(str(moved), places)}
         chosen = replace(chosen, hosts=str(place / "hosts"), places=places, aliases=aliases)
         try:
             return await self._execute_in(command, folders, chosen)
@@ -309,16 +318,18 @@ class GitWorkspace:
         }
         room = self._room_of(command.folder)
         if room.is_relative_to(self.folder / ROOMS):
-            if room not in self._shown:
-                avoided = [*seen, *places.values(), *map(os.path.realpath, command.avoided)]
-                self._shown[room] = usual_place(self.repository, avoided, copy=room in self._copies)
-            places[str(room)] = self._shown[room]
+            shown = self._shown.setdefault(room, {})
+            if (kind := bool(command.avoided)) not in shown:
+                others = [one for one in seen if one not in command.mount_points]
+                avoided = [*others, *places.values(), *map(os.path.realpath, command.avoided)]
+                shown[kind] = usual_place(self.repository, avoided, copy=room in self._copies)
+            places[str(room)] = shown[kind]
         return places
 
-    def shown_at(self, room: Path) -> str:
-        return self._shown.get(room, str(room))
+    def shown_at(self, room: Path) -> tuple[str, ...]:
+        return tuple(self._shown.get(room, {}).values())
 
-    def _place(self, network: str) -> Path:
+    def _new_room_folder(self, network: str) -> Path:
         return self.folder / ROOMS / f"{CONNECTED if network == 'host' else ALONE}{secrets.token_hex(6)}"
 
     async def _execute_in(self, command: Command, own: Mapping[str, str], chosen: CheckSurroundings) -> CommandResult:

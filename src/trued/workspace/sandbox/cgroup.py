@@ -86,14 +86,14 @@ def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
     """The parent of our own group in cgroup v2, and whether it limits memory; [] if our group has limits or the parent
     cannot limit processes. We cannot use our own group: a group with processes can have no groups below it."""
     own = top / path.lstrip("/")
-    if any(_read(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
+    if any(_read_or_empty(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []
     beside = own if own == top else own.parent
-    controllers = _read(beside / "cgroup.subtree_control").split()
+    controllers = _read_or_empty(beside / "cgroup.subtree_control").split()
     return [(beside, "memory" in controllers)] if "pids" in controllers else []
 
 
-def _read(file: Path) -> str:
+def _read_or_empty(file: Path) -> str:
     try:
         return file.read_text().strip()
     except OSError:
@@ -107,7 +107,7 @@ def _remove(group: Path) -> None:
         try:
             group.rmdir()
         except OSError:
-            for one in _read(group / "cgroup.procs").split():
+            for one in _read_or_empty(group / "cgroup.procs").split():
                 with contextlib.suppress(OSError, ValueError):
                     os.kill(int(one), signal.SIGKILL)
             if time.monotonic() > until:

@@ -54,9 +54,10 @@ def set_limits(limits: str) -> None:
 
 def start_bubblewrap(scopes: str, limits: str, argv: list[str]) -> None:
     """Become bubblewrap. On a kernel without scopes nothing is scoped; `levels` detects and reports that."""
-    status = os.environ.pop("TRUED_STATUS", "")
+    status, channel = os.environ.pop("TRUED_STATUS", ""), os.environ.pop("TRUED_CHANNEL", "")
     end = argv.index("--")
     options = [*(["--json-status-fd", status] if status else []), *argv[1:end]]
+    options += ["--setenv", "TRUED_CHANNEL", channel] if channel else []  # not in bubblewrap's own environment
     try:
         if scopes == "scoped" and can_scope():
             restrict()

@@ -1,7 +1,7 @@
 """Host name, user, folders, time zone and ports of a check: the user's own in its first run, others in its second.
 
-Code must not be able to tell a check from ordinary use, and be right only there. So nothing here has a name of the
-engine's, and what can differ between two ordinary machines differs between the two runs.
+Code must not be able to tell a check from ordinary use, because then it could be right in checks only. So no name here
+shows the engine, and everything that can differ between two ordinary machines differs between the two runs.
 """
 
 import os
@@ -22,7 +22,9 @@ EAST, WEST = ("Pacific/Kiritimati", "<+14>-14", 14), ("Etc/GMT+12", "<-12>12", -
 PORTS = 8  # enough for a server and the programs that it talks to
 ZONES = Path("/usr/share/zoneinfo")
 TEMPORARY, OTHER_TEMPORARY = "/tmp", "/var/tmp"  # noqa: S108  (inside the sandbox)
-_PLAIN = re.compile(r"[A-Za-z0-9._/@+-]+")  # such a path can stand in JSON, in lists of paths and in shell scripts
+_PLAIN = re.compile(
+    r"[A-Za-z0-9._/@+-]+"
+)  # such a path needs no quoting in JSON, in lists of paths and in shell scripts
 ELSEWHERE = "/srv"  # where checkouts may also lie; no sandbox shows the host's
 NO_PLACE = ("/proc", "/dev", "/run", "/sys")  # nothing can be shown below these
 
@@ -48,7 +50,7 @@ class CheckSurroundings:
 
 def surroundings_for(*, second: bool) -> CheckSurroundings:
     """The surroundings of the first or the second run of a check."""
-    if second:  # such names have containers
+    if second:  # containers have such names
         return CheckSurroundings(secrets.token_hex(6), other_user().pw_uid, home="house", scratch="scratch")
     return CheckSurroundings()
 
@@ -64,7 +66,7 @@ def usual_home(shown: Iterable[str], *, second: bool) -> str:
 
 
 def usual_place(repository: str, shown: Iterable[str], *, copy: bool) -> str:
-    """Where a checkout lies inside: at the path of the user's own, and a copy of it elsewhere.
+    """The path of a checkout inside the sandbox: that of the user's own checkout; for a copy of a room, another path.
 
     `shown`: what the sandbox shows at its own path, and places that an editable install names. None of them may lie in
     the checkout: folders would have to be made there, or the interpreter would find the code unasked.

@@ -30,7 +30,7 @@ KNOWN = (
 
 def toolchain_folders(path: str, home: str) -> tuple[str, ...]:
     """Folders of the programs on PATH, besides the system's own; never HOME as a whole."""
-    return tuple(dict.fromkeys(shown for entry in path.split(":") for shown in _shown(entry, Path(home))))
+    return tuple(dict.fromkeys(shown for entry in path.split(":") for shown in _readable_folders(entry, Path(home))))
 
 
 def visible_path(path: str, folders: tuple[str, ...]) -> str:
@@ -39,7 +39,7 @@ def visible_path(path: str, folders: tuple[str, ...]) -> str:
     return ":".join(entry for entry in path.split(":") if any(Path(entry).is_relative_to(folder) for folder in seen))
 
 
-def _shown(entry: str, home: Path) -> Iterator[str]:
+def _readable_folders(entry: str, home: Path) -> Iterator[str]:
     """Folders to show for an entry of PATH; none if it is missing or unreadable (another user's, as after `su`)."""
     place = Path(entry)
     if not place.is_absolute() or any(place.is_relative_to(one) for one in SYSTEM):

@@ -1,0 +1,345 @@
+"""Reads manifests: the packages that they declare, and the parts of a change that this reading does not cover. Pure.
+
+A package counts as declared only where the format says so. Every other setting that changed must contain no new word,
+because any tool may read it as the name of a package; if it does, the manifest has not been read whole.
+"""
+
+import ast
+import configparser
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+from posixpath import normpath
+from typing import Any
+
+from trued.proof.checks.package_words import new_words
+from trued.proof.room.dependencies import values_by_name
+
+MOST_BYTES = 2_000_000  # bytes read of one manifest
+TABLES = ("pyproject.toml", "Pipfile", "Cargo.toml", "package.json")
+LISTS = re.compile(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)|(?:dev|test|tests)\.(?:txt|in)")
+CODE_MANIFESTS = ("setup.py", "Gemfile")  # manifests that are programs, and may compute what they declare
+_DECLARING = re.compile(r"(?!.*(?:constraint|override|built)).*dependencies|dependency-groups|requires", re.IGNORECASE)
+# Keys of tables that say from where a package comes (name → source).
+_REDIRECTING = re.compile(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)
+_NAME = re.compile(r"\s*([A-Za-z0-9@][\w./@-]*)")
+_EXTRAS = re.compile(r"\s*[\w.-]+\s*\[[^\]]+\]")
+_GEM = re.compile(r"\bgem[\s(]+[\"']([^\"']+)")
+# A line that names other lists, or a folder of the project.
+_NAMES_LISTS = re.compile(r"(?:-r|-c|--requirement|--constraint)[\s=]*([^\s:]+)|file:\s*(.+)")
+_NAMES_FOLDER = re.compile(r"(?:(?:-e|--editable)[\s=]*)?(\.[\w./-]*)(?:\[[\w,\s-]*\])?")
+_REQUIREMENTS = ("install_requires", "setup_requires", "tests_require", "extras_require", "requires")
+NOT_PACKAGES = frozenset({"python"})  # poetry lists the interpreter among the packages
+PIPENV_OWN = ("source", "requires", "scripts", "pipenv")  # every other table of a Pipfile lists packages
+# Settings that only describe the project, and where they are.
+DESCRIBED: dict[str, tuple[tuple[str, ...], ...]] = {
+    "pyproject.toml": (("project",), ("tool", "poetry")),
+    "Cargo.toml": (("package",), ("workspace", "package")),
+    "package.json": ((),),
+    "setup.cfg": (("metadata",),),
+}
+METADATA = frozenset(
+    {
+        *(
+            "name",
+            "version",
+            "description",
+            "long_description",
+            "readme",
+            "license",
+            "license-files",
+            "authors",
+            "author",
+        ),
+        *("author_email", "maintainers", "contributors", "keywords", "classifiers", "urls", "url", "homepage", "bugs"),
+        *("project_urls", "repository", "documentation", "funding", "requires-python", "dynamic", "type", "engines"),
+        *("edition", "rust-version"),
+    }
+)
+READ_ONLY_TOOLS = (("tool", "ruff"), ("tool", "black"))  # tools that load no code but their own
+OWN_CODE = ("packages", "py-modules", "py_modules")  # settings that list the project's own folders and modules
+ENTRY_POINTS = ("scripts", "gui-scripts", "entry-points", "plugins", "options.entry_points")
+_ENTRY_POINT = re.compile(r"(\w+)[\w.]*:[\w.]+")
+GO_VERBS = ("module", "go", "toolchain", "require", "replace", "exclude", "retract")
+# Functions by which a setup.py finds its own files and texts.
+SETUP_CALLS = frozenset(
+    {*("setup", "find_packages", "find_namespace_packages", "open", "read", "read_text", "strip", "Path"), "dirname"}
+)
+
+Setting = tuple[tuple[str, ...], str]  # keys, value; "" for an empty table or list
+
+
+def is_package_manifest(path: str) -> bool:
+    """Whether people declare packages in this file. Lock files do not count: tools make them from such files."""
+    parts = PurePosixPath(path).parts
+    name = parts[-1]
+    known = name in (*TABLES, "setup.cfg", "setup.py", "go.mod", "Gemfile") or LISTS.fullmatch(name)
+    listed = parts[-2:-1] == ("requirements",) and name.endswith((".txt", ".in"))
+    return bool(known or listed) and "node_modules" not in parts
+
+
+def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
+    """The packages that a manifest declares, the addresses from which they come, if it names them, and the lists and
+    folders to which it refers (see `named_by`).
+
+    If it cannot be parsed, the result is all of its lines, so that nothing stays hidden. `exact`: with versions.
+    """
+    try:
+        entries = [one for one in _entries(PurePosixPath(path).name, text, exact=exact) if one]
+    except (ValueError, SyntaxError, configparser.Error, RecursionError):
+        return frozenset(" ".join(line.split()) for line in text.splitlines() if line.strip())
+    if exact:
+        return frozenset(" ".join(one.split()) for one in entries)
+    return frozenset(name for one in entries for name in (_normal(one), _address(one)) if name) - NOT_PACKAGES
+
+
+def named_by(path: str, entry: str) -> tuple[str, ...]:
+    """The paths of lists or folders to which an entry of this manifest refers, such as `-r base.txt`, or nothing."""
+    lists, folder = _NAMES_LISTS.fullmatch(entry), _NAMES_FOLDER.fullmatch(entry)
+    words = (lists[1] or lists[2]).split(",") if lists else [folder[1]] if folder else []
+    return tuple(normpath(PurePosixPath(path).parent / one.strip()) for one in words)
+
+
+def _address(entry: str) -> str:
+    """`name @ address` if the entry has an address, else "". The same name from another address is another package."""
+    name, at, place = entry.partition(" @ ")
+    return f"{_normal(name)} @ {place.split(';')[0].strip()}" if at and _NAME.match(entry) else ""
+
+
+def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
+    if name == "Pipfile":
+        tables = {key: part for key, part in tomllib.loads(text).items() if key not in PIPENV_OWN}
+        return [one for part in tables.values() for one in packages_in(part, exact=exact, declaring=True)]
+    if name in TABLES:
+        return packages_in(_table(name, text), exact=exact)
+    if name == "setup.cfg":
+        return _of_setup_cfg(text)
+    if name == "setup.py":
+        return _of_setup_py(text)
+    if name == "go.mod":
+        return _of_go(text, exact=exact)
+    return _GEM.findall(text) if name == "Gemfile" else _of_lines(text)
+
+
+def _table(name: str, text: str) -> Any:
+    return json.loads(text) if name.endswith(".json") else tomllib.loads(text)
+
+
+def packages_in(data: Any, *, exact: bool, declaring: bool = False, redirecting: bool = False) -> Iterator[str]:
+    """The packages below every key that declares packages, at any depth: entries of lists and keys of tables. If a
+    package's source is named, ` @ ` and the source follow the name."""
+    if isinstance(data, Mapping):
+        for key, part in data.items():
+            if key == "dynamic" and isinstance(part, Mapping):
+                yield from _dynamic(part)
+                continue
+            inner = bool(_DECLARING.fullmatch(str(key)))
+            several = [one for one in part if isinstance(one, Mapping)] if isinstance(part, list) else [part]
+            if declaring or redirecting:
+                for one in several:
+                    place = _place(one)
+                    if place or (declaring and not (isinstance(one, Mapping) and "include-group" in one)):
+                        yield f"{key} @ {place}" if place else f"{key} {json.dumps(one)}" if exact else str(key)
+            turning = bool(_REDIRECTING.fullmatch(str(key))) or (redirecting and isinstance(part, Mapping))
+            if inner or turning or not declaring or isinstance(part, list):
+                below = inner or (declaring and isinstance(part, list))
+                yield from packages_in(part, exact=exact, declaring=below, redirecting=turning and not inner)
+    elif isinstance(data, list):
+        for one in data:
+            if isinstance(one, str):
+                yield from [one] if declaring else []
+            elif not declaring:
+                yield from packages_in(one, exact=exact)
+
+
+def _dynamic(data: Mapping[str, Any]) -> Iterator[str]:
+    """The files in which setuptools finds dependencies, each as `file: path`."""
+    extras = data.get("optional-dependencies")
+    for part in (data.get("dependencies"), *(extras.values() if isinstance(extras, Mapping) else ())):
+        named = part.get("file", ()) if isinstance(part, Mapping) else ()
+        yield from (f"file: {one}" for one in ([named] if isinstance(named, str) else named))
+
+
+def _place(part: Any) -> str:
+    """The source of a package, if the manifest names one: `npm:other@1`, a git address, a path."""
+    if isinstance(part, Mapping):
+        told = {str(key): one for key, one in part.items() if isinstance(one, str)}
+        return " ".join(one for key, one in sorted(told.items()) if key == "package" or set(one) & {":", "/"})
+    return part if isinstance(part, str) and set(part) & {":", "/"} else ""
+
+
+def _of_setup_cfg(text: str) -> Iterator[str]:
+    for (section, key), value in _setup_cfg_values(text):
+        if key in _REQUIREMENTS or section == "options.extras_require":
+            yield from _of_lines(value)
+
+
+def _setup_cfg_values(text: str) -> Iterator[tuple[tuple[str, str], str]]:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.read_string(text)
+    for section in parser.sections():
+        for key, value in parser.items(section):
+            yield (section, key.replace("-", "_")), value or ""
+
+
+def _of_setup_py(text: str) -> Iterator[str]:
+    for value in _setup_values(text):
+        nodes = list(ast.walk(value))
+        extras = {id(key) for one in nodes if isinstance(one, ast.Dict) for key in one.keys}  # names, no packages
+        texts = [one for one in nodes if isinstance(one, ast.Constant) and id(one) not in extras]
+        yield from (one.value for one in texts if isinstance(one.value, str))
+
+
+def _setup_values(text: str) -> Iterator[ast.expr]:
+    """The values passed as requirements, written in the call itself or in a variable."""
+    module = ast.parse(text)
+    named = values_by_name(module)
+    for node in ast.walk(module):
+        if isinstance(node, ast.keyword) and node.arg in _REQUIREMENTS:
+            yield named.get(node.value.id, node.value) if isinstance(node.value, ast.Name) else node.value
+
+
+def _of_go(text: str, *, exact: bool) -> Iterator[str]:
+    for verb, words in _go_lines(text):
+        if verb == "require" and words:
+            yield " ".join(words) if exact else words[0]
+        elif verb == "replace" and "=>" in words[:-1]:
+            yield f"=> {words[words.index('=>') + 1]}"
+
+
+def _go_lines(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The directives of a go.mod, each with its words; quotation marks and comments are removed."""
+    block = ""
+    for line in text.splitlines():
+        words = [one.strip('"`') for one in re.findall(r'"[^"]*"|`[^`]*`|[()]|[^\s()"`]+', line.split("//")[0])]
+        if words == [")"]:
+            block = ""
+        elif words[-1:] == ["("]:
+            block = words[0]
+        elif words:
+            yield (block, words) if block else (words[0], words[1:])
+
+
+def _of_lines(text: str) -> Iterator[str]:
+    for line in text.replace("\\\n", " ").splitlines():
+        bare = re.split(r"(?:^|\s)#", line)[0].strip()
+        if bare and not bare.startswith("--hash"):
+            yield bare
+
+
+def _normal(entry: str) -> str:
+    """The normalised name of the package (PEP 503); an option, address or reference unchanged."""
+    match = _NAME.match(entry)
+    if entry.startswith(("-", "file:")) or "://" in entry.split(" @ ")[0] or not match:
+        return " ".join(entry.split())
+    return match[1] if "/" in match[1] else re.sub(r"[-_.]+", "-", match[1]).lower()
+
+
+# -- what else changed -------------------------------------------------------------------------------------------------
+
+
+def is_read_whole(path: str, was: str, now: str, *, own: Collection[str], known: Collection[str]) -> bool:
+    """Whether every part of a manifest that changed declares packages, or can add none.
+
+    `own`: modules of the project; `known`: its paths.
+    """
+    name = PurePosixPath(path).name
+    try:
+        if len(now) >= MOST_BYTES or name == "Gemfile":
+            return False
+        if name == "setup.py":
+            return _is_plain_setup(was, now)
+        if name == "go.mod":
+            others = [[line for line in _go_lines(one) if line[0] not in GO_VERBS] for one in (was, now)]
+            return all(line in others[0] for line in others[1])
+        if name not in (*TABLES, "setup.cfg"):
+            return {*filter(_EXTRAS.match, _of_lines(now))} <= {*filter(_EXTRAS.match, _of_lines(was))}
+        before, after = ({*_settings(name, one)} if one else set() for one in (was, now))
+    except (ValueError, SyntaxError, configparser.Error, RecursionError, MemoryError):
+        return False
+    there = "\n".join([*declared_in(path, was), *(part for keys, value in before for part in (*keys, value))])
+    there += "\nnode npm run" if name == "package.json" else ""
+    fresh = [one for one in sorted(after - before) if not _is_harmless(name, one, own, known)]
+    lines = [line for keys, value in fresh for part in (*_naming_keys(keys), value) for line in part.splitlines()]
+    return not new_words("", there, lines, known=known)
+
+
+def _naming_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return () if keys[0] in ("scripts", "imports") else keys  # in a package.json, these keys are names of its own
+
+
+def _settings(name: str, text: str) -> Iterator[Setting]:
+    """Every setting of a manifest that does not just declare a package and its version."""
+    if name != "setup.cfg":
+        yield from (one for one in _leaves(_table(name, text)) if not _is_declared(name, *one))
+        return
+    for (section, key), value in _setup_cfg_values(text):
+        if key in _REQUIREMENTS or section == "options.extras_require":
+            yield from (((section, key), line) for line in _of_lines(value) if _EXTRAS.match(line))
+            continue
+        for line in value.splitlines():
+            label, _, target = line.rpartition("=") if section in ENTRY_POINTS else ("", "", line)
+            yield (section, key, label.strip()), target.strip()
+
+
+def _leaves(data: Any, keys: tuple[str, ...] = ()) -> Iterator[Setting]:
+    """Keys and value of every text in the data, and of every empty table or list. Numbers name no package."""
+    if isinstance(data, Mapping | list) and data:
+        inner = data.items() if isinstance(data, Mapping) else (("", one) for one in data)
+        for key, part in inner:
+            yield from _leaves(part, (*keys, str(key)))
+    elif data is not None and not isinstance(data, bool | int | float):
+        yield keys, data if isinstance(data, str) else str(data or "")
+
+
+def _is_declared(name: str, keys: tuple[str, ...], value: str) -> bool:
+    """Whether `declared_in` reads this setting whole: an entry in a list of packages, or a package's version."""
+    if "dynamic" in keys[:-1]:
+        return keys[-1] == "file" or keys[-2:] == ("file", "")
+    place = next((at for at, key in enumerate(keys) if _DECLARING.fullmatch(key)), None)
+    if name == "Pipfile":
+        place = None if keys[0] in PIPENV_OWN else 0
+    if place is None:
+        return False
+    rest = keys[place + 1 :]
+    if rest[-1:] == ("",) and len(rest) <= 2:  # an entry in a list or in one of several named lists
+        return not _EXTRAS.match(value)
+    return len(rest) <= 1 or rest[-1] in ("version", "include-group")
+
+
+def _is_harmless(name: str, setting: Setting, own: Collection[str], known: Collection[str]) -> bool:
+    """Whether the setting only describes the project, or names its own code."""
+    keys, value = setting
+    places = [one for one in DESCRIBED.get(name, ()) if keys[: len(one)] == one]
+    if any(keys[len(one)] in METADATA for one in places if len(keys) > len(one)):
+        return True
+    if any(keys[: len(one)] == one for one in READ_ONLY_TOOLS):
+        return True
+    if point := _ENTRY_POINT.fullmatch(value):
+        return point[1] in own and not {*ENTRY_POINTS}.isdisjoint(keys)
+    if any(part in OWN_CODE for key in keys for part in key.split(".")):
+        return value.split(".")[0] in own or value.removeprefix("./").rstrip("/") in known or value in ("find:", "")
+    return False
+
+
+def _is_plain_setup(was: str, now: str) -> bool:
+    """Whether a setup.py lists all its requirements literally, and calls nothing new that is not known."""
+    module = ast.parse(now)
+    nodes = list(ast.walk(module))
+    mentions = Counter(one.id for one in nodes if isinstance(one, ast.Name))
+    given = [one.value for one in nodes if isinstance(one, ast.keyword) and one.arg in _REQUIREMENTS]
+    if any(isinstance(one, ast.Name) and mentions[one.id] != 2 for one in given):
+        return False  # not just bound once and passed once
+    try:
+        for value in _setup_values(now):
+            ast.literal_eval(value)
+    except (ValueError, TypeError):
+        return False
+    before = {ast.dump(one) for one in ast.walk(ast.parse(was)) if isinstance(one, ast.Call)}
+    calls = [one for one in nodes if isinstance(one, ast.Call)]
+    fresh = [one for one in calls if ast.dump(one) not in before]
+    called = {one.func.attr if isinstance(one.func, ast.Attribute) else getattr(one.func, "id", "") for one in fresh}
+    return called <= SETUP_CALLS and not any(keyword.arg is None for call in calls for keyword in call.keywords)

@@ -1,0 +1,398 @@
+"""What a source file imports by name, and its statements that may load a module or start a program that it does not
+name. Pure.
+
+A module of Python is read only as `module.attribute`: whoever passes it on, or looks up a computed attribute of it, may
+reach any function that imports. A program that is started may install packages, so its command must be known.
+"""
+
+import ast
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+COMPILED = (".go", ".rs")  # the compiler accepts only packages that go.mod or Cargo.toml names
+# Python's functions that import a module or run a text, its modules that do, and names that hold such functions.
+LOADERS = frozenset(
+    {
+        *("__import__", "import_module", "exec", "eval", "execfile", "run_module", "run_path", "load_module"),
+        *("exec_module", "spec_from_file_location", "module_from_spec", "spec_from_loader", "entry_points"),
+        "get_code",
+    }
+)
+BUILT_IN = ("__import__", "exec", "eval")
+RUNNING = frozenset({"exec", "eval", "execfile"})
+IMPORTING = ("runpy", "imp", "pkgutil", "zipimport", "pydoc", "code", "codeop", "timeit", "ctypes")
+HOLDERS = ("importlib", "builtins", "__builtins__", "__loader__", "__spec__")
+INSIDES = frozenset({"__globals__", "__subclasses__", "__builtins__", "__getattribute__", "f_globals", "f_builtins"})
+PLACES = ("modules", "meta_path", "path_hooks", "path_importer_cache")  # attributes of `sys` that lead to every module
+PLAIN_IMPORTLIB = (
+    *("reload", "invalidate_caches", "metadata.version", "metadata.metadata", "util.find_spec"),
+    *("metadata.PackageNotFoundError", "resources.as_file", "resources.abc.Traversable"),
+)
+STARTING = ("os", "posix", "subprocess", "asyncio")  # modules that start programs; other modules may hold them
+ALSO_STARTING = ("pty", "ensurepip", "venv")
+_STARTS_BY_OS = re.compile(r"system|popen|exec[lv]\w*|spawn\w+|posix_spawnp?|startfile")
+PASSIVE = (
+    "PIPE",
+    "DEVNULL",
+    "STDOUT",
+    "CalledProcessError",
+    "TimeoutExpired",
+    "SubprocessError",
+    "CompletedProcess",
+    "Process",
+)
+STARTERS = frozenset(
+    {
+        *("Popen", "check_output", "check_call", "getoutput", "getstatusoutput", "subprocess_exec", "subprocess_shell"),
+        *("create_subprocess_exec", "create_subprocess_shell"),
+    }
+)
+MODULES = (*STARTING, *IMPORTING, *HOLDERS, "sys")
+WITHOUT_PACKAGES = ("git",)  # programs whose arguments name no package
+_OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*|\d+")
+# In a script, comments, texts and patterns are set aside; then every mention that is no call with a text.
+_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\$])*`", re.DOTALL)
+_REQUIRES = re.compile(
+    r"(?<![\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|\s*:)"
+    r"|\bimport\s*\((?!\s*\"\"\s*[,)])|\b(?:createRequire|_load|getBuiltinModule)\b|\beval\b(?!\s*:)|(?<!\.)\bFunction\s*\("
+    r"|\bprocess\.(?:binding|dlopen)\b|\bBun\.|\bDeno\.(?:Command|run)\b"
+)
+_COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
+_NAMED_REQUIRE = re.compile(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
+_REQUIRED = re.compile(r"(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
+_CHILDREN = re.compile(r"[\"'`](?:node:)?child_process[\"'`]")
+_CHILDREN_NAMED = re.compile(
+    r"(?:import\s*\{([\w\s,]+)\}\s*from\s*|(?:const|let|var)\s*\{([\w\s,]+)\}\s*=\s*require\s*\(\s*)"
+    r"[\"'`](?:node:)?child_process[\"'`]"
+)
+_STARTS_COMPILED = re.compile(
+    r"os/exec|\.Command(?:Context)?\(|StartProcess|syscall\.|process::\s*(?:\{[^}]*)?Command|\bCommand::new|libc::"
+)
+_COMPILED_WORDS = re.compile(r"Command(?:Context|::new)?\((?:ctx,\s*)?\"([^\"]*)\"([^;]*)")
+# Node's built-in modules, by their short names.
+NODE_OWN = frozenset(
+    {
+        *("assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram"),
+        *("diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2", "https", "inspector", "module"),
+        *("net", "os", "path", "perf_hooks", "process", "punycode", "querystring", "readline", "repl", "stream"),
+        *("string_decoder", "sys", "timers", "tls", "trace_events", "tty", "url", "util", "v8", "vm", "wasi"),
+        *("worker_threads", "zlib"),
+    }
+)
+
+Words = tuple[str, ...]  # a command; "" stands for a word that is computed
+
+
+@dataclass(slots=True)
+class SourceText:
+    """What the text of a source file tells."""
+
+    parsed: bool = True
+    imports: set[str] = field(default_factory=set)  # top-level names of modules or packages
+    hidden: set[str] = field(default_factory=set)  # statements or lines that may load what they do not name
+    starts: dict[str, list[Words]] = field(default_factory=dict)  # statement or line → the commands that it starts
+
+    def commands(self) -> Iterator[Words]:
+        """Every command that the file starts."""
+        for several in self.starts.values():
+            yield from several
+
+
+def read_source(path: str, text: str, own: Collection[str] = ()) -> SourceText:
+    """Read a source file. `own`: modules of the project, which may be passed on as values."""
+    if path.endswith(".py"):
+        try:
+            return _Python(ast.parse(text), own).read()
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return SourceText(parsed=False)
+    return _compiled(text) if path.endswith(COMPILED) else _script(text)
+
+
+def is_known_command(words: Words, started: Iterable[Words], paths: Collection[str]) -> bool:
+    """Whether a command can install nothing new: it starts a file of the project, or a program that the base starts
+    (`started`) with words that it passes to it, too. `paths`: those of the project."""
+    if not words or not words[0]:
+        return False
+    program, rest = words[0], words[1:]
+    new = [one for one in rest if not _OPTION.fullmatch(one) and one.removeprefix("./") not in paths]
+    if program in ("python", "node") and rest and not new and any(one.removeprefix("./") in paths for one in rest):
+        return True
+    same = [one for one in started if one[:1] == (program,)]
+    if program in WITHOUT_PACKAGES:
+        return bool(same) and not any("://" in one or "!" in one for one in rest)
+    return bool(same) and {*new} <= {word for one in same for word in one if word}
+
+
+# -- Python ------------------------------------------------------------------------------------------------------------
+
+
+class _Python:
+    """One Python module, with what its imported names stand for."""
+
+    def __init__(self, module: ast.Module, own: Collection[str]) -> None:
+        self.module, self.own = module, own
+        self.nodes = list(ast.walk(module))
+        self.origins: dict[str, set[str]] = {}  # local name → dotted names that it may stand for
+        self.modules: set[str] = set()  # dotted names that are surely modules
+        froms = [one for one in self.nodes if isinstance(one, ast.ImportFrom)]
+        self.starred = any(one.name == "*" for each in froms for one in each.names)  # any name may be imported
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                for one in node.names:
+                    top = one.name.split(".")[0]
+                    self.origins.setdefault(one.asname or top, set()).add(one.name if one.asname else top)
+                    self.modules |= {one.name, top}
+            elif isinstance(node, ast.ImportFrom):
+                for one in node.names:
+                    holds = one.name in MODULES
+                    whole = one.name if holds else f"{'.' * node.level}{node.module or ''}.{one.name}"
+                    self.modules |= {whole} if holds else set()
+                    self.origins.setdefault(one.asname or one.name, set()).add(whole)
+
+    def read(self) -> SourceText:
+        found = SourceText()
+        found.imports = {name.split(".")[0] for name in self._imported() if not name.startswith(".")}
+        for statement in self.nodes:
+            if isinstance(statement, ast.stmt):
+                if self._hides(statement):
+                    found.hidden.add(_written(statement))
+                if started := list(self._started(statement)):
+                    found.starts.setdefault(_written(statement), []).extend(started)
+        return found
+
+    def _imported(self) -> Iterator[str]:
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                yield from (one.name for one in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                yield node.module
+            elif isinstance(node, ast.Call) and node.args and self._names_module(node.func):
+                yield from [text] if (text := _text(node.args[0])) else []
+
+    def _names_module(self, function: ast.expr) -> bool:
+        """Whether the first argument of this function is the name of a module, which it loads or opens."""
+        last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        opens = any(one.startswith("importlib.resources.") for one in self._dotted(function))
+        return last in ("__import__", "import_module") or (opens and not self._is_plain_importlib(function))
+
+    def _is_plain_importlib(self, node: ast.expr) -> bool:
+        return any(one.removeprefix("importlib.") in PLAIN_IMPORTLIB for one in self._dotted(node))
+
+    def _dotted(self, node: ast.AST) -> set[str]:
+        """The dotted names that an expression may stand for, each from the last module in it on that loads or starts
+        something: `shutil.os.system` is `os.system`."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.insert(0, node.attr)
+            node = node.value
+        roots = {""}
+        if isinstance(node, ast.Name):
+            known = self.starred or node.id in {*HOLDERS, *BUILT_IN}
+            roots = self.origins.get(node.id, {node.id if known else ""})
+        return {_from_last_module([*root.split("."), *parts] if root else ["", *parts]) for root in roots}
+
+    def _hides(self, statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.Import):
+            return any(one.name.split(".")[0] in IMPORTING for one in statement.names)
+        if isinstance(statement, ast.ImportFrom):
+            module, names = statement.module or "", {one.name for one in statement.names}
+            renamed = any(one.asname and one.name in LOADERS for one in statement.names) and module != "importlib"
+            every = "*" in names and module.split(".")[0] in (*MODULES, *ALSO_STARTING)
+            return renamed or every or module.split(".")[0] in IMPORTING
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            return False  # a docstring
+        nodes = [node for one in _own_parts(statement) for node in ast.walk(one)]
+        read = {id(one) for node in nodes for one in self._read_parts(node)}
+        return any(id(node) not in read and self._mentions_loader(node) for node in nodes)
+
+    def _read_parts(self, node: ast.AST) -> list[ast.AST]:
+        """The parts of an expression that mention a loader or module and hide nothing: the function of a call with a
+        literal name, what is before a plain attribute, and a module of which a literal attribute is named."""
+        if isinstance(node, ast.Call) and self._names_module(node.func):
+            given = node.args[0] if node.args else None
+            own = isinstance(given, ast.Name) and given.id in ("__name__", "__package__")
+            return [node.func] if _text(given) or own else []
+        if isinstance(node, ast.Call) and len(node.args) > 1 and self._takes_attribute(node, _text(node.args[1])):
+            return [node.args[0]]
+        if isinstance(node, ast.Compare) and _text(node.left):
+            return list(node.comparators)  # "name" in sys.modules
+        if isinstance(node, ast.Subscript):
+            here = isinstance(node.slice, ast.Name) and node.slice.id == "__name__"
+            return [node.value] if here or (_text(node.slice) and _is_namespace(node.value)) else []
+        return [node.value] if isinstance(node, ast.Attribute) and node.attr not in (*INSIDES, "__dict__") else []
+
+    def _takes_attribute(self, call: ast.Call, name: str) -> bool:
+        """Whether the call is given a module and the literal name of an attribute that loads and starts nothing."""
+        modules = self._dotted(call.args[0])
+        if not name or not modules <= self.modules:
+            return False
+        last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        whole = [f"{one}.{name}" for one in modules]
+        return last in ("setattr", "delattr", "hasattr") or not any(self._loads(one) or _starts(one) for one in whole)
+
+    def _mentions_loader(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Constant):
+            text = node.value if isinstance(node.value, str) else ""
+            return text in LOADERS - RUNNING or text in HOLDERS or "__import__" in text
+        if isinstance(node, ast.Call):
+            return _is_namespace(node) or self._looks_up(node)
+        if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+            return False
+        if isinstance(node, ast.Attribute):
+            beyond = node.attr in LOADERS - RUNNING or node.attr in INSIDES
+            if beyond or (node.attr in (*MODULES, "__dict__") and self._is_imported(node.value)):
+                return True
+        return any(map(self._loads, self._dotted(node)))
+
+    def _loads(self, name: str) -> bool:
+        first, _, rest = name.partition(".")
+        if first == "importlib":
+            return rest not in PLAIN_IMPORTLIB
+        if first == "sys" and rest.split(".")[0] in PLACES:
+            return True
+        if first in IMPORTING or (first in ("builtins", "__builtins__") and rest in LOADERS):
+            return True
+        if name.rpartition(".")[2] in LOADERS - RUNNING:
+            return True
+        return name in LOADERS or name in HOLDERS or (name in self.modules and first not in self.own)
+
+    def _looks_up(self, call: ast.Call) -> bool:
+        """Whether the call looks up a computed attribute of something imported, other than a class of the project."""
+        if getattr(call.func, "id", "") != "getattr" or len(call.args) < 2 or _text(call.args[1]):
+            return False
+        return self._is_imported(call.args[0])
+
+    def _is_imported(self, node: ast.expr) -> bool:
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        origins = self.origins.get(node.id, set()) if isinstance(node, ast.Name) else set[str]()
+        classes = [one for one in origins if one.rpartition(".")[2][:1].isupper() and one not in self.modules]
+        return any(one not in classes or one.split(".")[0] not in (*self.own, "") for one in origins)
+
+    def _started(self, statement: ast.stmt) -> Iterator[Words]:
+        """The commands that a statement starts. Where a function that starts programs is only mentioned: ("",)."""
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            return
+        nodes = [node for one in _own_parts(statement) for node in ast.walk(one)]
+        calls = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
+        for node in nodes:
+            if isinstance(node, ast.Name | ast.Attribute) and any(map(_starts, self._dotted(node))):
+                yield self._command(calls[id(node)]) if id(node) in calls else ("",)
+
+    def _command(self, call: ast.Call) -> Words:
+        given = call.args[0] if call.args else None
+        if given is None or any(one.arg in (None, "executable") for one in call.keywords):
+            return ("",)
+        if isinstance(given, ast.List | ast.Tuple):
+            return tuple(map(self._word, given.elts))
+        if any(one.endswith("_exec") for one in self._dotted(call.func)):
+            return tuple(map(self._word, call.args))
+        text = _text(given) if len(call.args) == 1 else ""  # os.execvp("pip", […])
+        if not text or re.search(r"[;&|$`<>\n]", text):
+            return ("",)
+        try:
+            return tuple(shlex.split(text))
+        except ValueError:
+            return ("",)
+
+    def _word(self, node: ast.expr) -> str:
+        return "python" if self._dotted(node) == {"sys.executable"} else _text(node)
+
+
+def _from_last_module(parts: list[str]) -> str:
+    places = [at for at, one in enumerate(parts) if one in MODULES]
+    return ".".join(parts[places[-1] :] if places else parts)
+
+
+def _starts(name: str) -> bool:
+    """Whether the function of this name starts a program."""
+    first, _, rest = name.partition(".")
+    if first in ("os", "posix"):
+        return bool(_STARTS_BY_OS.fullmatch(rest))
+    if first in ("subprocess", *ALSO_STARTING):
+        return bool(rest) and rest.split(".")[0] not in PASSIVE
+    return name.rpartition(".")[2] in STARTERS
+
+
+def _is_namespace(node: ast.AST) -> bool:
+    """`globals()`, `locals()` or `vars()`."""
+    named = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("globals", "locals", "vars")
+    return isinstance(node, ast.Call) and named and not node.args
+
+
+def _text(node: ast.AST | None) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _own_parts(statement: ast.stmt) -> list[ast.AST]:
+    """The expressions of a statement, without the statements in it."""
+    parts = [one for one in ast.iter_child_nodes(statement) if not isinstance(one, ast.stmt)]
+    return [one for one in parts if not isinstance(one, ast.ExceptHandler | ast.match_case)] + [
+        part
+        for one in parts
+        if isinstance(one, ast.ExceptHandler | ast.match_case)
+        for part in ast.iter_child_nodes(one)
+        if not isinstance(part, ast.stmt)
+    ]
+
+
+def _written(statement: ast.stmt) -> str:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return ast.unparse(statement)
+    return "\n".join(ast.dump(one) for one in _own_parts(statement))
+
+
+# -- JavaScript, TypeScript, Go, Rust ----------------------------------------------------------------------------------
+
+
+def _script(text: str) -> SourceText:
+    code = _ASIDE.sub(lambda found: '""' if found[0][0] in "\"'`" else " ", text)
+    said = _ASIDE.sub(lambda found: found[0] if found[0][0] in "\"'`" else " ", text)  # without comments
+    hidden = {line.strip() for line in code.splitlines() if _REQUIRES.search(line)}
+    # What looks like a text may be part of a pattern with a quotation mark in it, so whole lines are searched, too.
+    hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
+    named = {one for each in (text, said) for one in _REQUIRED.findall(each)}
+    named = {one for one in named if not one.startswith((".", "/", "#", "node:"))}
+    tops = {"/".join(one.split("/")[: 2 if one.startswith("@") else 1]) for one in named}
+    return SourceText(imports=tops - NODE_OWN, hidden=hidden, starts=_started_by_script(said))
+
+
+def _started_by_script(said: str) -> dict[str, list[Words]]:
+    """The commands of a script that uses `child_process`. Names other than its functions' own are not followed."""
+    if not _CHILDREN.search(said):
+        return {}
+    imports = list(_CHILDREN_NAMED.finditer(said))
+    names = {one.strip() for found in imports for one in (found[1] or found[2]).split(",") if one.strip()}
+    if len(imports) != len(_CHILDREN.findall(said)) or any(" " in one for one in names):
+        return {line.strip(): [("",)] for line in said.splitlines() if _CHILDREN.search(line)}
+    left = _CHILDREN_NAMED.sub("", said)
+    found: dict[str, list[Words]] = {}
+    for name in names:
+        call = rf"(?<![\w$.]){re.escape(name)}\b\s*(\(\s*([\"'`])(.*?)\2\s*(?:,\s*(\[[^\]]*\]|[^\s{{)]))?)?"
+        for mention in re.finditer(call, left):
+            text = mention[3] or ""
+            words = () if re.search(r"[$;&|<>]", text) else tuple(text.split())
+            words += tuple(_quoted(one) for one in (mention[4] or "").strip("[]").split(",") if mention[4] and one)
+            found.setdefault(mention[0], []).append(words or ("",))
+    return found
+
+
+def _quoted(word: str) -> str:
+    """The text between quotation marks; "" for anything else."""
+    bare = word.strip()
+    return bare[1:-1] if bare[:1] in ("'", '"', "`") and bare[:1] == bare[-1:] else ""
+
+
+def _compiled(text: str) -> SourceText:
+    found: dict[str, list[Words]] = {}
+    for line in text.splitlines() if re.search(r"\bprocess\b|os/exec|StartProcess|syscall|libc", text) else ():
+        if _STARTS_COMPILED.search(line) and not line.lstrip().startswith("//"):
+            named = _COMPILED_WORDS.search(line)
+            imports = re.fullmatch(r'\s*(?:import\s*)?"os/exec"\s*|\s*use\s+std::process::Command;\s*', line)
+            words = (named[1], *re.findall(r'"([^"]*)"', named[2]), "") if named else ("",)
+            if not imports:
+                found.setdefault(line.strip(), []).append(words)
+    return SourceText(starts=found)

@@ -1,0 +1,116 @@
+"""Finds the project's own scripts that the settings of a script runner load, such as setup files. Pure.
+
+They run before or around the tests, so they judge like the settings themselves. A script that the product or a test
+loads, too, may be the product: it does not count.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
+from pathlib import PurePosixPath
+from posixpath import normpath
+
+from trued.proof.room.frozen_files import SCRIPTS, is_script
+from trued.proof.room.package_json import JUDGING
+
+# Keys of settings whose values a runner loads as code. Others name tests, folders, or the product (`alias`).
+_KEYS = (
+    *("setupFiles", "setupFilesAfterEnv", "globalSetup", "globalTeardown", "environment", "testEnvironment", "runner"),
+    *("snapshotEnvironment", "testRunner", "testSequencer", "testResultsProcessor", "reporter", "reporters", "file"),
+    *("resolver", "transform", "transformer", "snapshotResolver", "snapshotSerializers", "dependencyExtractor"),
+    *("watchPlugins", "preset", "presets", "plugins", "extends", "require", "import", "loader"),
+)
+_KEY = re.compile(rf"""(?<![\w$.])["']?(?:{"|".join(_KEYS)})["']?\s*:\s*""")
+_LITERAL = re.compile(r"""(["'`])((?:(?!\1)[^\\\n])+)\1""")
+_IMPORT = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'](\.{1,2}/[^"'\n]+)["']""")
+_LISTED = re.compile(r"^[ \t]*(?:-[ \t]+|\w+:[ \t]+)[\"']?([^\s\"'#]+)", re.MULTILINE)  # in YAML
+# Options of runners and of Node whose value is loaded as code or as settings.
+_OPTIONS = frozenset(
+    (
+        *("-c", "--config", "-r", "--require", "--import", "--loader", "--experimental-loader", "--setupFiles"),
+        *("--setupFilesAfterEnv", "--globalSetup", "--env", "--testEnvironment", "--environment", "--transform"),
+        *("--runner", "--testRunner", "--preset", "--reporter", "--reporters", "--resolver", "--workspace", "--opts"),
+        *("--file", "--test-reporter"),
+    )
+)
+_BRACKETS = {"[": "]", "{": "}", "(": ")"}
+
+
+def named_in_commands(commands: Iterable[str], blobs: Collection[str]) -> set[str]:
+    """The project's files that options of these command lines load: settings and scripts."""
+    found: set[str] = set()
+    for command in commands:
+        words = [word for one in command.split() for word in ([*one.split("=", 1)] if one.startswith("-") else [one])]
+        for option, value in pairwise(words):
+            found |= {*_at(value.strip("\"'"), ".", blobs)} if option in _OPTIONS else set()
+    return found
+
+
+def named_in_settings(path: str, text: str, blobs: Collection[str]) -> set[str]:
+    """The project's scripts that settings of a runner load, by their text."""
+    folder = str(PurePosixPath(path).parent)
+    if PurePosixPath(path).name == "package.json":
+        text = _settings_of_manifest(text)
+    values = [literal for one in _values(text) for _, literal in _LITERAL.findall(one)]
+    values += _IMPORT.findall(text) if is_script(path) else []
+    values += _LISTED.findall(text) if path.endswith((".yml", ".yaml")) else []
+    return {one for value in values for one in _at(value, folder, blobs) if is_script(one)}
+
+
+def loaded_by(path: str, text: str, blobs: Collection[str]) -> set[str]:
+    """The project's files that a script loads by a relative path."""
+    folder = str(PurePosixPath(path).parent)
+    return {one for value in _IMPORT.findall(text) for one in _at(value, folder, blobs)}
+
+
+def named_as_product(manifest: str, blobs: Collection[str]) -> set[str]:
+    """The files that a package.json names outside of its runners' settings: entry points of the product."""
+    try:
+        found = json.loads(manifest)
+    except (ValueError, RecursionError):
+        return set()
+    rest = {key: one for key, one in found.items() if key not in JUDGING} if isinstance(found, dict) else {}
+    return {one for _, value in _LITERAL.findall(json.dumps(rest)) for one in _at(value, ".", blobs)}
+
+
+def _settings_of_manifest(text: str) -> str:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return json.dumps({key: found[key] for key in JUDGING if key in found}) if isinstance(found, dict) else ""
+
+
+def _values(text: str) -> Iterator[str]:
+    """The text of each value whose key says that it is loaded: a list or an object whole, anything else to its end."""
+    for match in _KEY.finditer(text):
+        rest = text[match.end() : match.end() + 4000]
+        closing = _BRACKETS.get(rest[:1])
+        if closing is None:
+            yield rest.partition("\n")[0]
+            continue
+        depth = 0
+        for place, sign in enumerate(rest):
+            depth += (sign in _BRACKETS) - (sign in _BRACKETS.values())
+            if not depth:
+                yield rest[: place + 1]
+                break
+
+
+def _at(value: str, folder: str, blobs: Collection[str]) -> Iterator[str]:
+    """The file that a value of settings in this folder names, with or without its ending."""
+    clean = value.removeprefix("<rootDir>/").removeprefix("file://")
+    if not clean or clean.startswith("/") or "*" in clean:
+        return
+    for start in dict.fromkeys((folder, ".")):
+        place = normpath(f"{start}/{clean}")
+        bare = re.sub(r"\.[cm]?jsx?$", "", place)  # TypeScript names the file that will be compiled
+        every = (
+            place,
+            *(f"{one}{end}" for one in (place, bare) for end in SCRIPTS),
+            *(f"{place}/index{end}" for end in SCRIPTS),
+        )
+        if found := next((one for one in every if one in blobs), None):
+            yield found
+            return

@@ -1,0 +1,182 @@
+"""Where no test of the base guards old code, a change that is not understood counts as altering it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.proof.runners.test_suites import ASKED, sealed
+from tests.proof.trial import Change, Trial, only
+from trued.model import Contract, Grade
+
+CORE = "def rate(x):\n    return x * 2\n"
+KIT = (
+    "import json\nfrom dataclasses import dataclass\n\nimport core\nimport shared\n\n\ndef export(x):\n"
+    "    return json.dumps(x)\n\n\n@dataclass\nclass Point:\n    x: int\n\n\ndef origin():\n    return Point(0)\n"
+)
+THREE = "\n\ndef three():\n    return 3\n"
+# This suite cannot be run: it lacks a module.
+TEST = "import nowhere_at_all\n\nimport core\n\n\ndef test_it():\n    assert core.rate(1) == 2\n"
+BASE = {
+    "core.py": CORE,
+    "kit.py": KIT,
+    "shared.py": "import core\nfrom core import rate\n",
+    "front.py": "from shared import rate\n\n\ndef shown():\n    return rate(1)\n",
+    "tests/test_kit.py": TEST,
+    "rates.json": '{"a": 1}',
+    "Main.java": "class Main {}\n",
+    "speed_test.py": "def speed():\n    return 1\n",
+    "README.md": "a\n",
+    "CHANGELOG": "a\n",
+    "uv.lock": "a\n",
+    ".github/workflows/ci.yml": "a: 1\n",
+    "pyproject.toml": '[project]\nname = "a"\nversion = "1"\n',
+}
+WORK = {"kit.py": KIT + THREE}
+
+
+def with_kit(text: str) -> dict[str, str]:
+    return {"kit.py": f"{KIT}{THREE}{text}"}
+
+
+LIARS: dict[str, tuple[Change, str]] = {
+    "a comprehension": (with_kit("\n\nX = [None for core.rate in (lambda x: 0,)]\n"), "kit.py"),
+    "a default of a lambda": (with_kit("\n\nX = lambda a=setattr(core, 'rate', None): 0\n"), "kit.py"),
+    "an import removed": ({"kit.py": KIT.replace("import json\n", "") + THREE}, "kit.py (export)"),
+    "a field": ({"kit.py": KIT.replace("    x: int\n", "    x: int\n    y: int\n") + THREE}, "kit.py (Point)"),
+    "type checking": (with_kit("\n\nTYPE_CHECKING = True\nif TYPE_CHECKING:\n    core.rate = None\n"), "kit.py"),
+    "a module with __getattr__": (
+        {
+            "kit.py": f"{KIT}from helper import limit\n{THREE}",
+            "helper.py": "import core\n\n\ndef __getattr__(name):\n    core.rate = None\n    return 1\n",
+        },
+        "helper.py",
+    ),
+    "an import that another file uses": ({**WORK, "shared.py": "import core\n"}, "shared.py (rate)"),
+    "a test that the product imports": (
+        {
+            "kit.py": f"{KIT}import patch_test\n{THREE}",
+            "patch_test.py": "import core\n\ncore.rate = None\n\n\ndef test_x():\n    pass\n",
+        },
+        "patch_test.py",
+    ),
+    "a module of the base": ({"kit.py": WORK["kit.py"], "core/__init__.py": "def rate(x):\n    return 0\n"}, "core"),
+    "data": ({**WORK, "rates.json": "{}"}, "rates.json"),
+    "another language": ({**WORK, "Main.java": "class Main { int a; }\n"}, "Main.java"),
+}
+HONEST: dict[str, Change] = {
+    "a function": WORK,
+    "a module": {"kit.py": f"{KIT}from more import limit\n{THREE}", "more.py": "limit = 3\n"},
+    "types": with_kit(
+        "\n\nfrom enum import Enum\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from core import Rate\n"
+        "\n\nclass Colour(Enum):\n    RED = 1\n\n\n@dataclass\nclass Line:\n    end: Point\n"
+    ),
+    "documents": {
+        **WORK,
+        **{path: "b: 2\n" for path in ("README.md", "CHANGELOG", "uv.lock", ".github/workflows/ci.yml")},
+        "pyproject.toml": '[project]\nname = "a"\nversion = "2"\n',
+    },
+    "tests and new data": {
+        **WORK,
+        "test_more.py": "import pytest\n\n\n@pytest.mark.parametrize('a', [1])\ndef test_a(a):\n    assert a\n",
+        "tests/test_more.py": "def test_a():\n    pass\n",
+        "more.json": "{}",
+    },
+    "a module named like a test": {
+        "kit.py": f"{KIT}import ab_test\n\n\ndef three():\n    return ab_test.three()\n",
+        "ab_test.py": "def three():\n    return 3\n\n\ndef test_of_significance():\n    return 0\n",
+    },
+}
+
+
+async def grades(trial: Trial, contract: Contract, heads: dict[str, Change]) -> dict[str, tuple[Grade, str]]:
+    judged = {name: only(await trial.prove(contract, await trial.head(head))) for name, head in heads.items()}
+    return {name: (one.grade, one.why[0]) for name, one in judged.items()}
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_what_may_alter_unguarded_code_is_tested_at_most(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, BASE, ASKED)
+    contract = await sealed(trial)
+    assert contract.unguarded
+    found = await grades(trial, contract, {name: head for name, (head, _) in LIARS.items()})
+    assert {name: grade for name, (grade, _) in found.items()} == dict.fromkeys(LIARS, Grade.TESTED), found
+    assert [name for name, (_, named) in LIARS.items() if named not in found[name][1]] == [], found
+
+
+@pytest.mark.spec("LAW-11")
+async def test_a_file_name_is_written_on_one_line(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, BASE, ASKED)
+    name = "far\nthree: proven.py"
+    tests = {"tests/test_a\nb.py": "def test_a():\n    pass\n"}
+    verdict = await trial.prove(await sealed(trial), await trial.head({**WORK, name: "import os\n", **tests}))
+    assert "far\\nthree: proven.py" in only(verdict).why[0]
+    assert [one for one in (*only(verdict).why, *verdict.undecided) if "\n" in one] == []
+    assert any("test_a\\nb.py" in one for one in verdict.undecided), verdict.undecided
+    assert {*(verdict.reported or ())} <= {*verdict.undecided}
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_ordinary_work_beside_unguarded_code_is_proven(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, BASE, ASKED)
+    found = await grades(trial, await sealed(trial), HONEST)
+    assert {name: grade for name, (grade, _) in found.items()} == dict.fromkeys(HONEST, Grade.PROVEN), found
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_without_tests_in_python_files_among_tests_are_code_if_the_product_imports_them(tmp_path: Path) -> None:
+    base = {"Cargo.toml": "[package]\n", "tests/all.rs": "#[test]\nfn it() {}\n", "core.py": CORE, "kit.py": KIT}
+    trial = Trial(tmp_path, {**base, "shared.py": ""}, ASKED)
+    helper = {"tests/__init__.py": "", "tests/helpers.py": "import core\n\ncore.rate = None\n"}
+    heads: dict[str, Change] = {
+        "imported": {"kit.py": f"{KIT}from tests import helpers\n{THREE}", **helper},
+        "not imported": {"kit.py": KIT + THREE, **helper},
+    }
+    found = await grades(trial, await sealed(trial), heads)
+    assert [grade for grade, _ in found.values()] == [Grade.TESTED, Grade.PROVEN], found
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_a_script_that_only_the_heads_import_loads_was_not_checked(tmp_path: Path) -> None:
+    if not shutil.which("node"):
+        pytest.skip("Node.js is not installed")
+    asked = json.loads(json.dumps(ASKED).replace("kit:three", "kit.mjs:three"))
+    test = "import 'nowhere-at-all';\nimport { test } from 'node:test';\nimport { rate } from './core.mjs';\n"
+    base = {
+        "kit.mjs": "import './near.mjs';\nexport const two = () => 2;\n",
+        "near.mjs": "export const near = () => 1;\n",
+        "core.mjs": "export const rate = (x) => x * 2;\n",
+        "kit.test.mjs": f"{test}test('rate', () => {{ if (rate(1) !== 2) throw 1; }});\n",
+    }
+    trial = Trial(tmp_path, base, asked)
+    contract = await sealed(trial)
+    assert contract.unguarded
+    kit = f"{base['kit.mjs']}export const three = () => 3;\n"
+    heads: dict[str, Change] = {
+        "broken": {"kit.mjs": f"import './core.mjs';\n{kit}", "core.mjs": "export const rate = (x) => 0;\n"},
+        "honest": {"kit.mjs": kit, "near.mjs": "export const near = () => 2;\n"},
+        "a new file": {"kit.mjs": f"import {{ x }} from './new.mjs';\n{kit}", "new.mjs": "export const x = 1;\n"},
+    }
+    found = await grades(trial, contract, heads)
+    assert [grade for grade, _ in found.values()] == [Grade.TESTED, Grade.PROVEN, Grade.PROVEN], found
+    assert "core.mjs" in found["broken"][1]
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_statements_that_mention_what_only_failing_tests_reach_are_named(tmp_path: Path) -> None:
+    kit = "import core\n\nNAMES = []\n\n\ndef two():\n    return 2\n"
+    test = "import core\nimport kit\n\n\ndef test_two():\n    assert kit.two() == 2\n\n\ndef test_rate():\n"
+    test += "    assert core.rate(1) == 3\n"
+    trial = Trial(tmp_path, {"core.py": CORE, "kit.py": kit, "tests/test_kit.py": test}, ASKED)
+    contract = await sealed(trial)
+    assert not contract.unguarded
+    heads: dict[str, Change] = {
+        "by name": {"kit.py": f"{kit}{THREE}\n\nsetattr(core, 'rate', lambda x: 0)\n"},
+        "in a function": {"kit.py": f"{kit}{THREE}\n\ndef patch():\n    core.rate = None\n\n\npatch()\n"},
+        "by module": {"kit.py": f"{kit}{THREE}\n\nsetattr(core, 'ra' + 'te', lambda x: 0)\n"},
+        "something else": {"kit.py": f"{kit}{THREE}\n\nNAMES.append('three')\n"},
+    }
+    found = await grades(trial, contract, heads)
+    assert [grade for grade, _ in found.values()] == [*[Grade.TESTED] * 3, Grade.PROVEN], found
+    assert ["kit.py (rate)" in why for _, why in found.values()] == [True, True, False, False], found
