@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.support.redaction import LONGEST_LINE, Redactor, Stream, plain, secrets_in, subject_line
+from trued.support.redaction import LONGEST_LINE, Redactor, Stream, plain, secrets_in, single_line, subject_line
 
 SECRET = 'p@ss "word"/with\\all+kinds=of&things'
 KEYS = [
@@ -214,3 +214,9 @@ def test_a_commits_first_line_says_what_it_is_about_and_is_short_and_harmless(
     made = subject_line("feat", scope, title)
     assert len(made) <= 72
     assert made == line
+
+
+def test_a_text_for_one_line_of_a_file_stays_on_it() -> None:
+    assert single_line("a\r\n\tb\x1b\u2028c\ud800", 80) == "a b c?"
+    assert single_line("abcdef", 6) == "abcdef"
+    assert single_line("abcdef", 4) == "abcd […]"

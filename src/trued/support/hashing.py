@@ -17,3 +17,9 @@ def folder_name(key: str) -> str:
     """A folder name for a key: readable, and different for every key."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in key).strip("-.")
     return f"{plain[:60]}-{digest(key)[:8]}"
+
+
+def git_blob_names(data: bytes) -> tuple[str, str]:
+    """The names that git gives this content, in SHA-1 and SHA-256 repositories."""
+    whole = b"blob %d\0%s" % (len(data), data)
+    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), content_hash(whole)

@@ -55,7 +55,7 @@ class Paragraph:
         parts = []
         for start, end in zip([0, *starts], [*starts, len(lines)], strict=True):
             token = _markdown().parseInline("\n".join(lines[start:end]))[0]
-            words = _of(token.content, token.children or [])
+            words = _words_from(token.content, token.children or [])
             parts.append(Paragraph(words, self.line + start, self.line + end - 1, token.content))
         return parts
 
@@ -155,9 +155,9 @@ def _without_front_matter(text: str) -> str:
 def _blocks(node: "SyntaxTreeNode") -> Iterator[Block]:
     line, end = _span(node)
     if node.type == "heading":
-        yield Heading(int(node.tag[1:]), _words(node), line, end)
+        yield Heading(int(node.tag[1:]), _words_of(node), line, end)
     elif node.type == "paragraph":
-        yield Paragraph(_words(node), line, end, node.children[0].content if node.children else "")
+        yield Paragraph(_words_of(node), line, end, node.children[0].content if node.children else "")
     elif node.type in ("bullet_list", "ordered_list"):
         yield List(tuple(_item(child) for child in node.children), line, end)
     elif node.type == "table":
@@ -169,7 +169,7 @@ def _blocks(node: "SyntaxTreeNode") -> Iterator[Block]:
 def _verbatim(node: "SyntaxTreeNode") -> str:
     """The whole text of a block whose structure does not matter; the cells of a table row are on one line."""
     if node.type == "tr":
-        return " | ".join(_words(cell).raw for cell in node.children)
+        return " | ".join(_words_of(cell).raw for cell in node.children)
     if node.type == "html_block":
         return COMMENT.sub("", node.content).strip()
     if node.type in TEXTS:
@@ -197,7 +197,7 @@ def _item(node: "SyntaxTreeNode") -> Item:
                 words, checked = _checkbox(child)
                 line, words_end = _span(child)
             else:
-                more.append(_words(child).raw)
+                more.append(_words_of(child).raw)
         elif text := _verbatim(child):
             more.append(text)
         first = False
@@ -211,15 +211,15 @@ def _checkbox(paragraph: "SyntaxTreeNode") -> tuple[Words, bool | None]:
     for mark, checked in (("[ ]", False), ("[x]", True), ("[X]", True)):
         if content.startswith(mark) and (len(content) == len(mark) or content[len(mark)].isspace()):
             again = _markdown().parseInline(content[len(mark) :].lstrip())
-            return _of(again[0].content, again[0].children or []), checked
-    return _of(content, tokens), None
+            return _words_from(again[0].content, again[0].children or []), checked
+    return _words_from(content, tokens), None
 
 
 def _table(node: "SyntaxTreeNode", line: int, end: int) -> Table:
     header: tuple[Words, ...] = ()
     rows: list[TableRow] = []
     for row in (one for part in node.children for one in part.children):
-        cells = tuple(_words(cell) for cell in row.children)
+        cells = tuple(_words_of(cell) for cell in row.children)
         if row.children and row.children[0].type == "th":
             header = cells
         else:
@@ -232,18 +232,18 @@ def _inline(node: "SyntaxTreeNode") -> "Sequence[Token]":
     return (inline.token.children or []) if inline is not None and inline.token is not None else []
 
 
-def _words(node: "SyntaxTreeNode") -> Words:
-    return _of(node.children[0].content if node.children else "", _inline(node))
+def _words_of(node: "SyntaxTreeNode") -> Words:
+    return _words_from(node.children[0].content if node.children else "", _inline(node))
 
 
-def _of(content: str, tokens: "Sequence[Token]") -> Words:
+def _words_from(content: str, tokens: "Sequence[Token]") -> Words:
     for token in tokens:
         if token.type == "html_inline" and token.content.startswith("<!--"):
             content = content.replace(token.content, "", 1)
     raw = " ".join(content.split("\n")).strip()
     label = _label(tokens)
     rest = raw[raw.find(raw[:2], 2) + 2 :].strip() if label else ""
-    return Words(raw, _plain(tokens), tuple(t.content for t in tokens if t.type == "code_inline"), label, rest)
+    return Words(raw, _plain_text(tokens), tuple(t.content for t in tokens if t.type == "code_inline"), label, rest)
 
 
 def _label(tokens: "Sequence[Token]") -> str:
@@ -251,10 +251,10 @@ def _label(tokens: "Sequence[Token]") -> str:
     if not tokens or tokens[0].type != "strong_open":
         return ""
     close = next((n for n, token in enumerate(tokens) if token.type == "strong_close"), 0)
-    return _plain(tokens[1:close])
+    return _plain_text(tokens[1:close])
 
 
-def _plain(tokens: "Sequence[Token]") -> str:
+def _plain_text(tokens: "Sequence[Token]") -> str:
     parts: list[str] = []
     for token in tokens:
         if token.type in ("text", "code_inline"):

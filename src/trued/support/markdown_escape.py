@@ -32,17 +32,22 @@ def code_block(words: str, kind: str = "") -> str:
     return f"{fence}{kind}\n{clean}\n{fence}"
 
 
+def folded(title: str, body: str) -> str:
+    """A section that a reader has to open; "" if its body is empty."""
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>" if body else ""
+
+
 def quotation(words: str) -> str:
     """Markdown as a quotation that keeps only paragraphs, list items and headings."""
     lines = plain(words).strip().splitlines()
     shown = [
-        *map(_line, lines[:MOST_LINES]),
+        *map(_escaped_line, lines[:MOST_LINES]),
         *([f"… {counted(len(lines) - MOST_LINES, 'line')} more"] if lines[MOST_LINES:] else []),
     ]
     return "\n".join(f"> {line}".rstrip() for line in _without_fences(shown))
 
 
-def _line(line: str) -> str:
+def _escaped_line(line: str) -> str:
     if not line.strip():
         return ""
     if found := _ITEM.fullmatch(line):

@@ -1,6 +1,14 @@
-"""Numbers with their noun."""
+"""Numbers with their noun, and the first of many names."""
+
+from collections.abc import Sequence
 
 
 def counted(number: int, one: str, many: str = "") -> str:
     """`1 test`, `2 tests`; `many` is the plural if it is irregular."""
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def few(names: Sequence[str], most: int, joint: str = ", ") -> str:
+    """`a, b and 3 more`: the first names, `most` at the most, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return joint.join(names[:most]) + more

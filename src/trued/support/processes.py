@@ -103,12 +103,12 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
     """Kill every process of this call, found by marker, below a process, or by identity; return how many."""
     identities, ended, deadline = tuple(known), set[str](), time.monotonic() + PATIENCE_S
 
-    def found() -> set[int]:
+    def matching_pids() -> set[int]:
         pids = carriers(mark) | (descendants(below) if below else set())
         pids |= {pid_of(one) for one in identities if identity(pid_of(one)) == one}
         return pids - {os.getpid()}
 
-    while (left := found()) and time.monotonic() < deadline:
+    while (left := matching_pids()) and time.monotonic() < deadline:
         for pid in left:
             if name := identity(pid):
                 ended.add(name)

@@ -50,6 +50,7 @@ _CONTROL = re.compile(
     "|[\U000e0000-\U000e007f\ud800-\udfff]"  # tags that no terminal shows; halves of characters
 )
 
+_BLANKS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 SUBJECT, SCOPE = 72, 24  # characters of a commit's first line, and of the scope in its parentheses
 _ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
@@ -58,6 +59,12 @@ _ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
 def plain(text: str) -> str:
     """The text without control and invisible characters; newlines and tabs stay."""
     return _CONTROL.sub("", text)
+
+
+def single_line(text: str, longest: int) -> str:
+    """The text on one line, with blanks for control characters; a text of more than `longest` ends with `[…]`."""
+    flat = " ".join(text.translate(_BLANKS).encode("utf-8", "replace").decode().split())
+    return flat if len(flat) <= longest else f"{flat[:longest]} […]"
 
 
 def inert(text: str) -> str:

@@ -46,14 +46,14 @@ class _Yaml:
             raise BadInput(
                 "anchors or nesting make this file too large", f"{self.file}:{line}", "write it out plainly, or as JSON"
             )
-        kind = self._kind(node, line)
+        kind = self._yaml_type(node, line)
         if isinstance(node, MappingNode):
             return self._mapping(node, spot)
         if isinstance(node, SequenceNode):
             return [self.value(part, (*spot, number)) for number, part in enumerate(node.value)]
         return self._scalar(node, kind, line)
 
-    def _kind(self, node: Node, line: int) -> str:
+    def _yaml_type(self, node: Node, line: int) -> str:
         """The type that YAML resolves the value to. Raises BadInput for tags that would make it something else."""
         known = {"map"} if isinstance(node, MappingNode) else {"seq"} if isinstance(node, SequenceNode) else SCALARS
         kind = str(node.tag).removeprefix(PREFIX)
@@ -70,7 +70,7 @@ class _Yaml:
                 raise BadInput("merge keys are not supported", f"{self.file}:{line}", "write the values out plainly")
             if not isinstance(name, ScalarNode):
                 raise BadInput("a key is a list or a mapping", f"{self.file}:{line}", "use a word as key")
-            self._kind(name, line)
+            self._yaml_type(name, line)
             key = _whole(str(name.value))
             if key in found:
                 raise BadInput(f'"{key}" is there twice', f"{self.file}:{line}", "keep one of them")

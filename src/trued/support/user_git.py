@@ -1,0 +1,18 @@
+"""Asks the user's own git about a repository."""
+
+import subprocess
+from pathlib import Path
+
+WITHIN_S = 60
+# A repository's settings could name programs: none of them is started.
+QUIET = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.external=")
+
+
+def ask_git(folder: str | Path, *words: str, fed: bytes = b"") -> bytes | None:
+    """What git prints about the repository in this folder; None if it fails, is not installed or takes too long."""
+    command = ["git", *QUIET, "-C", str(folder), *words]
+    try:
+        done = subprocess.run(command, input=fed, capture_output=True, check=False, timeout=WITHIN_S)
+    except (OSError, ValueError, subprocess.TimeoutExpired):  # ValueError: a word with a NUL
+        return None
+    return done.stdout if done.returncode == 0 else None
